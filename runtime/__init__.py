@@ -1,1 +1,1 @@
-"""..."""
+"""Programs, buffers, guards and caches; the replay of recorded calls."""

@@ -1,1 +1,1 @@
-"""..."""
+"""Watches arrays flow through one call and writes down what happened."""

@@ -1,1 +1,31 @@
-"""..."""
+"""Library ops: what is no composition of elementwise steps, reductions and shape moves.
+
+In: arrays (positional) and plain hashable settings. Out: one array or a tuple of arrays.
+A library op never writes to its inputs. Eager functions and generated programs call the same
+implementation; called with recording arrays it becomes one node of the graph.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def library_op(name: str) -> Callable[[F], F]:
+    """Declare a function to be the library op ``name``."""
+
+    def declare(implementation: F) -> F:
+        @functools.wraps(implementation)
+        def call(*args: Any, **kwargs: Any) -> Any:
+            for arg in args:
+                record = getattr(type(arg), "__chainwright_op__", None)
+                if record is not None:
+                    return record(arg, name, implementation, args, kwargs)
+            return implementation(*args, **kwargs)
+
+        return call  # type: ignore[return-value]
+
+    return declare
