@@ -1,0 +1,194 @@
+"""Guards: straight-line code that tells whether a schedule's assumptions still hold.
+
+In: what a trace has read (dictionary items, attributes, closure cells) with the values found, and
+the arrays to fetch. Out: one generated function, ``prologue() -> tuple of arrays | None``; None
+means that something has changed, and :meth:`Prologue.explain` says what.
+"""
+
+from __future__ import annotations
+
+import linecache
+import random
+from collections.abc import Callable
+from itertools import count
+from types import BuiltinFunctionType, FunctionType, MethodType, ModuleType
+from typing import Any
+
+import numpy as np
+
+PLAIN = (bool, int, str, bytes, type(None))
+_BY_IDENTITY = (type, ModuleType, FunctionType, BuiltinFunctionType, MethodType, np.ndarray)
+_LARGE = 256
+
+
+class Ref:
+    """Stands for an object that is compared by identity, and keeps it alive."""
+
+    __slots__ = ("target",)
+
+    def __init__(self, target: Any) -> None:
+        self.target = target
+
+    def __eq__(self, other: object) -> bool:
+        return type(other) is Ref and other.target is self.target
+
+    def __hash__(self) -> int:
+        return id(self.target)
+
+    def __repr__(self) -> str:
+        return f"<{type(self.target).__name__} object>"
+
+
+def fingerprint(value: Any, is_leaf: Callable[[Any], bool], depth: int = 4) -> Any:
+    """A hashable image of ``value``: plain data by value, everything else by identity.
+
+    ``is_leaf`` tells which objects are compared by identity although they have attributes.
+    """
+    kind = type(value)
+    if kind in PLAIN:
+        return (kind, value)
+    if kind is float or kind is complex:
+        return (kind, repr(value))
+    if isinstance(value, np.generic):
+        return (kind, value.tobytes())
+    if isinstance(value, np.dtype):
+        return (np.dtype, value.str)
+    if isinstance(value, _BY_IDENTITY) or is_leaf(value) or depth == 0:
+        return Ref(value)
+    if isinstance(value, (np.random.RandomState, np.random.Generator, random.Random)):
+        return (Ref(value), _random_state(value))
+    return _compound(value, kind, is_leaf, depth - 1)
+
+
+def _compound(value: Any, kind: type, is_leaf: Callable[[Any], bool], depth: int) -> Any:
+    def image(item: Any) -> Any:
+        return fingerprint(item, is_leaf, depth)
+
+    if isinstance(value, (tuple, list, set, frozenset, dict)):
+        if len(value) > _LARGE:
+            return (Ref(value), len(value))
+        if isinstance(value, dict):
+            return (kind, tuple((image(k), image(v)) for k, v in value.items()))
+        items = tuple(image(v) for v in value)
+        return (kind, items if isinstance(value, (tuple, list)) else frozenset(items))
+    state = getattr(value, "__dict__", None)
+    if isinstance(state, dict) and len(state) <= _LARGE:
+        return (Ref(value), tuple((k, image(v)) for k, v in list(state.items())))
+    return Ref(value)
+
+
+def _random_state(value: Any) -> Any:
+    if isinstance(value, random.Random):
+        return value.getstate()
+    if isinstance(value, np.random.RandomState):
+        return repr(value.get_state(legacy=False))
+    return repr(value.bit_generator.state)
+
+
+_number = count()
+
+
+class Prologue:
+    """Collects checks and fetches, and generates the function that does them."""
+
+    def __init__(self, is_leaf: Callable[[Any], bool]) -> None:
+        self._is_leaf = is_leaf
+        self._names: dict[str, Any] = {"image": self._image}
+        self._checks: list[tuple[str, str]] = []
+        self._arrays: list[tuple[str, str]] = []
+        self._seen: dict[tuple[int, str], str] = {}
+        self.source = ""
+
+    def _image(self, value: Any) -> Any:
+        return fingerprint(value, self._is_leaf)
+
+    def _bind(self, stem: str, value: Any) -> str:
+        name = f"{stem}{len(self._names)}"
+        self._names[name] = value
+        return name
+
+    def expression(self, how: str, owner: Any, key: str) -> str:
+        """The text that reads a name again: 'item', 'attr' or 'cell' of ``owner``."""
+        known = self._seen.get((id(owner), how))
+        if known is None:
+            known = self._seen[id(owner), how] = self._bind("o", owner)
+        if how == "item":
+            return f"{known}[{key!r}]"
+        return f"{known}.{key}" if how == "attr" else f"{known}.cell_contents"
+
+    def expect(self, text: str, expression: str, value: Any) -> None:
+        """Require that ``expression`` still gives ``value``."""
+        kind = type(value)
+        if kind in PLAIN:
+            name = self._bind("k", value)
+            if value is None or kind is bool:
+                check = f"{expression} is {name}"
+            else:
+                kind_name = kind.__name__
+                check = (
+                    f"((v := {expression}) is {name} or v == {name} and type(v) is {kind_name})"
+                )
+        else:
+            self.expect_image(text, expression, value, self._image(value))
+            return
+        self._checks.append((text, check))
+
+    def expect_image(self, text: str, expression: str, value: Any, image: Any) -> None:
+        """Require that ``expression`` gives an object whose fingerprint is ``image``."""
+        if type(image) is Ref:
+            check = f"{expression} is {self._bind('k', value)}"
+        else:
+            check = f"image({expression}) == {self._bind('k', image)}"
+        self._checks.append((text, check))
+
+    def fetch(self, text: str, expression: str, array: np.ndarray) -> None:
+        """Fetch an array at each replay, and require the same shape, dtype and layout."""
+        self._arrays.append((text, expression))
+        layout = self._bind("k", (array.shape, array.dtype, array.strides))
+        self._names[f"layout{len(self._arrays) - 1}"] = layout
+
+    def build(self) -> Callable[[], tuple[np.ndarray, ...] | None]:
+        """Generate the function."""
+        lines = ["def prologue():", "    try:"]
+        for _, check in self._checks:
+            lines.append(f"        if not ({check}): return None")
+        for k, (_, expression) in enumerate(self._arrays):
+            lines.append(f"        a{k} = {expression}")
+            lines.append(f"        if a{k} is not seen[{k}] and not same(a{k}, {k}): return None")
+        lines.append("    except (KeyError, AttributeError, ValueError): return None")
+        names = ", ".join(f"a{k}" for k in range(len(self._arrays)))
+        lines.append(f"    return ({names}{',' if len(self._arrays) == 1 else ''})")
+        self.source = "\n".join(lines) + "\n"
+        layouts = [self._names[self._names.pop(f"layout{k}")] for k in range(len(self._arrays))]
+        seen: list[Any] = [None] * len(self._arrays)
+
+        def same(array: Any, k: int) -> bool:
+            if not isinstance(array, np.ndarray):
+                return False
+            if (array.shape, array.dtype, array.strides) != layouts[k]:
+                return False
+            seen[k] = array
+            return True
+
+        self._names.update(seen=seen, same=same)
+        filename = f"<chainwright guard {next(_number)}>"
+        linecache.cache[filename] = (len(self.source), None, self.source.splitlines(True), filename)
+        exec(compile(self.source, filename, "exec"), self._names)
+        return self._names["prologue"]
+
+    def explain(self) -> str:
+        """Which assumption does not hold now; empty where all hold."""
+        for text, check in self._checks:
+            try:
+                if not eval(check, self._names):
+                    return f"{text} has changed"
+            except (KeyError, AttributeError, ValueError):
+                return f"{text} is gone"
+        for k, (text, expression) in enumerate(self._arrays):
+            try:
+                array = eval(expression, self._names)
+            except (KeyError, AttributeError, ValueError):
+                return f"{text} is gone"
+            if array is not self._names["seen"][k] and not self._names["same"](array, k):
+                return f"{text} has another shape, dtype or layout"
+        return ""

@@ -1,0 +1,729 @@
+"""Recording arrays: the real data and the graph value it stands for, in one object.
+
+A wrapper, not an ``ndarray`` subclass (NumPy's C code reads a subclass without asking). Array code
+written for NumPy records itself through ``__array_ufunc__`` and ``__array_function__``; looking
+at values (``float(x)``, ``if x:``, ``np.asarray(x)``) ends the recording instead.
+
+Memory is versioned: a view is its storage plus the steps that lead to it, a write makes a new
+version of the storage, and other views are derived anew from it when they are read.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from numpy.lib.mixins import NDArrayOperatorsMixin
+
+from chainwright.ir import OPS, Node, Slot, freeze
+
+from .watch import unwatch
+
+if TYPE_CHECKING:
+    from .recorder import Recorder
+
+
+class Step(NamedTuple):
+    """One move from an array to a view of it."""
+
+    op: str
+    attrs: dict[str, Any]
+    inputs: tuple[Any, ...]
+    result: np.ndarray
+
+
+class Storage:
+    """Memory that views share: the node of its newest version."""
+
+    __slots__ = ("node", "version", "external")
+
+    def __init__(self, node: Node, external: bool = False) -> None:
+        self.node, self.version, self.external = node, 0, external
+
+
+def storage_order(array: np.ndarray) -> tuple[int, ...] | None:
+    """The axes from outermost to innermost in memory, or None where that is C order."""
+    if array.flags.c_contiguous or array.ndim < 2:
+        return None
+    order = sorted(range(array.ndim), key=lambda i: (-abs(array.strides[i]), i))
+    return tuple(order) if order != list(range(array.ndim)) else None
+
+
+def unwrap(value: Any) -> Any:
+    """The same nested structure with real arrays for recording ones."""
+    kind = type(value)
+    if kind is RecArray:
+        return value.held
+    if kind is tuple or kind is list:
+        return kind([unwrap(v) for v in value])
+    if kind is dict:
+        return {k: unwrap(v) for k, v in value.items()}
+    if kind is slice:
+        return slice(unwrap(value.start), unwrap(value.stop), unwrap(value.step))
+    return unwatch(value)
+
+
+class Template:
+    """An argument structure with its arrays taken out: ``Slot(k)`` stands for the k-th."""
+
+    def __init__(self) -> None:
+        self.arrays: list[Any] = []
+
+    def take(self, value: Any) -> Any:
+        if isinstance(value, (RecArray, np.ndarray)):
+            self.arrays.append(value)
+            return Slot(len(self.arrays) - 1)
+        kind = type(value)
+        if kind is tuple or kind is list:
+            return kind([self.take(v) for v in value])
+        if kind is dict:
+            return {k: self.take(v) for k, v in value.items()}
+        return value
+
+    def take_index(self, index: Any) -> tuple[Any, ...]:
+        """The template of an index; lists are index arrays."""
+        items = index if type(index) is tuple else (index,)
+        return tuple(self.take(np.asarray(i) if type(i) is list else i) for i in items)
+
+
+def find(value: Any) -> RecArray | None:
+    """The first recording array in a nested structure."""
+    if type(value) is RecArray:
+        return value
+    if type(value) in (tuple, list):
+        return next((f for v in value if (f := find(v)) is not None), None)
+    if type(value) is dict:
+        return find(list(value.values()))
+    return None
+
+
+def root(array: np.ndarray) -> np.ndarray:
+    """The array that owns the memory."""
+    while isinstance(array.base, np.ndarray):
+        array = array.base
+    return array
+
+
+def _shares(result: np.ndarray, base: np.ndarray) -> bool:
+    return root(result) is root(base) and (result.size == 0 or np.may_share_memory(result, base))
+
+
+def record(
+    rec: Recorder,
+    op: str,
+    inputs: tuple[Any, ...],
+    run: Callable[[], Any],
+    view_of: RecArray | None = None,
+    **attrs: Any,
+) -> Any:
+    """Run an operation once, for real, and write it down as a node."""
+    for value in inputs:
+        if isinstance(value, np.ndarray):
+            rec.wrap(value)
+    with rec.suspended():
+        result = run()
+    if not rec.live:
+        return result
+    if isinstance(result, (tuple, list)):
+        node = rec.emit(op, inputs, None, **attrs)
+        return type(result)(rec.results(node, tuple(result)))
+    if not isinstance(result, (np.ndarray, np.generic)):
+        rec.escape(f"{op} gave a {type(result).__name__}, which is no array")
+        return result
+    if view_of is not None and isinstance(result, np.ndarray):
+        if result is view_of.held:
+            return view_of
+        if _shares(result, view_of.held):
+            step = Step(op, attrs, inputs[1:], result)
+            return RecArray(rec, result, view_of.storage, (*view_of.path, step))
+    return RecArray(rec, result, Storage(rec.emit(op, inputs, result, **attrs)))
+
+
+def call(fn: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Record ``fn(*args, **kwargs)`` as one generic node."""
+    first = find(args) or find(kwargs)
+    assert first is not None
+    rec = first.recorder
+    if not rec.live:
+        return fn(*unwrap(args), **unwrap(kwargs))
+    template = Template()
+    frozen = template.take(args), template.take(kwargs)
+    return record(
+        rec,
+        "call",
+        tuple(template.arrays),
+        lambda: fn(*unwrap(args), **unwrap(kwargs)),
+        view_of=first if args and args[0] is first else None,
+        fn=fn,
+        args=freeze(frozen[0]),
+        kwargs=freeze(frozen[1]),
+    )
+
+
+def _nest(value: Any, wrap: Callable[[Any], Any]) -> Any:
+    return type(value)([wrap(v) for v in value]) if type(value) in (tuple, list) else wrap(value)
+
+
+class RecArray(NDArrayOperatorsMixin):
+    """A real array that writes down what is done with it."""
+
+    __slots__ = ("recorder", "held", "storage", "path", "scalar", "_node", "_version")
+    __array_priority__ = 1000
+    __hash__ = None  # type: ignore[assignment]
+
+    def __init__(
+        self, recorder: Recorder, real: Any, storage: Storage, path: tuple[Step, ...] = ()
+    ) -> None:
+        self.recorder = recorder
+        self.scalar = isinstance(real, np.generic)
+        self.held: np.ndarray = np.asarray(real) if self.scalar else real
+        self.storage, self.path = storage, path
+        self._node: Node | None = None
+        self._version = -1
+
+    # -- the value
+
+    def node(self) -> Node:
+        """The node that gives this array's present value."""
+        if not self.path:
+            return self.storage.node
+        if self._node is None or self._version != self.storage.version:
+            node = self.storage.node
+            for step in self.path:
+                node = self.recorder.emit(
+                    step.op, (node, *step.inputs), step.result, **step.attrs
+                )
+            self._node, self._version = node, self.storage.version
+        return self._node
+
+    def update(self, value: Node) -> None:
+        """Replace this array's value: a new version of its storage."""
+        bases = [self.storage.node]
+        for step in self.path[:-1]:
+            bases.append(
+                self.recorder.emit(step.op, (bases[-1], *step.inputs), step.result, **step.attrs)
+            )
+        for base, step in zip(reversed(bases), reversed(self.path), strict=False):
+            value = self._put(base, step, value)
+        self.storage.node = value
+        self.storage.version += 1
+
+    def _put(self, base: Node, step: Step, value: Node) -> Node:
+        """``base`` with the part that ``step`` views replaced by ``value``."""
+        index, emit = freeze((Ellipsis,)), self.recorder.emit
+        if step.op == "getitem":
+            index = step.attrs["index"]
+        elif step.op == "reshape":
+            value = emit("reshape", (value,), shape=base.shape)
+        elif step.op == "transpose":
+            inverse = tuple(int(i) for i in np.argsort(step.attrs["axes"]))
+            value = emit("transpose", (value,), axes=inverse)
+        else:
+            self.recorder.escape(f"a write through a view made by {step.op} cannot be recorded")
+            return base
+        return emit("setitem", (base, value), order=base.order, index=index)
+
+    def _write(self, op: str, inputs: tuple[Any, ...], run: Callable[[], Any], **attrs: Any) -> Any:
+        """Run ``op`` with this array as its destination."""
+        rec = self.recorder
+        operands = tuple(rec.operand(i) for i in inputs)
+        with rec.suspended():
+            run()
+        if not rec.live:
+            return self.held
+        order = storage_order(self.held)
+        node = rec.emit(op, operands, order=order, **attrs)
+        if node.shape != self.held.shape:
+            node = rec.emit("broadcast_to", (node,), shape=self.held.shape)
+            node = rec.emit("copy", (node,), self.held)
+        if node.dtype != self.held.dtype:
+            node = rec.emit("cast", (node,), self.held, dtype=self.held.dtype)
+        self.update(node)
+        return self
+
+    # -- NumPy's protocols
+
+    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
+        rec = _recorder_of(inputs, kwargs, self)
+        fn = ufunc if method == "__call__" else getattr(ufunc, method)
+        if not rec.live:
+            return fn(*unwrap(inputs), **unwrap(kwargs))
+        out = kwargs.get("out")
+        simple = method == "__call__" and ufunc.nout == 1 and not set(kwargs) - {"out"}
+        if simple and ufunc.__name__ in OPS and getattr(np, ufunc.__name__, None) is ufunc:
+            if out is None or out[0] is None:
+                return record(rec, ufunc.__name__, inputs, lambda: ufunc(*unwrap(inputs)))
+            target = out[0] if type(out[0]) is RecArray else rec.wrap(out[0])
+            done = target._write(
+                ufunc.__name__, inputs, lambda: ufunc(*unwrap(inputs), out=target.held)
+            )
+            return done if out[0] is target else out[0]
+        if method == "at":
+            return self._at(ufunc, inputs)
+        if out is not None and any(o is not None for o in out):
+            return self._call_into(fn, inputs, kwargs, out)
+        return call(fn, inputs, kwargs)
+
+    def _call_into(self, fn: Any, inputs: Any, kwargs: dict[str, Any], out: Any) -> Any:
+        """A call with ``out=`` of a function that has no row: compute, then copy into it."""
+        kwargs = {k: v for k, v in kwargs.items() if k != "out"}
+        if len(out) != 1:
+            self.recorder.escape(f"{fn} with several out= arrays")
+            return fn(*unwrap(inputs), out=unwrap(out), **unwrap(kwargs))
+        target = out[0] if type(out[0]) is RecArray else self.recorder.wrap(out[0])
+        target[...] = call(fn, inputs, kwargs)
+        return out[0]
+
+    def _at(self, ufunc: np.ufunc, inputs: tuple[Any, ...]) -> None:
+        rec, (base, index, *values) = self.recorder, inputs
+        base = base if type(base) is RecArray else rec.wrap(base)
+        if ufunc is not np.add or not rec.live:
+            rec.escape(f"{ufunc.__name__}.at cannot be recorded")
+            ufunc.at(base.held, unwrap(index), *unwrap(values))
+            return
+        template = Template()
+        frozen = freeze(template.take_index(index))
+        base._write(
+            "add_at",
+            (base, values[0], *template.arrays),
+            lambda: np.add.at(base.held, unwrap(index), unwrap(values[0])),
+            index=frozen,
+        )
+
+    def __array_function__(self, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
+        rec = _recorder_of(args, kwargs, self)
+        if not rec.live or func in STATIC:
+            return func(*unwrap(args), **unwrap(kwargs))
+        if func in DATA:
+            rec.escape(f"numpy.{func.__name__} gives a result whose shape or type depends on values")
+            return func(*unwrap(args), **unwrap(kwargs))
+        if kwargs.get("out") is not None:
+            out = kwargs["out"]
+            return self._call_into(func, args, kwargs, out if type(out) is tuple else (out,))
+        handler = FUNCTIONS.get(func)
+        if handler is not None:
+            done = handler(*args, **kwargs)
+            if done is not NotImplemented:
+                return done
+        return call(func, args, kwargs)
+
+    @staticmethod
+    def __chainwright_op__(
+        rec_array: RecArray, name: str, implementation: Any, args: Any, kwargs: Any
+    ) -> Any:
+        rec = rec_array.recorder
+        if not rec.live:
+            return implementation(*unwrap(args), **unwrap(kwargs))
+        template = Template()
+        frozen = template.take(args)
+        return record(
+            rec,
+            name,
+            tuple(template.arrays),
+            lambda: implementation(*unwrap(args), **unwrap(kwargs)),
+            args=freeze(frozen),
+            kwargs=freeze(kwargs),
+        )
+
+    @property
+    def __chainwright_xp__(self) -> Any:
+        from .namespace import namespace
+
+        return namespace(self.recorder)
+
+    # -- looking at values ends the recording
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+        self.recorder.escape("the array was converted to a NumPy array")
+        array = np.asarray(self.held, dtype)
+        return array.copy() if copy and array is self.held else array
+
+    def __bool__(self) -> bool:
+        return bool(self._look("bool()"))
+
+    def __int__(self) -> int:
+        return int(self._look("int()"))
+
+    def __float__(self) -> float:
+        return float(self._look("float()"))
+
+    def __complex__(self) -> complex:
+        return complex(self._look("complex()"))
+
+    def __index__(self) -> int:
+        return operator.index(self._look("index()"))
+
+    def __contains__(self, value: Any) -> bool:
+        return value in self._look("in")
+
+    def __round__(self, digits: int | None = None) -> Any:
+        return round(self._look("round()").item(), digits)
+
+    def __reduce__(self) -> Any:
+        return self._look("pickling").__reduce__()
+
+    def item(self, *args: Any) -> Any:
+        return self._look("item()").item(*args)
+
+    def tolist(self) -> Any:
+        return self._look("tolist()").tolist()
+
+    def tobytes(self, *args: Any) -> bytes:
+        return self._look("tobytes()").tobytes(*args)
+
+    def _look(self, how: str) -> np.ndarray:
+        self.recorder.escape(f"{how} looked at the values of an array")
+        return self.held
+
+    def __repr__(self) -> str:
+        return f"RecArray({self.held!r})"
+
+    # -- facts that do not depend on values
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return self.held.shape
+
+    @property
+    def dtype(self) -> np.dtype:
+        return self.held.dtype
+
+    @property
+    def ndim(self) -> int:
+        return self.held.ndim
+
+    @property
+    def size(self) -> int:
+        return self.held.size
+
+    @property
+    def itemsize(self) -> int:
+        return self.held.itemsize
+
+    @property
+    def nbytes(self) -> int:
+        return self.held.nbytes
+
+    @property
+    def strides(self) -> tuple[int, ...]:
+        return self.held.strides
+
+    @property
+    def flags(self) -> Any:
+        return self.held.flags
+
+    @property
+    def device(self) -> str:
+        return "cpu"
+
+    def __len__(self) -> int:
+        return len(self.held)
+
+    def __iter__(self) -> Any:
+        return (self[i] for i in range(len(self.held)))
+
+    # -- parts
+
+    def __getitem__(self, index: Any) -> Any:
+        if not self.recorder.live:
+            return self.held[unwrap(index)]
+        template = Template()
+        frozen = freeze(template.take_index(index))
+        if any(getattr(a, "dtype", None) == bool for a in template.arrays):
+            self.recorder.escape("a boolean mask gives a shape that depends on values")
+            return self.held[unwrap(index)]
+        return record(
+            self.recorder,
+            "getitem",
+            (self, *template.arrays),
+            lambda: self.held[unwrap(index)],
+            view_of=self,
+            index=frozen,
+        )
+
+    def __setitem__(self, index: Any, value: Any) -> None:
+        if not self.recorder.live:
+            self.held[unwrap(index)] = unwrap(value)
+            return
+        template = Template()
+        frozen = freeze(template.take_index(index))
+
+        def run() -> None:
+            self.held[unwrap(index)] = unwrap(value)
+
+        self._write("setitem", (self, value, *template.arrays), run, index=frozen)
+
+    def __pow__(self, exponent: Any) -> Any:
+        # ndarray.__pow__ has short cuts for some Python exponents that numpy.power has not.
+        if type(exponent) in (int, float) and self.recorder.live:
+            if exponent == 2 and not self.scalar:
+                return np.square(self)
+            return call(operator.pow, (self, exponent), {})
+        return NDArrayOperatorsMixin.__pow__(self, exponent)
+
+    def __ipow__(self, exponent: Any) -> Any:
+        if self.scalar:
+            return self**exponent
+        self[...] = self**exponent
+        return self
+
+    @property
+    def T(self) -> Any:  # noqa: N802
+        return self.transpose()
+
+    @property
+    def real(self) -> Any:
+        return call(np.real, (self,), {})
+
+    @property
+    def imag(self) -> Any:
+        return call(np.imag, (self,), {})
+
+    def reshape(self, *shape: Any, order: str = "C") -> Any:
+        shape = shape[0] if len(shape) == 1 and type(shape[0]) in (tuple, list) else shape
+        if order != "C" or not self.recorder.live:
+            return call(np.reshape, (self, tuple(shape)), {"order": order})
+        run = lambda: self.held.reshape(tuple(shape))  # noqa: E731
+        return record(
+            self.recorder, "reshape", (self,), run, view_of=self, shape=run().shape
+        )
+
+    def transpose(self, *axes: Any) -> Any:
+        axes = axes[0] if len(axes) == 1 and not isinstance(axes[0], (int, np.integer)) else axes
+        full = tuple(range(self.ndim))[::-1] if not axes else tuple(int(a) % self.ndim for a in axes)
+        if not self.recorder.live:
+            return self.held.transpose(full)
+        return record(
+            self.recorder,
+            "transpose",
+            (self,),
+            lambda: self.held.transpose(full),
+            view_of=self,
+            axes=full,
+        )
+
+    def astype(self, dtype: Any, order: str = "K", casting: str = "unsafe",
+               subok: bool = True, copy: bool = True) -> Any:
+        dtype = np.dtype(dtype)
+        if not copy and dtype == self.dtype:
+            return self
+        return _unary(self, "cast", lambda a: a.astype(dtype), dtype=dtype)
+
+    def copy(self, order: str = "C") -> Any:
+        if not self.recorder.live:
+            return self.held.copy(order)
+        return record(self.recorder, "copy", (self,), lambda: self.held.copy(order))
+
+    __copy__ = copy
+
+    def __deepcopy__(self, memo: Any) -> Any:
+        return self.copy()
+
+    def fill(self, value: Any) -> None:
+        self[...] = value
+
+    def sort(self, axis: int = -1, kind: Any = None) -> None:
+        self[...] = call(np.sort, (self, axis, kind), {})
+
+    def __getattr__(self, name: str) -> Any:
+        # Dunder names are answered by the class alone: handing out __array_interface__ or
+        # __array_struct__ would give C code the memory behind our back.
+        if name.startswith("__") or not hasattr(np.ndarray, name):
+            raise AttributeError(f"a recording array has no attribute {name!r}")
+        method = getattr(np, name, None)
+        if name in NP_METHODS and method is not None:
+            return lambda *args, **kwargs: method(self, *args, **kwargs)
+        return getattr(self._look(f"ndarray.{name}"), name)
+
+
+def _recorder_of(args: Any, kwargs: Any, default: RecArray) -> Recorder:
+    del args, kwargs
+    return default.recorder
+
+
+def _inplace(name: str) -> Any:
+    base = getattr(NDArrayOperatorsMixin, name)
+    plain = "__" + name[3:]
+
+    def method(self: RecArray, other: Any) -> Any:
+        # NumPy scalars are immutable: += binds the name anew.
+        return getattr(self, plain)(other) if self.scalar else base(self, other)
+
+    method.__name__ = name
+    return method
+
+
+for _name in "add sub mul truediv floordiv mod lshift rshift and xor or matmul".split():
+    setattr(RecArray, f"__i{_name}__", _inplace(f"__i{_name}__"))
+
+
+def _unary(x: RecArray, op: str, run: Callable[[np.ndarray], Any], **attrs: Any) -> Any:
+    if not x.recorder.live:
+        return run(x.held)
+    return record(x.recorder, op, (x,), lambda: run(x.held), **attrs)
+
+
+# -- NumPy functions that have a row of their own in the op table
+
+NP_METHODS = frozenset(
+    "sum prod mean max min any all argmax argmin var std cumsum cumprod dot ravel swapaxes squeeze "
+    "diagonal clip take repeat round conj conjugate trace choose argsort searchsorted argpartition"
+    .split()
+)
+STATIC = {np.shape, np.ndim, np.size, np.result_type, np.can_cast, np.iscomplexobj,
+          np.isrealobj, np.may_share_memory, np.shares_memory, np.min_scalar_type}
+DATA = {np.array_equal, np.allclose, np.array_equiv, np.array_repr, np.array_str,
+        np.array2string, np.save, np.savez, np.nonzero, np.unique, np.flatnonzero,
+        np.argwhere, np.extract, np.compress}
+
+
+def _axes(axis: Any, ndim: int) -> Any:
+    if axis is None:
+        return None
+    if type(axis) in (tuple, list):
+        return tuple(int(a) for a in axis)
+    return int(axis)
+
+
+def _reduction(name: str) -> Callable[..., Any]:
+    function = getattr(np, name)
+
+    def handler(a: Any, axis: Any = None, dtype: Any = None, out: Any = None,
+                keepdims: Any = False, **rest: Any) -> Any:
+        if rest or type(a) is not RecArray or type(keepdims) is not bool:
+            return NotImplemented
+        attrs: dict[str, Any] = {"axis": _axes(axis, a.ndim), "keepdims": keepdims}
+        if dtype is not None:
+            attrs["dtype"] = np.dtype(dtype)
+        return _unary(a, name, lambda r: function(r, **attrs), **attrs)
+
+    return handler
+
+
+def _plain_reduction(name: str) -> Callable[..., Any]:
+    with_dtype = _reduction(name)
+
+    def handler(a: Any, axis: Any = None, out: Any = None, keepdims: Any = False,
+                **rest: Any) -> Any:
+        return with_dtype(a, axis, None, out, keepdims, **rest)
+
+    return handler
+
+
+def _binary(name: str) -> Callable[..., Any]:
+    function = getattr(np, name)
+
+    def handler(a: Any, b: Any, *rest: Any, **kwargs: Any) -> Any:
+        if rest or kwargs:
+            return NotImplemented
+        rec = a if type(a) is RecArray else b
+        return record(rec.recorder, name, (a, b), lambda: function(unwrap(a), unwrap(b)))
+
+    return handler
+
+
+def _where(*args: Any) -> Any:
+    rec = find(args)
+    if len(args) != 3 or rec is None:
+        rec.recorder.escape("numpy.where(mask) gives a shape that depends on values")  # type: ignore[union-attr]
+        return np.where(*unwrap(args))
+    return record(rec.recorder, "where", args, lambda: np.where(*unwrap(args)))
+
+
+def _transpose(a: Any, axes: Any = None) -> Any:
+    return a.transpose() if axes is None else a.transpose(*axes)
+
+
+def _moved(function: Any) -> Callable[..., Any]:
+    """Axis moves are transpositions: find which by moving numbered axes."""
+
+    def handler(a: Any, *args: Any, **kwargs: Any) -> Any:
+        axes = function(np.empty(tuple(range(a.ndim)), np.int8), *args, **kwargs).shape
+        return a.transpose(*axes) if a.ndim else a
+
+    return handler
+
+
+def _reshaped(function: Any) -> Callable[..., Any]:
+    """squeeze, expand_dims and ravel are reshapes to a shape known beforehand."""
+
+    def handler(a: Any, *args: Any, **kwargs: Any) -> Any:
+        if kwargs.get("order", "C") != "C" or type(a) is not RecArray:
+            return NotImplemented
+        shape = function(np.broadcast_to(np.empty((), np.int8), a.shape), *args, **kwargs).shape
+        return record(
+            a.recorder, "reshape", (a,), lambda: function(a.held, *args, **kwargs),
+            view_of=a, shape=shape,
+        )
+
+    return handler
+
+
+def _ravel(a: Any, order: str = "C") -> Any:
+    return a.reshape(-1, order=order)
+
+
+def _broadcast_to(a: Any, shape: Any, subok: bool = False) -> Any:
+    shape = (shape,) if isinstance(shape, int) else tuple(shape)
+    return record(
+        a.recorder, "broadcast_to", (a,), lambda: np.broadcast_to(a.held, shape),
+        view_of=a, shape=shape,
+    )
+
+
+def _split(function: Any) -> Callable[..., Any]:
+    """Splits are slices."""
+
+    def handler(a: Any, indices_or_sections: Any, axis: int = 0) -> Any:
+        if type(a) is not RecArray or type(indices_or_sections) is RecArray:
+            return NotImplemented
+        marks = np.empty(a.shape[axis], np.int8)
+        pieces, start = [], 0
+        for piece in function(marks, indices_or_sections):
+            lead = (slice(None),) * (axis % a.ndim)
+            pieces.append(a[(*lead, slice(start, start + len(piece)))])
+            start += len(piece)
+        return pieces
+
+    return handler
+
+
+def _diagnosed_split(function: Any) -> Callable[..., Any]:
+    handler = _split(function)
+
+    def checked(a: Any, indices_or_sections: Any, axis: int = 0) -> Any:
+        sections = indices_or_sections
+        if not isinstance(sections, (int, np.integer)):
+            # Indices may repeat or run backwards: only ascending ones are plain slices.
+            flat = [0, *(int(i) for i in sections), a.shape[axis]]
+            if any(i > j for i, j in zip(flat, flat[1:], strict=False)):
+                return NotImplemented
+        return handler(a, sections, axis)
+
+    return checked
+
+
+FUNCTIONS: dict[Any, Callable[..., Any]] = {
+    **{getattr(np, n): _reduction(n) for n in ("sum", "prod", "mean")},
+    **{getattr(np, n): _plain_reduction(n) for n in ("max", "min", "any", "all", "argmax", "argmin")},
+    **{getattr(np, n): _binary(n) for n in ("dot",)},
+    np.where: _where,
+    np.transpose: _transpose,
+    np.permute_dims: _transpose,
+    np.swapaxes: _moved(np.swapaxes),
+    np.rollaxis: _moved(np.rollaxis),
+    np.moveaxis: _moved(np.moveaxis),
+    np.squeeze: _reshaped(np.squeeze),
+    np.expand_dims: _reshaped(np.expand_dims),
+    np.ravel: _ravel,
+    np.reshape: lambda a, shape, order="C", **kw: (
+        NotImplemented if kw else a.reshape(shape, order=order)
+    ),
+    np.broadcast_to: _broadcast_to,
+    np.split: _diagnosed_split(np.split),
+    np.array_split: _diagnosed_split(np.array_split),
+    np.copy: lambda a, order="K", subok=False: a.copy(order),
+    np.astype: lambda a, dtype, copy=True, **kw: a.astype(dtype, copy=copy),
+}
