@@ -1,0 +1,412 @@
+"""The backward engine.
+
+Functions run in the order of decreasing rank, those of equal rank in the order in which they were
+reached. The gradients of a variable are added in the order in which they arrive; the gradient that
+a leaf has from before comes first. All sums are made by functions, so that they are recorded where
+gradients are.
+"""
+import heapq
+
+import numpy
+
+import chainer
+from chainer import configuration, function_hook, variable
+from chainer.backends import cuda
+from chainer.function_node import FunctionNode, check_nan
+
+_Variable = variable.Variable
+_ndarray = numpy.ndarray
+_config = configuration.config
+_hook_state = function_hook._thread_local
+_default_accumulate = FunctionNode.backward_accumulate
+_heappush = heapq.heappush
+_heappop = heapq.heappop
+
+# Gradients on their way are kept in a dict: node -> list of variables whose sum is the gradient.
+
+
+def _sum(gradients):
+    if len(gradients) == 1:
+        return gradients[0]
+    return chainer.functions.add(*gradients)
+
+
+def _describe(func):
+    lines = [f'  function={type(func).__name__} ({func.label})']
+    for i, x in enumerate(func.inputs):
+        lines.append(f'    input {i}: shape={x.shape} dtype={x.dtype}')
+    for i, ref in enumerate(func.outputs):
+        y = ref()
+        lines.append(f'    output {i}: ' + (
+            'not available' if y is None else f'shape={y.shape} dtype={y.dtype}'))
+    if func.stack is not None:
+        lines.append('The function was applied here:')
+        lines.extend(line.rstrip('\n') for line in func.stack.format())
+    return '\n'.join(lines)
+
+
+def _wrong_number(func, gxs, expected):
+    raise ValueError(
+        f'number of gradients returned from backward is incorrect: {len(gxs)} != expected '
+        f'{expected}\n{_describe(func)}')
+
+
+def _wrong_gradient(func, i, gx):
+    """Say what is wrong with ``gx`` as the gradient of input ``i``."""
+    node = func.inputs[i]
+    if not isinstance(gx, _Variable):
+        raise TypeError(
+            f'type of gradients returned from backward is incorrect: input-index={i}, '
+            f'actual {type(gx)} != expected Variable (chainer.as_variable makes one of an array)\n'
+            f'{_describe(func)}')
+    array = gx._array
+    if array.shape != node.shape:
+        raise ValueError(
+            f'shape of gradients returned from backward is incorrect: input-index={i}, '
+            f'actual {array.shape} != expected {node.shape}\n{_describe(func)}')
+    raise TypeError(
+        f'dtype of gradients returned from backward is incorrect: input-index={i}, '
+        f'actual {array.dtype} != expected {node.dtype}\n{_describe(func)}')
+
+
+def _gradients(func, targets, gys, grads):
+    """Return the gradients of the inputs ``targets``, as ``func`` computes them."""
+    if type(func).backward_accumulate is _default_accumulate:
+        gxs = func.backward(targets, gys)
+        if len(gxs) != len(targets):
+            if len(gxs) != len(func.inputs):
+                _wrong_number(func, gxs, len(targets))
+            gxs = [gxs[i] for i in targets]
+        return gxs
+    # What has arrived at an input goes in at its first position, and comes back in the sum.
+    olds = []
+    for i in targets:
+        arrived = grads.pop(func.inputs[i], None)
+        olds.append(_sum(arrived) if arrived else None)
+    gxs = func.backward_accumulate(targets, gys, tuple(olds))
+    if len(gxs) != len(targets):
+        _wrong_number(func, gxs, len(targets))
+    return gxs
+
+
+def _step(func, targets, gys, grads, check):
+    """Run the backward computation of ``func`` and add its results to ``grads``.
+
+    Args:
+        func (FunctionNode): The function.
+        targets (tuple of int): Indexes of the inputs whose gradients are wanted.
+        gys (tuple): Gradients of the outputs.
+        grads (dict): Gradients on their way.
+        check (bool): Whether shapes and dtypes of the results are checked.
+    """
+    inputs = func.inputs
+    hooks = _hook_state.function_hooks
+    if hooks or func._local_function_hooks:
+        hooks = func._all_hooks(hooks)
+        in_data = tuple([x._data for x in inputs])
+        gy_data = tuple([None if g is None else g._array for g in gys])
+        for hook in hooks:
+            hook.backward_preprocess(func, in_data, gy_data)
+    else:
+        hooks = ()
+    if cuda.available:
+        with cuda.get_device_from_array(*[g._array for g in gys if g is not None]):
+            gxs = _gradients(func, targets, gys, grads)
+    else:
+        gxs = _gradients(func, targets, gys, grads)
+    for hook in hooks:
+        hook.backward_postprocess(func, in_data, gy_data)
+
+    debug = _config.debug
+    for i, gx in zip(targets, gxs, strict=True):
+        if gx is None:
+            continue
+        node = inputs[i]
+        if check or debug:
+            array = gx._array if isinstance(gx, _Variable) else _wrong_gradient(func, i, gx)
+            if array is None:
+                continue
+            if check and (array.shape != node.shape or array.dtype != node.dtype) and (
+                    node.shape is not None):
+                _wrong_gradient(func, i, gx)
+            if debug:
+                check_nan(func, (array,), 'backward')
+        arrived = grads.get(node)
+        if arrived is None:
+            grads[node] = [gx]
+        elif _config.lazy_grad_sum:
+            arrived.append(gx)
+        else:
+            arrived[:] = [chainer.functions.add(*arrived, gx)]
+
+
+def _ones(var, loss_scale):
+    """Return a gradient of ones for a variable."""
+    array = var._array
+    with cuda.get_device_from_array(array):
+        ones = chainer.backend.get_array_module(array).ones_like(array)
+        if loss_scale is not None:
+            ones *= loss_scale
+    return _Variable(ones)
+
+
+def backward_from_variable(var, retain_grad, enable_double_backprop, loss_scale):
+    """Do what :meth:`chainer.Variable.backward` says."""
+    with configuration.using_config('enable_backprop', enable_double_backprop):
+        node = var._node
+        gy = node._grad_var
+        if gy is None:
+            if var._array is not None and var._array.size == 1:
+                node._grad_var = gy = _ones(var, loss_scale)
+        if node._creator_node is not None:
+            node._grad_var = None
+            # Functions run even without a gradient: some make one of their own.
+            _backward_to_leaves({} if gy is None else {node: [gy]}, [node], retain_grad, loss_scale)
+
+
+def backward(outputs, grad_outputs=None, *, enable_double_backprop=False):
+    """Compute the gradients of all variables that several variables were computed from.
+
+    It does what :meth:`Variable.backward` does, for several variables in one go, and makes no
+    gradient by itself: an output without a gradient is ignored.
+
+    Args:
+        outputs (tuple or list of Variable): Where backward starts.
+        grad_outputs (tuple or list of Variable): Their gradients (``None`` for none); by default
+            those that they have, which are used up.
+        enable_double_backprop (bool): Whether gradients can be differentiated.
+
+    .. doctest::
+
+        >>> x = chainer.Variable(np.array(3.0))
+        >>> one = chainer.Variable(np.array(1.0))
+        >>> chainer.backward([x * 2, x * x], [one, one])
+        >>> x.grad
+        array(8.)
+    """
+    _check_variables(outputs=outputs)
+    if grad_outputs is None:
+        grad_outputs = [y.grad_var for y in outputs]
+        for y in outputs:
+            if y.creator_node is not None:
+                y.grad_var = None
+    _check_lengths(outputs=outputs, grad_outputs=grad_outputs)
+    grads = {}
+    for y, gy in zip(outputs, grad_outputs, strict=True):
+        if gy is not None:
+            grads.setdefault(y._node, []).append(gy)
+    with configuration.using_config('enable_backprop', enable_double_backprop):
+        _backward_to_leaves(grads, list(grads), False, None)
+
+
+def _backward_to_leaves(grads, start, retain_grad, loss_scale):
+    """Propagate gradients from the nodes ``start`` to all leaves."""
+    heap = []
+    seen = set()
+    for node in start:
+        func = node._creator_node
+        if func is not None and func not in seen:
+            seen.add(func)
+            heap.append((-func.rank, len(seen), func))
+    heapq.heapify(heap)
+    leaves = {}
+
+    while heap:
+        func = _heappop(heap)[2]
+        inputs = func.inputs
+        gys = []
+        for ref in func.outputs:
+            y = ref()
+            arrived = None if y is None else grads.pop(y, None)
+            if arrived is None:
+                gys.append(None)
+                continue
+            gy = arrived[0] if len(arrived) == 1 else _sum(arrived)
+            gys.append(gy)
+            if retain_grad:
+                y.grad_var = gy
+        targets = tuple([i for i, x in enumerate(inputs) if x._requires_grad])
+        if not targets:
+            continue
+        for i in targets:
+            x = inputs[i]
+            if x._creator_node is None and x not in leaves:
+                leaves[x] = None
+                if x._old_style_grad_generator is not None:
+                    _refuse_old_style(x)
+                if x._grad_var is not None:
+                    grads[x] = [x._grad_var]
+        _step(func, targets, tuple(gys), grads, True)
+        for i in targets:
+            x = inputs[i]
+            creator = x._creator_node
+            if creator is not None and creator not in seen and x in grads:
+                seen.add(creator)
+                _heappush(heap, (-creator.rank, len(seen), creator))
+
+    for x in leaves:
+        arrived = grads.get(x)
+        if arrived is not None:
+            x.grad_var = _sum(arrived)
+            if loss_scale is not None:
+                leaf = x.get_variable_or_none()
+                if leaf is not None:
+                    leaf._loss_scale = loss_scale
+
+
+def _refuse_old_style(node):
+    raise RuntimeError(
+        f'cannot differentiate twice through {node._old_style_grad_generator}: it is an old-style '
+        'function (chainer.Function), whose backward works on arrays; make it a '
+        'chainer.FunctionNode')
+
+
+def _check_variables(**sequences):
+    for name, sequence in sequences.items():
+        if not isinstance(sequence, (tuple, list)):
+            raise TypeError(
+                f'{name} must be a tuple or a list of Variables, not {type(sequence)}')
+        for x in sequence:
+            if not isinstance(x, _Variable):
+                raise TypeError(f'{name} must contain Variables only, not {type(x)}')
+
+
+def _check_lengths(**sequences):
+    (first, values), *others = sequences.items()
+    for name, sequence in others:
+        if len(sequence) != len(values):
+            raise ValueError(
+                f'{name} has {len(sequence)} elements, but {first} has {len(values)}; '
+                'they must correspond')
+
+
+def grad(
+        outputs, inputs, grad_outputs=None, grad_inputs=None, set_grad=False, retain_grad=False,
+        enable_double_backprop=False, loss_scale=None):
+    """Compute gradients of ``outputs`` with respect to ``inputs``, and of nothing else.
+
+    Unlike :meth:`Variable.backward`, it returns the gradients, and leaves ``grad`` of all
+    variables as it is unless told otherwise. Only functions on ways from ``inputs`` to
+    ``outputs`` are differentiated.
+
+    Args:
+        outputs (tuple or list of Variable): What is differentiated.
+        inputs (tuple or list of Variable): With respect to what.
+        grad_outputs (tuple or list of Variable): Gradients of ``outputs``; ones by default, also
+            for each ``None`` in it.
+        grad_inputs (tuple or list of Variable): Variables to which the gradients are added.
+        set_grad (bool): Whether ``grad_var`` of ``inputs`` is set.
+        retain_grad (bool): Whether ``grad_var`` of the variables on the way is set.
+        enable_double_backprop (bool): Whether the returned gradients can be differentiated.
+        loss_scale (float): Factor for the gradients of ``outputs`` made by default.
+
+    Returns:
+        list of Variable: The gradients, ``None`` for inputs on which no output depends.
+
+    .. doctest::
+
+        >>> x = chainer.Variable(np.array([1.0, 2.0]))
+        >>> gx, = chainer.grad([x ** 3], [x], enable_double_backprop=True)
+        >>> gx
+        variable([ 3., 12.])
+        >>> chainer.grad([gx], [x])
+        [variable([ 6., 12.])]
+    """
+    _check_variables(outputs=outputs, inputs=inputs)
+    if grad_outputs is None:
+        grad_outputs = [None] * len(outputs)
+    if grad_inputs is None:
+        grad_inputs = [None] * len(inputs)
+    _check_lengths(outputs=outputs, grad_outputs=grad_outputs)
+    _check_lengths(inputs=inputs, grad_inputs=grad_inputs)
+
+    input_nodes = [x._node for x in inputs]
+    wanted = _nodes_between([y._node for y in outputs], input_nodes)
+    grads = {}
+    with configuration.using_config('enable_backprop', enable_double_backprop):
+        for y, gy in zip(outputs, grad_outputs, strict=True):
+            if gy is None:
+                gy = _ones(y, loss_scale)
+            grads.setdefault(y._node, []).append(gy)
+        for node, gx in zip(input_nodes, grad_inputs, strict=True):
+            if gx is not None:
+                grads.setdefault(node, []).append(gx)
+        results = _backward_between(grads, [y._node for y in outputs], wanted, input_nodes,
+                                    retain_grad)
+    if set_grad:
+        for x, gx in zip(inputs, results, strict=True):
+            x.grad_var = gx
+    return results
+
+
+def _nodes_between(output_nodes, input_nodes):
+    """Return the set of the nodes on ways from ``input_nodes`` to ``output_nodes``."""
+    users = {}  # node -> functions that read it, among those that the outputs depend on
+    stack = [node._creator_node for node in output_nodes if node._creator_node is not None]
+    seen = set(stack)
+    while stack:
+        func = stack.pop()
+        for x in func.inputs:
+            users.setdefault(x, []).append(func)
+            creator = x._creator_node
+            if creator is not None and creator not in seen:
+                seen.add(creator)
+                stack.append(creator)
+    between = set()
+    stack = list(input_nodes)
+    while stack:
+        node = stack.pop()
+        if node in between:
+            continue
+        between.add(node)
+        for func in users.get(node, ()):
+            for ref in func.outputs:
+                y = ref()
+                if y is not None:
+                    stack.append(y)
+    return between
+
+
+def _backward_between(grads, start, wanted, input_nodes, retain_grad):
+    """Propagate gradients from the nodes ``start`` through the nodes ``wanted``."""
+    heap = []
+    seen = set()
+    inputs_left = set(input_nodes)
+    results = {}
+
+    def push(node):
+        func = node._creator_node
+        if func is not None and func not in seen and any([x in wanted for x in func.inputs]):
+            seen.add(func)
+            _heappush(heap, (-func.rank, len(seen), func))
+
+    for node in start:
+        push(node)
+    while heap:
+        func = _heappop(heap)[2]
+        gys = []
+        for ref in func.outputs:
+            y = ref()
+            arrived = None if y is None else grads.pop(y, None)
+            gy = None if arrived is None else _sum(arrived)
+            gys.append(gy)
+            if gy is not None:
+                if y in inputs_left:
+                    results[y] = gy
+                if retain_grad:
+                    y.grad_var = gy
+        targets = tuple([i for i, x in enumerate(func.inputs) if x in wanted])
+        for i in targets:
+            x = func.inputs[i]
+            if x._old_style_grad_generator is not None:
+                _refuse_old_style(x)
+        _step(func, targets, tuple(gys), grads, False)
+        for i in targets:
+            x = func.inputs[i]
+            if x in grads:
+                push(x)
+    for node in input_nodes:
+        if node not in results:
+            arrived = grads.get(node)
+            results[node] = None if arrived is None else _sum(arrived)
+    return [results[node] for node in input_nodes]

@@ -1,0 +1,134 @@
+"""Default settings, as environment variables give them, and what depends on settings directly."""
+import os
+import warnings
+
+import numpy
+
+from chainer import configuration
+from chainer.configuration import config, global_config
+
+
+class _Mixed16:
+    """Pseudo dtype: float16 data, with float32 where float16 is not precise enough."""
+
+    dtype = numpy.dtype(numpy.float16)
+
+    def __repr__(self):
+        return "dtype('mixed16')"
+
+
+mixed16 = _Mixed16()
+"""Pseudo dtype for mixed precision: float16 data, float32 parameters."""
+
+
+def _flag(name, default=False):
+    text = os.environ.get(name)
+    if text is None or text == '':
+        return default
+    try:
+        return bool(int(text))
+    except ValueError:
+        warnings.warn(f'{name}={text} is ignored: it must be 0 or 1', stacklevel=2)
+        return default
+
+
+def _choice(name, choices, default):
+    text = os.environ.get(name, default)
+    if text in choices:
+        return text
+    raise TypeError(
+        f'invalid environment variable {name}={text!r}: it must be one of {", ".join(choices)}')
+
+
+_TERNARY = ('always', 'auto', 'never')
+_DTYPES = {'float16': numpy.dtype('float16'), 'float32': numpy.dtype('float32'),
+           'float64': numpy.dtype('float64'), 'mixed16': mixed16}
+
+
+def set_defaults():
+    """Fill :data:`chainer.global_config`."""
+    c = global_config
+    c.autotune = False
+    c.compute_mode = None
+    c.cudnn_deterministic = False
+    c.cudnn_fast_batch_normalization = _flag('CHAINER_CUDNN_FAST_BATCH_NORMALIZATION')
+    c.debug = _flag('CHAINER_DEBUG')
+    c.dtype = _DTYPES[_choice('CHAINER_DTYPE', _DTYPES, 'float32')]
+    c.enable_backprop = True
+    c.in_recomputing = False
+    c._will_recompute = False
+    c.keep_graph_on_report = _flag('CHAINER_KEEP_GRAPH_ON_REPORT')
+    c.lazy_grad_sum = _flag('CHAINER_LAZY_GRAD_SUM')
+    c.schedule_func = None
+    c.train = True
+    c.type_check = _flag('CHAINER_TYPE_CHECK', True)
+    c.use_cudnn = _choice('CHAINER_USE_CUDNN', _TERNARY, 'auto')
+    c.use_cudnn_tensor_core = _choice('CHAINER_USE_CUDNN_TENSOR_CORE', _TERNARY, 'auto')
+    c.use_ideep = _choice('CHAINER_USE_IDEEP', _TERNARY, 'never')
+    c.use_static_graph = True
+    c.warn_nondeterministic = _flag('CHAINER_WARN_NONDETERMINISTIC')
+
+
+def get_dtype(dtype=None, map_mixed16=None):
+    """Return a dtype, by default that of ``chainer.config.dtype``.
+
+    Args:
+        dtype (str, dtype or None): A dtype, or ``None`` for the configured one.
+        map_mixed16 (dtype): What stands for :data:`chainer.mixed16`, float16 by default.
+
+    Returns:
+        numpy.dtype: The dtype.
+
+    .. doctest::
+
+        >>> chainer.get_dtype()
+        dtype('float32')
+        >>> chainer.get_dtype(np.float64)
+        dtype('float64')
+    """
+    if dtype is None:
+        dtype = config.dtype
+    if dtype is mixed16 and map_mixed16 is not None:
+        dtype = map_mixed16
+    return numpy.dtype(dtype)
+
+
+def is_debug():
+    """Return whether debug mode is on in this thread (``chainer.config.debug``).
+
+    .. doctest::
+
+        >>> with chainer.using_config('debug', True):
+        ...     chainer.is_debug()
+        True
+    """
+    return bool(config.debug)
+
+
+def set_debug(debug):
+    """Turn debug mode on or off in this thread (``chainer.config.debug = debug``).
+
+    Args:
+        debug (bool): Whether it is on.
+    """
+    config.debug = debug
+
+
+class DebugMode:
+    """Context manager of debug mode. Deprecated: use ``chainer.using_config('debug', debug)``.
+
+    Args:
+        debug (bool): Whether it is on.
+    """
+
+    def __init__(self, debug):
+        warnings.warn(
+            "chainer.DebugMode is deprecated; use chainer.using_config('debug', ...)",
+            DeprecationWarning, stacklevel=2)
+        self._context = configuration.using_config('debug', debug)
+
+    def __enter__(self):
+        self._context.__enter__()
+
+    def __exit__(self, *args):
+        self._context.__exit__(*args)

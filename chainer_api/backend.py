@@ -1,0 +1,160 @@
+"""Functions that work across array backends."""
+import numpy
+
+import chainer
+from chainer._backend import Device
+from chainer.backends import _cpu, cuda
+from chainer.backends._cpu import CpuDevice
+from chainer.backends.cuda import GpuDevice
+from chainer.backends.intel64 import Intel64Device
+
+__all__ = [
+    'CpuDevice', 'Device', 'GpuDevice', 'Intel64Device', 'copyto', 'get_array_module',
+    'get_device', 'get_device_from_array', 'using_device',
+]
+
+_PLAIN = frozenset([numpy.ndarray, int, float, type(None), numpy.float32, numpy.float64])
+
+
+def get_array_module(*args):
+    """Return the array module that arrays or Variables belong to.
+
+    ``cupy`` if any of ``args`` is (or, for a :class:`~chainer.Variable`, holds) a CuPy array,
+    ``numpy`` otherwise.
+
+    .. doctest::
+
+        >>> xp = chainer.backend.get_array_module(np.zeros(3))
+        >>> xp.__name__
+        'numpy'
+    """
+    for arg in args:
+        if type(arg) in _PLAIN:
+            continue
+        if isinstance(arg, chainer.variable.Variable):
+            arg = arg._array
+        xp = getattr(arg, '__chainwright_xp__', None)
+        if xp is not None:
+            return xp
+        if isinstance(arg, cuda.ndarray):
+            return cuda.cupy
+    return numpy
+
+
+def copyto(dst, src):
+    """Copy the elements of ``src`` into ``dst``, also between the host and GPUs.
+
+    Args:
+        dst (array): Destination; elements are cast if the cast keeps the kind of number.
+        src (array): Source, of a shape that broadcasts to that of ``dst``.
+
+    .. doctest::
+
+        >>> x = np.zeros(3, np.float32)
+        >>> chainer.backend.copyto(x, np.arange(3))
+        >>> x
+        array([0., 1., 2.], dtype=float32)
+    """
+    if isinstance(dst, numpy.ndarray):
+        numpy.copyto(dst, _cpu.array_to_cpu(src) if isinstance(src, cuda.ndarray) else src)
+    elif isinstance(dst, cuda.ndarray):
+        if isinstance(src, cuda.ndarray) and dst.device == src.device:
+            cuda.cupy.copyto(dst, src)
+            return
+        with dst.device:
+            cuda.cupy.copyto(dst, cuda.to_gpu(numpy.asarray(src), dst.device)
+                             if not isinstance(src, cuda.ndarray)
+                             else cuda.copy(src, out_device=dst.device))
+    else:
+        raise TypeError(f'cannot copy into {type(dst)}: dst must be a NumPy or CuPy array')
+
+
+def _unknown_specifier(spec, kind=ValueError):
+    return kind(
+        f'no device is named {spec!r}: use "@numpy" (or "cpu", or -1) for the CPU, "@cupy:N" (or '
+        'the number N) for the N-th GPU, or a device object')
+
+
+def get_device(device_spec):
+    """Return the device object of a specifier.
+
+    ============================== ============================
+    specifier                      device
+    ============================== ============================
+    ``'@numpy'``, ``'cpu'``        the CPU, with NumPy arrays
+    ``'@cupy:N'``                  the N-th GPU, with CuPy arrays
+    ``'@intel64'``                 not available any more
+    integer (as a string, too)     negative: the CPU; N: the N-th GPU
+    ``cupy.cuda.Device``           that GPU
+    :class:`chainer.backend.Device` itself
+    ============================== ============================
+
+    Raises:
+        ValueError: For a string that names no device.
+        TypeError: For anything else.
+        RuntimeError: If the device is not available here.
+
+    .. doctest::
+
+        >>> chainer.get_device('@numpy')
+        <CpuDevice (numpy)>
+        >>> chainer.get_device(-1).name
+        '@numpy'
+    """
+    if isinstance(device_spec, Device):
+        return device_spec
+    if isinstance(device_spec, cuda._integer_types) and not isinstance(device_spec, bool):
+        return CpuDevice() if device_spec < 0 else GpuDevice.from_device_id(int(device_spec))
+    if isinstance(device_spec, str):
+        return _device_from_string(device_spec)
+    if isinstance(device_spec, cuda.Device):
+        return GpuDevice(device_spec)
+    raise _unknown_specifier(device_spec, TypeError)
+
+
+def _device_from_string(spec):
+    if spec in ('@numpy', 'cpu'):
+        return CpuDevice()
+    if spec == '@intel64':
+        return Intel64Device()
+    module, colon, number = spec.partition(':')
+    if module == '@cupy' and colon and number.isdecimal():
+        return GpuDevice.from_device_id(int(number))
+    if spec.removeprefix('-').isdecimal():
+        return get_device(int(spec))
+    if module in ('native', 'cuda'):
+        raise RuntimeError(
+            f'{spec!r} names a ChainerX device, and ChainerX is not available: '
+            'use "@numpy" for the CPU or "@cupy:N" for the N-th GPU')
+    raise _unknown_specifier(spec)
+
+
+def get_device_from_array(*arrays):
+    """Return the device of the first CuPy array (or Variable that holds one), else the CPU's.
+
+    .. doctest::
+
+        >>> chainer.backend.get_device_from_array(np.zeros(3))
+        <CpuDevice (numpy)>
+    """
+    for array in arrays:
+        if isinstance(array, chainer.variable.Variable):
+            array = array._array
+        device = GpuDevice.from_array(array)
+        if device is not None:
+            return device
+    return CpuDevice()
+
+
+def using_device(device_spec):
+    """Return a context manager in which a device is the current one.
+
+    Args:
+        device_spec: See :func:`chainer.get_device`.
+
+    .. doctest::
+
+        >>> with chainer.using_device('@numpy'):
+        ...     pass
+    """
+    return get_device(device_spec).create_context()

@@ -1,0 +1,105 @@
+"""Global and thread-local settings."""
+import sys
+import threading
+
+
+def _show(entries, file):
+    width = max((len(name) for name in entries), default=0)
+    for name in sorted(entries):
+        file.write(f'{name:<{width}} {entries[name]}\n')
+
+
+class GlobalConfig:
+    """Settings shared by all threads of the process.
+
+    Entries are plain attributes; any name may be set. A thread that has not set a name in its
+    :class:`LocalConfig` sees the value from here.
+
+    .. doctest::
+
+        >>> conf = chainer.configuration.GlobalConfig()
+        >>> conf.user_beam_width = 5
+        >>> conf.show()
+        user_beam_width 5
+    """
+
+    def show(self, file=sys.stdout):
+        """Write all entries to ``file``, one a line, sorted by name."""
+        _show(vars(self), file)
+
+
+class LocalConfig:
+    """Settings of the current thread on top of a :class:`GlobalConfig`.
+
+    Setting an attribute changes it for the current thread only; deleting it uncovers the global
+    value again. Reading a name that is set nowhere raises ``AttributeError``.
+
+    Args:
+        global_config (GlobalConfig): Where names that the thread has not set are looked up.
+    """
+
+    def __init__(self, global_config):
+        super().__setattr__('_global', global_config)
+        super().__setattr__('_local', threading.local())
+
+    # Entries never stand in the instance itself, so that each read comes through here.
+    def __getattr__(self, name):
+        entries = self._local.__dict__
+        if name in entries:
+            return entries[name]
+        return getattr(self._global, name)
+
+    def __setattr__(self, name, value):
+        setattr(self._local, name, value)
+
+    def __delattr__(self, name):
+        delattr(self._local, name)
+
+    def show(self, file=sys.stdout):
+        """Write all entries that the thread sees to ``file``, one a line, sorted by name."""
+        _show({**vars(self._global), **self._local.__dict__}, file)
+
+
+global_config = GlobalConfig()
+config = LocalConfig(global_config)
+
+
+class _ConfigContext:
+    __slots__ = ('config', 'name', 'value', 'old')
+
+    def __init__(self, config, name, value):
+        self.config = config
+        self.name = name
+        self.value = value
+
+    def __enter__(self):
+        entries = self.config._local.__dict__
+        self.old = (entries[self.name],) if self.name in entries else ()
+        setattr(self.config, self.name, self.value)
+
+    def __exit__(self, exc_type, exc_value, traceback):
+        if self.old:
+            setattr(self.config, self.name, self.old[0])
+        else:
+            delattr(self.config, self.name)
+
+
+def using_config(name, value, config=config):
+    """Return a context manager that sets one entry for the current thread.
+
+    On leaving, the entry is as it was before, even if the block raised.
+
+    Args:
+        name (str): Name of the entry.
+        value: Value inside the block.
+        config (LocalConfig): The configuration to change, Chainer's own by default.
+
+    .. doctest::
+
+        >>> with chainer.using_config('train', False):
+        ...     chainer.config.train
+        False
+        >>> chainer.config.train
+        True
+    """
+    return _ConfigContext(config, name, value)

@@ -1,0 +1,402 @@
+"""Nodes of the computational graph that compute, and :func:`chainer.grad`."""
+import collections
+import traceback
+import weakref
+
+import numpy
+
+from chainer import _tracing, configuration, function_hook, variable
+from chainer.backends import cuda
+from chainer.utils import type_check
+
+_Variable = variable.Variable
+_make_output = variable._make_output
+_ndarray = numpy.ndarray
+_ref = weakref.ref
+_config = configuration.config
+_trace_state = _tracing.state
+_hook_state = function_hook._thread_local
+_check_types = type_check.check_forward
+
+
+class FunctionNode:
+    """A differentiable function applied once: a node of the computational graph.
+
+    To define a function, derive from this class and implement :meth:`forward` (or
+    :meth:`forward_cpu` and :meth:`forward_gpu`), which gets and returns arrays, and
+    :meth:`backward`, which gets and returns variables: its steps are functions again, so that
+    gradients can be differentiated.
+
+    :meth:`apply` runs :meth:`forward` and, unless ``chainer.config.enable_backprop`` is off,
+    links the node to its inputs and outputs. A node is applied once only.
+
+    Attributes:
+        inputs: Tuple of the :class:`~chainer.variable.VariableNode` of the inputs.
+        outputs: Tuple of weak references to those of the outputs.
+        rank (int): Number of functions on the longest way from a leaf to this node.
+        stack: Stack at the time of the application (in debug mode, otherwise ``None``).
+        lazy_grad_sum (bool): Whether gradients of several outputs' users are kept and added in
+            one go, for this function, if ``chainer.config.lazy_grad_sum`` is set.
+
+    .. doctest::
+
+        >>> class Square(chainer.FunctionNode):
+        ...     def forward(self, inputs):
+        ...         x, = inputs
+        ...         self.retain_inputs((0,))
+        ...         return x * x,
+        ...     def backward(self, indexes, grad_outputs):
+        ...         x, = self.get_retained_inputs()
+        ...         gy, = grad_outputs
+        ...         return 2 * x * gy,
+        >>> x = chainer.Variable(np.array([1.0, 3.0]))
+        >>> y, = Square().apply((x,))
+        >>> gx, = chainer.grad([y], [x])
+        >>> gx
+        variable([2., 6.])
+    """
+
+    inputs = None
+    outputs = None
+    rank = 0
+    stack = None
+    lazy_grad_sum = False
+    is_elementwise = False
+
+    #: Whether a compiler may run :meth:`forward` on recording arrays (see the documentation of
+    #: :func:`chainer.static_graph`).
+    _supports_static_optimizations = False
+    #: Why the function cannot be recorded, if it cannot: one line.
+    opaque = None
+
+    _input_indexes_to_retain = None
+    _output_indexes_to_retain = None
+    _retained_output_data = None
+    _local_function_hooks = None
+
+    @property
+    def local_function_hooks(self):
+        """Ordered dictionary of the hooks registered to this function, by name."""
+        if self._local_function_hooks is None:
+            self._local_function_hooks = collections.OrderedDict()
+        return self._local_function_hooks
+
+    @property
+    def label(self):
+        """Short text that names the function: by default, that of its class."""
+        return self._impl_name
+
+    @property
+    def output_data(self):
+        """Tuple of the retained output arrays, ``None`` where an output is not retained.
+
+        :meth:`get_retained_outputs` returns variables.
+        """
+        if self._retained_output_data is None:
+            raise RuntimeError('the outputs have not been retained, or the graph is unchained')
+        return self._retained_output_data
+
+    @property
+    def _impl_name(self):
+        return type(self).__name__
+
+    def __call__(self, *args, **kwargs):
+        raise RuntimeError(
+            f'{type(self).__name__} is not called, but applied to a tuple of inputs: '
+            f'{type(self).__name__}().apply((x,)), which returns a tuple of outputs')
+
+    def apply(self, inputs):
+        """Compute the outputs and grow the graph.
+
+        Args:
+            inputs (tuple): :class:`~chainer.Variable` objects or arrays. Arrays are inputs that
+                require no gradient.
+
+        Returns:
+            tuple of Variable: The outputs.
+
+        Raises:
+            ~chainer.utils.type_check.InvalidType: If :meth:`check_type_forward` refuses the
+                inputs.
+            RuntimeError: In debug mode, if an output contains NaN.
+        """
+        input_vars = []
+        in_data = []
+        requires_grad = False
+        on_cpu = True
+        for x in inputs:
+            if not isinstance(x, _Variable):
+                x = _Variable(x, requires_grad=False)
+            elif x._requires_grad:
+                requires_grad = True
+            input_vars.append(x)
+            array = x._array
+            if type(array) is not _ndarray:
+                on_cpu = False
+            in_data.append(array)
+        in_data = tuple(in_data)
+
+        config = _config
+        debug = config.debug
+        if debug:
+            self.stack = traceback.extract_stack()
+        if not on_cpu:
+            self._check_arrays(in_data)
+        if config.type_check and type(self).check_type_forward is not _no_type_check:
+            _check_types(self, in_data)
+
+        hooks = _hook_state.function_hooks
+        if hooks or self._local_function_hooks:
+            hooks = self._all_hooks(hooks)
+            for hook in hooks:
+                hook.forward_preprocess(self, in_data)
+        else:
+            hooks = ()
+
+        device = None
+        if not on_cpu:
+            device = cuda.get_device_from_array(*in_data)
+            device.__enter__()
+        try:
+            self._input_indexes_to_retain = None
+            self._output_indexes_to_retain = None
+            trace = _trace_state.trace
+            outputs = self.forward(in_data) if trace is None else trace.apply_function(
+                self, in_data)
+        finally:
+            if device is not None:
+                device.__exit__(None, None, None)
+
+        if type(outputs) is not tuple:
+            raise TypeError(
+                f'forward of {self.label} must return a tuple of arrays (also for a single one: '
+                f'`return y,`), not {type(outputs)}')
+        for hook in hooks:
+            hook.forward_postprocess(self, in_data)
+        if debug:
+            check_nan(self, outputs, 'forward')
+
+        output_vars = tuple([_make_output(y, requires_grad) for y in outputs])
+        if config.enable_backprop:
+            self._connect(input_vars, output_vars, outputs)
+        return output_vars
+
+    def _connect(self, input_vars, output_vars, output_data):
+        """Link the node to its inputs and outputs, and keep what forward asked to retain."""
+        rank = 0
+        input_nodes = []
+        for x in input_vars:
+            node = x._node
+            if node._rank > rank:
+                rank = node._rank
+            input_nodes.append(node)
+        self.inputs = tuple(input_nodes)
+        self.rank = rank
+        output_nodes = []
+        rank += 1
+        for y in output_vars:
+            node = y._node
+            node._creator_node = self
+            node._rank = rank
+            output_nodes.append(_ref(node))
+        self.outputs = tuple(output_nodes)
+
+        indexes = self._input_indexes_to_retain
+        if indexes is not None:
+            for i in indexes:
+                input_nodes[i]._data = input_vars[i]._array
+        indexes = self._output_indexes_to_retain
+        if indexes is not None:
+            retained = [None] * len(output_vars)
+            for i in indexes:
+                array = output_data[i]
+                output_vars[i]._node._data = retained[i] = array
+            self._retained_output_data = tuple(retained)
+
+    def _all_hooks(self, thread_hooks):
+        hooks = dict(thread_hooks or ())
+        hooks.update(self._local_function_hooks or ())
+        return tuple(hooks.values())
+
+    def _check_arrays(self, in_data):
+        for array in in_data:
+            if array is None:
+                raise ValueError(
+                    f'an input of {self.label} is a variable without data; initialize it first '
+                    '(Parameter.initialize)')
+        if not type_check.same_types(*in_data):
+            kinds = ', '.join([str(type(x)) for x in in_data])
+            raise TypeError(
+                f'the inputs of {self.label} mix arrays of different kinds: {kinds}; bring them '
+                'to one device (to_gpu, to_cpu, to_device)')
+
+    # For authors of functions
+
+    def check_type_forward(self, in_types):
+        """Check dtypes and shapes of the inputs before :meth:`forward`.
+
+        Args:
+            in_types (~chainer.utils.type_check.TypeInfoTuple): One description an input; see
+                :mod:`chainer.utils.type_check`.
+        """
+
+    def forward(self, inputs):
+        """Compute output arrays from input arrays.
+
+        By default it calls :meth:`forward_gpu` if there is a CuPy array among them, else
+        :meth:`forward_cpu`.
+
+        Args:
+            inputs (tuple of arrays): The inputs.
+
+        Returns:
+            tuple of arrays: The outputs; a tuple even if there is one only.
+        """
+        if any([isinstance(x, cuda.ndarray) for x in inputs]):
+            return self.forward_gpu(inputs)
+        return self.forward_cpu(inputs)
+
+    def forward_cpu(self, inputs):
+        """Compute output arrays from NumPy arrays (see :meth:`forward`)."""
+        raise NotImplementedError(
+            f'{type(self).__name__} implements neither forward nor forward_cpu')
+
+    def forward_gpu(self, inputs):
+        """Compute output arrays from CuPy arrays (see :meth:`forward`)."""
+        raise NotImplementedError(
+            f'{type(self).__name__} implements neither forward nor forward_gpu')
+
+    def retain_inputs(self, indexes):
+        """Keep input arrays for backward; to be called in :meth:`forward`.
+
+        Args:
+            indexes (iterable of int): Which ones. By default none is kept.
+        """
+        self._input_indexes_to_retain = indexes
+
+    def retain_outputs(self, indexes):
+        """Keep output arrays for backward; to be called in :meth:`forward`.
+
+        Args:
+            indexes (iterable of int): Which ones. By default none is kept.
+        """
+        self._output_indexes_to_retain = indexes
+
+    def backward(self, target_input_indexes, grad_outputs):
+        """Compute gradients of inputs from gradients of outputs.
+
+        Args:
+            target_input_indexes (tuple of int): Indexes of the inputs whose gradients are wanted,
+                in order; at least one.
+            grad_outputs (tuple of Variable): Gradients of the outputs, ``None`` where an output
+                has none.
+
+        Returns:
+            tuple of Variable: Gradients of those inputs, or of all inputs (the others are
+            ignored); ``None`` where there is none. By default all are ``None``.
+        """
+        return (None,) * len(target_input_indexes)
+
+    def backward_accumulate(self, target_input_indexes, grad_outputs, grad_inputs):
+        """Compute gradients of inputs and add them to the gradients known so far.
+
+        A function overrides either this method or :meth:`backward`.
+
+        Args:
+            target_input_indexes (tuple of int): As in :meth:`backward`.
+            grad_outputs (tuple of Variable): As in :meth:`backward`.
+            grad_inputs (tuple of Variable): Gradients so far of the wanted inputs, or ``None``.
+                If a variable is given as several inputs, its gradient stands at the first.
+
+        Returns:
+            tuple of Variable: The sums, as many as ``target_input_indexes``.
+        """
+        gxs = self.backward(target_input_indexes, grad_outputs)
+        if len(gxs) != len(target_input_indexes):
+            gxs = [gxs[i] for i in target_input_indexes]
+        return tuple([
+            gx if old is None else old if gx is None else old + gx
+            for gx, old in zip(gxs, grad_inputs, strict=True)])
+
+    def get_retained_inputs(self):
+        """Return the tuple of the input variables kept by :meth:`retain_inputs`."""
+        indexes = self._input_indexes_to_retain
+        if indexes is None or self.inputs is None:
+            return ()
+        inputs = self.inputs
+        return tuple([inputs[i].get_variable() for i in indexes])
+
+    def get_retained_outputs(self):
+        """Return the tuple of the output variables kept by :meth:`retain_outputs`.
+
+        An output that nobody refers to any more comes back as a new variable at the same place
+        of the graph.
+        """
+        indexes = self._output_indexes_to_retain
+        if indexes is None or self.outputs is None:
+            return ()
+        result = []
+        outputs = self.outputs
+        for i in indexes:
+            node = outputs[i]()
+            if node is None:
+                requires_grad = any([x._requires_grad for x in self.inputs])
+                output = _make_output(self._retained_output_data[i], requires_grad)
+                node = output._node
+                node._data = output._array
+                node._creator_node = self
+                node._rank = self.rank + 1
+                self.outputs = outputs = outputs[:i] + (_ref(node),) + outputs[i + 1:]
+            else:
+                output = node.get_variable()
+            result.append(output)
+        return tuple(result)
+
+    def unchain(self):
+        """Cut the node out of the graph: its inputs and outputs forget it, and it them."""
+        for output in self.outputs or ():
+            node = output()
+            if node is not None:
+                node.unchain()
+        self.inputs = None
+
+    def add_hook(self, hook, name=None):
+        """Register a hook for this function only.
+
+        Args:
+            hook (FunctionHook): The hook.
+            name (str): Unique name, ``hook.name`` by default.
+        """
+        if not isinstance(hook, function_hook.FunctionHook):
+            raise TypeError(f'a hook must be a chainer.FunctionHook, not {type(hook)}')
+        if name is None:
+            name = hook.name
+        hooks = self.local_function_hooks
+        if name in hooks:
+            raise KeyError(f'a hook named {name!r} is already registered to {self.label}')
+        hooks[name] = hook
+        hook.added(self)
+
+    def delete_hook(self, name):
+        """Take off a hook of this function.
+
+        Args:
+            name (str): Its name.
+        """
+        hooks = self._local_function_hooks
+        if not hooks or name not in hooks:
+            raise KeyError(f'no hook named {name!r} is registered to {self.label}')
+        hooks.pop(name).deleted(self)
+
+
+_no_type_check = FunctionNode.check_type_forward
+
+
+def check_nan(func, arrays, phase):
+    """Raise ``RuntimeError`` if there is NaN in arrays that ``func`` computed."""
+    for array in arrays:
+        if array is not None and array.dtype.kind in 'fc' and bool((array != array).any()):
+            message = f'NaN is detected on {phase} computation of {func.label}'
+            if func.stack is not None:
+                message += '\nThe function was applied here:\n' + ''.join(func.stack.format())
+            raise RuntimeError(message)

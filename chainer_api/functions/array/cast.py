@@ -1,0 +1,43 @@
+"""Change of dtype."""
+import chainer
+from chainer import function_node
+from chainer.utils import type_check
+
+
+class Cast(function_node.FunctionNode):
+    """Change of dtype (see :func:`cast`)."""
+
+    def __init__(self, typ):
+        self.type = typ
+
+    def check_type_forward(self, in_types):
+        type_check.argname(in_types, ('x',))
+        type_check.expect(in_types[0].dtype.kind == 'f')
+
+    def forward(self, x):
+        self._in_type = x[0].dtype
+        return x[0].astype(self.type, copy=False),
+
+    def backward(self, indexes, g):
+        return cast(g[0], self._in_type),
+
+
+def cast(x, typ):
+    """Change the dtype of an array.
+
+    Args:
+        x (Variable or array): Any shape, floating dtype.
+        typ (str or dtype): The new dtype.
+
+    Returns:
+        Variable: Of the same shape and the new dtype.
+
+    .. doctest::
+
+        >>> F.cast(np.zeros(3, np.float32), np.float64).dtype
+        dtype('float64')
+    """
+    if x.dtype == typ:
+        if not chainer.config.enable_backprop:
+            return chainer.as_variable(x)
+    return Cast(typ).apply((x,))[0]

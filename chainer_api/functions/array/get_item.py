@@ -1,0 +1,115 @@
+"""Indexing."""
+import numpy
+
+import chainer
+from chainer import backend, function_node, variable
+from chainer.backends import cuda
+from chainer.utils import type_check
+
+_ARRAYS = (numpy.ndarray, cuda.ndarray)
+
+
+def _is_boolean(s):
+    return isinstance(s, (bool, numpy.bool)) or (
+        isinstance(s, _ARRAYS) and s.dtype.kind == 'b')
+
+
+def _normalize(slices):
+    """Return an index as a tuple of ints, slices, None, Ellipsis and arrays."""
+    if not isinstance(slices, tuple):
+        slices = (slices,)
+    return tuple([_normalize_one(s) for s in slices])
+
+
+def _normalize_one(s):
+    if isinstance(s, variable.Variable):
+        s = s._array
+    if isinstance(s, list):
+        return numpy.array(s, int) if not s else numpy.array(s)
+    if isinstance(s, _ARRAYS) and s.ndim == 0 and s.dtype.kind in 'iu':
+        return int(s)
+    return s
+
+
+def _placed(slices, xp):
+    """Return an index with its arrays in the array module that computes."""
+    return tuple([xp.asarray(s) if isinstance(s, _ARRAYS) else s for s in slices])
+
+
+class GetItem(function_node.FunctionNode):
+    """Indexing (see :func:`get_item`)."""
+
+    def __init__(self, slices):
+        slices = _normalize(slices)
+        if sum([s is Ellipsis for s in slices]) > 1:
+            raise ValueError('an index may contain one Ellipsis only')
+        masks = sum(map(_is_boolean, slices))
+        if masks > 1:
+            raise ValueError('an index may contain one boolean array only')
+        if masks:
+            self.opaque = 'the shape of the result depends on the values of a boolean array'
+        self.slices = slices
+
+    def check_type_forward(self, in_types):
+        type_check.argname(in_types, ('x',))
+
+    def forward(self, xs):
+        x, = xs
+        y = x[_placed(self.slices, backend.get_array_module(x))]
+        return chainer.utils.force_array(y),
+
+    def backward(self, indexes, gy):
+        x, = self.inputs
+        return GetItemGrad(self.slices, x.shape).apply(gy)
+
+
+class GetItemGrad(function_node.FunctionNode):
+    """Gradient of indexing: values are added at their places into zeros."""
+
+    def __init__(self, slices, in_shape):
+        self.slices = slices
+        self._in_shape = in_shape
+        if any(map(_is_boolean, slices)):
+            self.opaque = 'the shape of the input depends on the values of a boolean array'
+
+    def forward(self, inputs):
+        gy, = inputs
+        xp = backend.get_array_module(gy)
+        slices = _placed(self.slices, xp)
+        gx = xp.zeros(self._in_shape, gy.dtype)
+        if any([isinstance(s, _ARRAYS) and s.dtype.kind in 'iu' for s in self.slices]):
+            # Several elements may go to one place.
+            xp.add.at(gx, slices, gy)
+        else:
+            gx[slices] = gy
+        return gx,
+
+    def backward(self, indexes, ggx):
+        return GetItem(self.slices).apply(ggx)
+
+
+def get_item(x, slices):
+    """Take elements out of an array, as indexing a NumPy array does.
+
+    Args:
+        x (Variable or array): Any shape and dtype.
+        slices (int, slice, Ellipsis, None, integer or boolean array, or tuple of these): The index.
+            At most one boolean array and one Ellipsis.
+
+    Returns:
+        Variable: The elements.
+
+    .. doctest::
+
+        >>> x = np.arange(12.).reshape(3, 4)
+        >>> F.get_item(x, (slice(None), 1))
+        variable([1., 5., 9.])
+        >>> F.get_item(x, ([0, 2], [0, 0]))
+        variable([0., 8.])
+    """
+    return GetItem(slices).apply((x,))[0]
+
+
+def install_variable_get_item():
+    """Make :func:`get_item` the indexing of :class:`~chainer.Variable`."""
+    variable.Variable.__getitem__ = get_item

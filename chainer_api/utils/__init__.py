@@ -1,0 +1,71 @@
+"""Helpers for functions, links and user code."""
+import contextlib
+import shutil
+import tempfile
+
+import numpy
+
+from chainer.utils import argument, array, type_check  # noqa: F401
+from chainer.utils.array import size_of_shape, sum_to  # noqa: F401
+
+
+def force_array(x, dtype=None):
+    """Return ``x`` as an array: NumPy scalars become 0-dimensional arrays.
+
+    NumPy gives a scalar where a 0-dimensional array is computed with; functions must return
+    arrays.
+
+    Args:
+        x (scalar or array): A value.
+        dtype: Dtype of the result, that of ``x`` by default.
+
+    .. doctest::
+
+        >>> chainer.utils.force_array(np.float32(1.5))
+        array(1.5, dtype=float32)
+    """
+    if type(x) is numpy.ndarray and (dtype is None or x.dtype == dtype):
+        return x
+    if numpy.isscalar(x):
+        return numpy.array(x) if dtype is None else numpy.array(x, dtype)
+    return x if dtype is None else x.astype(dtype, copy=False)
+
+
+def force_type(dtype, value):
+    """Return ``value`` as a scalar (or array) of ``dtype``.
+
+    .. doctest::
+
+        >>> chainer.utils.force_type(np.dtype('float32'), 2)
+        2.0
+    """
+    if numpy.isscalar(value):
+        return dtype.type(value)
+    if value.dtype != dtype:
+        return value.astype(dtype, copy=False)
+    return value
+
+
+@contextlib.contextmanager
+def tempdir(**kwargs):
+    """Context manager of a temporary directory, which is removed with all it holds at the end.
+
+    Args:
+        kwargs: Arguments of :func:`tempfile.mkdtemp`; in addition ``ignore_errors`` tells
+            whether failures to remove it are ignored.
+
+    .. doctest::
+
+        >>> import os
+        >>> with chainer.utils.tempdir() as path:
+        ...     os.path.isdir(path)
+        True
+        >>> os.path.exists(path)
+        False
+    """
+    ignore_errors = kwargs.pop('ignore_errors', False)
+    path = tempfile.mkdtemp(**kwargs)
+    try:
+        yield path
+    finally:
+        shutil.rmtree(path, ignore_errors=ignore_errors)

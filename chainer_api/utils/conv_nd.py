@@ -1,0 +1,72 @@
+"""Windows of convolution over any number of axes."""
+from chainer.utils import conv
+from chainwright.runtime.kernels import windows
+
+
+def as_tuple(x, n):
+    """Return ``x`` as a tuple of length ``n``, a single value repeated.
+
+    >>> chainer.utils.conv_nd.as_tuple(2, 3)
+    (2, 2, 2)
+    """
+    if hasattr(x, '__getitem__') or hasattr(x, '__iter__'):
+        x = tuple(x)
+        if len(x) != n:
+            raise ValueError(f'one value or {n} of them expected, one for each axis; got {x}')
+        return x
+    return (x,) * n
+
+
+def check_ndim(x, ndim):
+    """Raise ``ValueError`` unless ``x`` has ``ndim`` axes beside batch and channels."""
+    if len(x.shape) - 2 != ndim:
+        raise ValueError(
+            'The number of dimensions under channel dimension of the input \'x\' should be '
+            f'{ndim}. But the actual ndim was {len(x.shape) - 2}.')
+
+
+def get_conv_outsizes(shape, ksize, stride, pad, cover_all=False, dilate=1):
+    """:func:`chainer.utils.get_conv_outsize` of each axis."""
+    dilate = as_tuple(dilate, len(shape))
+    return tuple(
+        conv.get_conv_outsize(size, k, s, p, cover_all, d)
+        for size, k, s, p, d in zip(shape, ksize, stride, pad, dilate, strict=True))
+
+
+def get_deconv_outsizes(shape, ksize, stride, pad, cover_all=False, dilate=1):
+    """:func:`chainer.utils.get_deconv_outsize` of each axis."""
+    dilate = as_tuple(dilate, len(shape))
+    return tuple(
+        conv.get_deconv_outsize(size, k, s, p, cover_all, d)
+        for size, k, s, p, d in zip(shape, ksize, stride, pad, dilate, strict=True))
+
+
+def im2col_nd(img, ksize, stride, pad, cover_all=False, dilate=1, outsize=None, pval=0):
+    """Gather the windows of ``img`` (n, c, *spatial) into (n, c, *ksize, *outsize)."""
+    dilate = as_tuple(dilate, len(ksize))
+    if outsize is None:
+        outsize = get_conv_outsizes(img.shape[2:], ksize, stride, pad, cover_all, dilate)
+    if min(outsize) <= 0:
+        raise ValueError(
+            f'no window of size {ksize} fits into an input of size {img.shape[2:]} '
+            f'with pad {pad}: make ksize smaller or pad larger')
+    return windows.im2col(
+        img, ksize=tuple(ksize), outsize=tuple(outsize), stride=tuple(stride), pad=tuple(pad),
+        dilate=dilate, fill=pval)
+
+
+def col2im_nd(col, stride, pad, dims, dilate=1):
+    """Add windows (n, c, *ksize, *outsize) up into an array (n, c, *dims)."""
+    return windows.col2im(
+        col, shape=tuple(dims), stride=tuple(stride), pad=tuple(pad),
+        dilate=as_tuple(dilate, len(dims)))
+
+
+def im2col_nd_cpu(img, ksize, stride, pad, pval=0, cover_all=False, dilate=1):
+    """:func:`im2col_nd` with ``pval`` in its old place."""
+    return im2col_nd(img, ksize, stride, pad, cover_all, dilate, pval=pval)
+
+
+im2col_nd_gpu = im2col_nd
+col2im_nd_cpu = col2im_nd
+col2im_nd_gpu = col2im_nd
