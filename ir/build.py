@@ -1,0 +1,108 @@
+"""From recorded graphs to a forward graph and backward graphs that are ready for a program."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from itertools import accumulate, pairwise
+from typing import Any, NamedTuple
+
+from .cut import keep_old_state, needed_by, primal_nodes, saved_values
+from .graph import Graph, is_effect
+from .make import placeholder, remake
+from .node import Node
+from .passes import run_passes
+from .schedule import schedule
+from .verify import verify, verify_nodes
+
+
+class Built(NamedTuple):
+    """What :func:`build` gives; ``saved`` are nodes of ``forward``, its last outputs."""
+
+    forward: Graph
+    saved: tuple[Node, ...]
+    backwards: Mapping[Hashable, Graph]
+    log: tuple[str, ...]
+
+
+class Part(NamedTuple):
+    """What one of the joined graphs has to give in the end."""
+
+    outputs: tuple[Node, ...]
+    effects: tuple[Node, ...]
+
+
+def build(forward: Graph, backwards: Mapping[Hashable, Graph]) -> Built:
+    """Optimise a recorded forward graph together with its backward graphs, and cut them apart.
+
+    A backward graph refers to nodes of the forward graph directly; its other inputs, of kind
+    ``'gradient'``, are its own. The forward graph that comes back has the outputs it had, then
+    the saved values; each backward graph has inputs of kind ``'saved'`` (their ``index`` counts
+    among the saved values) and then its own.
+    """
+    graphs = [forward, *backwards.values()]
+    joint, log = run_passes(verify_nodes(_join(graphs)))
+    first = _parts(joint, graphs)[0]
+    joint = keep_old_state(joint, needed_by((*first.outputs, *first.effects), joint.nodes))
+    first, *later = _parts(joint, graphs)
+    computed = needed_by((*first.outputs, *first.effects), joint.nodes)
+    primal = primal_nodes(joint, forward.inputs, first.effects)
+    targets = [node for part in later for node in part.outputs if node in primal]
+    saved = saved_values(joint, primal, computed, targets) if later else []
+    result = _forward_graph(forward, joint, first, saved)
+    parts = {
+        key: _backward_graph(graph, joint, part, saved, forward.inputs)
+        for (key, graph), part in zip(backwards.items(), later, strict=True)
+    }
+    log.append(f"saved: {len(saved)} values, {sum(node.nbytes for node in saved)} bytes")
+    return Built(result, tuple(saved), parts, tuple(log))
+
+
+def _join(graphs: Sequence[Graph]) -> Graph:
+    """One graph that computes everything; what one part computes another may use."""
+    inputs = dict.fromkeys(node for graph in graphs for node in graph.inputs)
+    nodes = dict.fromkeys(node for graph in graphs for node in graph.nodes)
+    outputs = tuple(node for graph in graphs for node in graph.outputs)
+    return Graph(tuple(inputs), tuple(nodes), outputs, graphs[0].name)
+
+
+def _parts(joint: Graph, graphs: Sequence[Graph]) -> list[Part]:
+    """The outputs and effects of each graph: passes keep their number and order."""
+    effects = [node for node in joint.nodes if is_effect(node)]
+    outputs = _pieces(joint.outputs, [len(graph.outputs) for graph in graphs])
+    counts = [sum(map(is_effect, graph.nodes)) for graph in graphs]
+    pieces = zip(outputs, _pieces(effects, counts), strict=True)
+    return [Part(tuple(out), tuple(acts)) for out, acts in pieces]
+
+
+def _pieces(items: Sequence[Node], counts: Iterable[int]) -> list[Sequence[Node]]:
+    return [items[start:stop] for start, stop in pairwise(accumulate(counts, initial=0))]
+
+
+def _forward_graph(forward: Graph, joint: Graph, part: Part, saved: Sequence[Node]) -> Graph:
+    nodes = schedule(needed_by((*part.outputs, *part.effects, *saved), joint.nodes))
+    outputs = (*part.outputs, *saved)
+    return verify(Graph(forward.inputs, tuple(nodes), outputs, forward.name), "cut")
+
+
+def _backward_graph(
+    graph: Graph, joint: Graph, part: Part, saved: Sequence[Node], shared: Sequence[Node]
+) -> Graph:
+    nodes = needed_by((*part.outputs, *part.effects), joint.nodes, saved)
+    used = {source for node in nodes for source in node.inputs} | set(part.outputs)
+    new = {node: _saved_input(node, k) for k, node in enumerate(saved) if node in used}
+    inputs = (*new.values(), *(node for node in graph.inputs if node not in shared))
+    for node in nodes:
+        new[node] = _on(node, new)
+    outputs = tuple(new.get(node, node) for node in part.outputs)
+    ordered = schedule([new[node] for node in nodes])
+    return verify(Graph(inputs, tuple(ordered), outputs, graph.name), "cut")
+
+
+def _on(node: Node, new: Mapping[Node, Node]) -> Node:
+    inputs = tuple(new.get(source, source) for source in node.inputs)
+    return node if inputs == node.inputs else remake(node, inputs)
+
+
+def _saved_input(node: Node, index: int) -> Node:
+    settings: dict[str, Any] = {"kind": "saved", "index": index, "origin": node.origin}
+    return placeholder(f"saved{index}", node.shape, node.dtype, node.strides, **settings)

@@ -1,0 +1,116 @@
+"""Memory layouts: strides of dense arrays, of views, and of what NumPy allocates by itself.
+
+The last bits of a matrix product or a sum depend on the strides of its inputs, so the layout is
+part of a value. Nothing here touches the memory of an array.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+from typing import Any
+
+import numpy as np
+from numpy.lib.stride_tricks import as_strided
+
+Shape = tuple[int, ...]
+
+
+def dense_strides(shape: Shape, itemsize: int, order: Shape | None = None) -> Shape:
+    """Strides of an array without gaps; ``order`` lists its axes from outermost to innermost."""
+    strides, step = [0] * len(shape), itemsize
+    for axis in reversed(order if order is not None else range(len(shape))):
+        strides[axis] = step
+        step *= max(shape[axis], 1)
+    return tuple(strides)
+
+
+def order_of(strides: Shape) -> Shape:
+    """The axes from outermost to innermost in memory."""
+    return tuple(sorted(range(len(strides)), key=lambda axis: -abs(strides[axis])))
+
+
+def is_dense(shape: Shape, strides: Shape, itemsize: int) -> bool:
+    """Whether an array of these strides fills its memory, whatever the order of its axes."""
+    return 0 in shape or strides == dense_strides(shape, itemsize, order_of(strides))
+
+
+def is_contiguous(shape: Shape, strides: Shape, itemsize: int) -> bool:
+    """Whether NumPy calls it C-contiguous: axes of length one may have any stride."""
+    if 0 in shape:
+        return True
+    step = itemsize
+    for length, stride in zip(reversed(shape), reversed(strides), strict=True):
+        if length != 1 and stride != step:
+            return False
+        step *= length
+    return True
+
+
+def extent(shape: Shape, strides: Shape, itemsize: int) -> tuple[int, int]:
+    """The bytes that an array spans, and the offset of its first element among them."""
+    if 0 in shape:
+        return 0, 0
+    reach = [(length - 1) * stride for length, stride in zip(shape, strides, strict=True)]
+    before = -sum(step for step in reach if step < 0)
+    return before + sum(step for step in reach if step > 0) + itemsize, before
+
+
+def phantom(shape: Shape, dtype: np.dtype[Any], strides: Shape) -> np.ndarray:
+    """An array of this layout with no memory behind it: for views only, never to be read."""
+    return as_strided(np.empty(1, dtype), shape, strides)
+
+
+def reshaped_strides(shape: Shape, strides: Shape, new: Shape) -> Shape | None:
+    """Strides of a C-order reshape that is a view; ``None`` where NumPy has to copy."""
+    old = [(n, s) for n, s in zip(shape, strides, strict=True) if n != 1]
+    result: list[int] = []
+    start = i = 0
+    while i < len(new) and start < len(old):
+        stop, length, j, target = start + 1, old[start][0], i + 1, new[i]
+        while length != target:
+            if target < length:
+                target *= new[j]
+                j += 1
+            else:
+                length *= old[stop][0]
+                stop += 1
+        if any(old[k][1] != old[k + 1][0] * old[k + 1][1] for k in range(start, stop - 1)):
+            return None
+        result += _split(old[stop - 1][1], new[i:j])
+        start, i = stop, j
+    last = result[-1] if result else 0
+    return tuple(result + [last] * (len(new) - len(result)))
+
+
+def _split(step: int, lengths: Shape) -> list[int]:
+    return [step * prod(lengths[axis + 1 :]) for axis in range(len(lengths))]
+
+
+def allocated_strides(
+    shape: Shape, itemsize: int, operands: Sequence[tuple[Shape, Shape, np.dtype[Any]]]
+) -> Shape:
+    """Strides of the array that a ufunc allocates for its result (NumPy's order 'K')."""
+    if all(is_contiguous(s, strides, dtype.itemsize) for s, strides, dtype in operands):
+        return dense_strides(shape, itemsize)
+    arrays = [phantom(*_bytes(*operand)) for operand in operands]
+    flags = [["readonly"]] * len(arrays) + [["writeonly", "allocate"]]
+    with np.nditer([*arrays, None], ["zerosize_ok"], flags, [np.int8] * len(flags)) as iterator:
+        found = iterator.operands[-1].strides
+    return tuple(stride * itemsize for stride in found)
+
+
+def reduced_strides(
+    shape: Shape, strides: Shape, dtype: np.dtype[Any], axes: Shape, keep: bool, itemsize: int
+) -> Shape:
+    """Strides of the array that a reduction allocates for its result."""
+    kept = [axis for axis in range(len(shape)) if axis not in axes]
+    order = [axis for axis in order_of(strides) if keep or axis in kept]
+    if not keep:
+        order = [kept.index(axis) for axis in order]
+    lengths = [1 if axis in axes else n for axis, n in enumerate(shape) if keep or axis in kept]
+    return dense_strides(tuple(lengths), itemsize, tuple(order))
+
+
+def _bytes(shape: Shape, strides: Shape, dtype: np.dtype[Any]) -> tuple[Shape, Any, Shape]:
+    return shape, np.dtype(np.int8), strides

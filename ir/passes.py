@@ -1,0 +1,154 @@
+"""The passes that make a graph smaller, each ``Graph -> Graph``, and the runner.
+
+A pass with nothing to do returns the graph it got. None changes a bit of any result: values, the
+memory layout of every array that a sum or product reads, and which outputs share memory stay.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable
+
+
+import numpy as np
+
+from .algebra import rewritten
+from .alias import roots_of
+from .frozen import exact_key
+from .graph import Graph, is_effect, users_of
+from .interpret import run_node, value_of
+from .make import constant, remake
+from .node import Node
+from .op import OPS
+from .verify import verify_nodes
+
+Pass = Callable[[Graph], Graph]
+FOLDED_BYTES = 1 << 16
+
+
+def rebuild(graph: Graph, replace: Callable[[Node], Node]) -> Graph:
+    """Walk in order; ``replace`` sees each node with its inputs replaced and gives the new one."""
+    new: dict[Node, Node] = {}
+    nodes: dict[Node, None] = {}
+    for node in graph.nodes:
+        inputs = tuple(new.get(source, source) for source in node.inputs)
+        kept = node if inputs == node.inputs else remake(node, inputs)
+        new[node] = replace(kept)
+        for made in _fresh(new[node], nodes, graph):
+            nodes[made] = None
+    outputs = tuple(new.get(node, node) for node in graph.outputs)
+    if tuple(nodes) == graph.nodes and outputs == graph.outputs:
+        return graph
+    return Graph(graph.inputs, tuple(nodes), outputs, graph.name)
+
+
+def _fresh(node: Node, known: dict[Node, None], graph: Graph) -> list[Node]:
+    """A new node and the new ones among its inputs, these first."""
+    if node.is_leaf or node in known:
+        return []
+    return [made for source in node.inputs for made in _fresh(source, known, graph)] + [node]
+
+
+def protected(graph: Graph) -> set[Node]:
+    """Values that must keep memory of their own: outputs, and what host calls may keep."""
+    roots = roots_of(graph.nodes)
+    handed = [source for node in graph.nodes if node.op == "host" for source in node.inputs]
+    found = {*graph.outputs, *handed}
+    return found | {roots[node] for node in found if node in roots}
+
+
+def fold_constants(graph: Graph) -> Graph:
+    """Compute what depends on constants only, once, now."""
+    users, kept = users_of(graph), protected(graph)
+
+    def foldable(node: Node) -> bool:
+        if not node.is_array or is_effect(node) or node.nbytes > FOLDED_BYTES or node in originals:
+            return False
+        return all(source.op in ("constant", "literal") for source in node.inputs)
+
+    def replace(node: Node) -> Node:
+        if not foldable(node):
+            return node
+        value = run_node(node, [value_of(source, {}) for source in node.inputs])
+        if np.asarray(value).strides != node.strides:
+            return node
+        if isinstance(value, np.ndarray):
+            value.setflags(write=False)
+        return constant(value, node.origin)
+
+    originals = {node for node in graph.nodes if node in kept or _is_base(node, users)}
+    return rebuild(graph, replace)
+
+
+def _is_base(node: Node, users: dict[Node, list[Node]]) -> bool:
+    """Whether a later node writes into a version of this value."""
+    return any(OPS[user.op].kind == "update" and user.inputs[0] is node for user in users.get(node, ()))
+
+
+def simplify(graph: Graph) -> Graph:
+    """Apply the rows of ``algebra`` wherever one fits."""
+    kept = protected(graph)
+    return rebuild(graph, lambda node: node if node in kept else rewritten(node))
+
+
+def merge_common(graph: Graph) -> Graph:
+    """Compute equal expressions once; effects and arrays that are written into stay apart."""
+    kept, apart, first = protected(graph), _kept_apart(graph), dict[Hashable, Node]()
+
+    def replace(node: Node) -> Node:
+        if is_effect(node) or OPS[node.op].kind == "creation" or node in apart:
+            return node
+        found = first.setdefault(_key(node), node)
+        return node if node in kept else found
+
+    return rebuild(graph, replace)
+
+
+def _key(node: Node) -> Hashable:
+    inputs = tuple(map(_leaf_key, node.inputs))
+    attrs = tuple(exact_key(value) for _, value in node.attrs)
+    return node.op, inputs, attrs, node.shape, node.dtype, node.strides
+
+
+def _leaf_key(node: Node) -> Hashable:
+    return ("literal", exact_key(node.attr("value"))) if node.op == "literal" else id(node)
+
+
+def _kept_apart(graph: Graph) -> set[Node]:
+    """Operands of products that would become one array: BLAS multiplies ``x x^T`` differently."""
+    roots = roots_of(graph.nodes)
+    found: set[Node] = set()
+    for node in graph.nodes:
+        if OPS[node.op].kind in ("product", "library"):
+            operands = {roots.get(source, source) for source in node.inputs}
+            sizes = [source.size for source in operands]
+            found.update(source for source in operands if sizes.count(source.size) > 1)
+    return found
+
+
+def drop_dead(graph: Graph) -> Graph:
+    """Drop nodes that no output and no effect needs."""
+    alive: set[Node] = set(graph.outputs)
+    for node in reversed(graph.nodes):
+        if node in alive or is_effect(node):
+            alive.add(node)
+            alive.update(node.inputs)
+    nodes = tuple(node for node in graph.nodes if node in alive)
+    if len(nodes) == len(graph.nodes):
+        return graph
+    return Graph(graph.inputs, nodes, graph.outputs, graph.name)
+
+
+PASSES: tuple[Pass, ...] = (drop_dead, fold_constants, simplify, merge_common, drop_dead)
+
+
+def run_passes(graph: Graph, passes: tuple[Pass, ...] = PASSES) -> tuple[Graph, list[str]]:
+    """The graph after all passes, and one line for each that changed it."""
+    log: list[str] = []
+    for apply in passes:
+        result = apply(graph)
+        if result is not graph:
+            log.append(f"{apply.__name__}: {len(graph.nodes)} -> {len(result.nodes)} nodes")
+            graph = verify_nodes(result, apply.__name__)
+    return graph, log
+
+
