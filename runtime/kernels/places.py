@@ -12,9 +12,9 @@ from .windows import array_module
 
 @library_op("add_at_places")
 def add_at_places(values: Any, places: Any, *, length: int) -> Any:
-    """Sum ``values`` (n, c, p) into zeros (n, c, length): ``y[i, :, places[i, j]] += values[i, :, j]``.
+    """Sum ``values`` (n, c, p) into zeros (n, c, length) at ``places`` (n, p).
 
-    ``places`` (n, p) holds integers below ``length``.
+    ``y[i, :, places[i, j]] += values[i, :, j]``, with places from 0 to ``length - 1``.
     """
     n, c, _ = values.shape
     xp = array_module(values)

@@ -9,9 +9,10 @@ import json
 import os
 import sys
 
+import numpy as np
+
 import chainer
 import chainer.functions as F
-import numpy as np
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, os.pardir, 'chainer_api', 'functions'))
@@ -32,20 +33,19 @@ def main(families):
                 continue
             for variant in range(len(row.variants)):
                 for char in row.dtypes:
-                    key = '%s/%d/%s' % (row.name, variant, char)
+                    key = f'{row.name}/{variant}/{char}'
                     try:
                         outputs, gradients = record_case(row, variant, char)
                     except Exception:
-                        sys.stderr.write('%s: %s\n' % (family, key))
+                        sys.stderr.write(f'{family}: {key}\n')
                         raise
                     index['outputs'][key] = [pool.add(a) for a in outputs]
                     index['gradients'][key] = [pool.add(a) for a in gradients]
-        path = os.path.join(HERE, 'functions_%s.npz' % family)
+        path = os.path.join(HERE, f'functions_{family}.npz')
         text = json.dumps(index, sort_keys=True, separators=(',', ':'))
         np.savez_compressed(
             path, index=np.frombuffer(text.encode(), np.uint8), **pool.joined())
-        sys.stderr.write('%s: %d rows, %d bytes\n' % (
-            family, len(table.CASES), os.path.getsize(path)))
+        sys.stderr.write(f'{family}: {len(table.CASES)} rows, {os.path.getsize(path)} bytes\n')
 
 
 class Pool:
@@ -80,7 +80,8 @@ def record_case(row, variant, char):
         if indices:
             ys = [y for y in ys if isinstance(y, chainer.Variable)]
             gys = function_case.output_grads([y.array for y in ys])
-            pairs = [(y, chainer.Variable(gy)) for y, gy in zip(ys, gys) if gy is not None]
+            pairs = [(y, chainer.Variable(gy))
+                     for y, gy in zip(ys, gys) if gy is not None]  # noqa: B905  Python 3.8
             gxs = chainer.grad(
                 [y for y, _ in pairs], [xs[i] for i in indices], [gy for _, gy in pairs])
             gradients = [None if gx is None else gx.array for gx in gxs]
@@ -94,9 +95,9 @@ def record_error(row):
         except Exception as e:
             bases = [c.__name__ for c in type(e).__mro__]
             if row.exception not in bases:
-                raise AssertionError('%s raises %r' % (row.name, e))
+                raise AssertionError(f'{row.name} raises {e!r}') from e
             return str(e)
-    raise AssertionError('%s raises nothing' % row.name)
+    raise AssertionError(f'{row.name} raises nothing')
 
 
 class using_config:

@@ -1,5 +1,5 @@
 """Rectified linear unit with an upper bound."""
-from chainer import backend, function_node
+from chainer import backend, function_node, utils
 from chainer.utils import type_check
 
 
@@ -19,7 +19,7 @@ class ClippedReLU(function_node.FunctionNode):
         x, = inputs
         xp = backend.get_array_module(x)
         self.retain_inputs((0,))
-        return xp.minimum(xp.maximum(x, 0), self.cap),
+        return utils.force_array(xp.minimum(xp.maximum(x, 0), self.cap)),
 
     def backward(self, indexes, grad_outputs):
         x, = self.get_retained_inputs()
@@ -36,7 +36,7 @@ class _ClippedReLUGrad(function_node.FunctionNode):
     def forward(self, inputs):
         gy, = inputs
         x = backend.get_array_module(gy).asarray(self.x)
-        return gy * ((x > 0) & (x < self.cap)),
+        return utils.force_array(gy * ((x > 0) & (x < self.cap))),
 
     def backward(self, indexes, grad_outputs):
         return _ClippedReLUGrad(self.x, self.cap).apply(grad_outputs)

@@ -1,5 +1,5 @@
 """Piecewise linear approximation of the sigmoid."""
-from chainer import backend, function_node
+from chainer import backend, function_node, utils
 from chainer.utils import type_check
 
 
@@ -14,7 +14,7 @@ class HardSigmoid(function_node.FunctionNode):
         x, = inputs
         xp = backend.get_array_module(x)
         self.retain_inputs((0,))
-        return xp.minimum(xp.maximum(x * 0.2 + 0.5, 0), 1),
+        return utils.force_array(xp.minimum(xp.maximum(x * 0.2 + 0.5, 0), 1)),
 
     def backward(self, indexes, grad_outputs):
         x, = self.get_retained_inputs()
@@ -29,7 +29,7 @@ class _HardSigmoidGrad(function_node.FunctionNode):
     def forward(self, inputs):
         gy, = inputs
         x = backend.get_array_module(gy).asarray(self.x)
-        return gy * (abs(x) < 2.5) * 0.2,
+        return utils.force_array(gy * (abs(x) < 2.5) * 0.2),
 
     def backward(self, indexes, grad_outputs):
         return _HardSigmoidGrad(self.x).apply(grad_outputs)

@@ -1,5 +1,5 @@
 """Rectified linear unit."""
-from chainer import backend, function_node
+from chainer import backend, function_node, utils
 from chainer.utils import type_check
 
 
@@ -13,7 +13,7 @@ class ReLU(function_node.FunctionNode):
     def forward(self, inputs):
         x, = inputs
         self.retain_outputs((0,))
-        return backend.get_array_module(x).maximum(x, 0),
+        return utils.force_array(backend.get_array_module(x).maximum(x, 0)),
 
     def backward(self, indexes, grad_outputs):
         y, = self.get_retained_outputs()
@@ -29,7 +29,7 @@ class _ReLUGrad(function_node.FunctionNode):
     def forward(self, inputs):
         gy, = inputs
         xp = backend.get_array_module(gy)
-        return gy * (xp.asarray(self.y) > 0),
+        return utils.force_array(gy * (xp.asarray(self.y) > 0)),
 
     def backward(self, indexes, grad_outputs):
         return _ReLUGrad(self.y).apply(grad_outputs)

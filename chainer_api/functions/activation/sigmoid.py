@@ -1,5 +1,5 @@
 """Logistic sigmoid."""
-from chainer import backend, function_node
+from chainer import backend, function_node, utils
 from chainer.utils import type_check
 
 
@@ -15,7 +15,7 @@ class Sigmoid(function_node.FunctionNode):
         xp = backend.get_array_module(x)
         self.retain_outputs((0,))
         # By tanh, which does not overflow.
-        return xp.tanh(x * 0.5) * 0.5 + 0.5,
+        return utils.force_array(xp.tanh(x * 0.5) * 0.5 + 0.5),
 
     def backward(self, indexes, grad_outputs):
         y, = self.get_retained_outputs()
@@ -27,7 +27,7 @@ class _SigmoidGrad(function_node.FunctionNode):
     def forward(self, inputs):
         self.retain_inputs((0, 1))
         y, gy = inputs
-        return gy * y * (1 - y),
+        return utils.force_array(gy * y * (1 - y)),
 
     def backward(self, indexes, grad_outputs):
         y, gy = self.get_retained_inputs()

@@ -1,5 +1,5 @@
 """Softplus."""
-from chainer import backend, function_node
+from chainer import backend, function_node, utils
 from chainer import functions as F
 from chainer.utils import type_check
 
@@ -19,7 +19,8 @@ class Softplus(function_node.FunctionNode):
         xp = backend.get_array_module(x)
         self.retain_inputs((0,))
         bx = x * self.beta
-        return (xp.maximum(bx, 0) + xp.log1p(xp.exp(-abs(bx)))) * (1 / self.beta),
+        y = (xp.maximum(bx, 0) + xp.log1p(xp.exp(-abs(bx)))) * (1 / self.beta)
+        return utils.force_array(y),
 
     def backward(self, indexes, grad_outputs):
         x, = self.get_retained_inputs()

@@ -1,5 +1,5 @@
 """Hyperbolic tangent."""
-from chainer import backend, function_node
+from chainer import backend, function_node, utils
 from chainer.utils import type_check
 
 
@@ -13,7 +13,7 @@ class Tanh(function_node.FunctionNode):
     def forward(self, inputs):
         x, = inputs
         self.retain_outputs((0,))
-        return backend.get_array_module(x).tanh(x),
+        return utils.force_array(backend.get_array_module(x).tanh(x)),
 
     def backward(self, indexes, grad_outputs):
         y, = self.get_retained_outputs()
@@ -25,7 +25,7 @@ class _TanhGrad(function_node.FunctionNode):
     def forward(self, inputs):
         self.retain_inputs((0, 1))
         y, gy = inputs
-        return gy * (1 - y * y),
+        return utils.force_array(gy * (1 - y * y)),
 
     def backward(self, indexes, grad_outputs):
         y, gy = self.get_retained_inputs()

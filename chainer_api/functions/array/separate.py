@@ -20,7 +20,7 @@ class Separate(function_node.FunctionNode):
     def forward(self, inputs):
         x, = inputs
         before = (slice(None),) * (self.axis % x.ndim)
-        ys = tuple(x[(*before, i)] for i in range(x.shape[self.axis]))
+        ys = tuple(x[(*before, i, ...)] for i in range(x.shape[self.axis]))
         self._shape = x.shape
         return ys
 

@@ -1,9 +1,8 @@
 """Sampling images at points of a grid."""
-from chainwright.runtime.kernels.places import add_at_places
-
 from chainer import backend, function_node
 from chainer import functions as F
 from chainer.utils import argument, type_check
+from chainwright.runtime.kernels.places import add_at_places
 
 
 class SpatialTransformerSampler(function_node.FunctionNode):

@@ -12,7 +12,8 @@ import glob
 import importlib
 import os
 import zlib
-from typing import Any, Callable, Dict, Optional, Tuple
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
@@ -26,17 +27,17 @@ class Case:
 
     name: str
     call: Callable  # (F, *inputs) -> Variable, or a nest of tuples and lists of Variables
-    variants: Tuple[Tuple[Callable, ...], ...]
+    variants: tuple[tuple[Callable, ...], ...]
     dtypes: str = 'efd'
-    grads: Optional[Tuple[int, ...]] = None  # inputs that get gradients; None: the floating ones
+    grads: tuple[int, ...] | None = None  # inputs that get gradients; None: the floating ones
     numeric: bool = True  # False: gradients are no derivatives (straight-through and the like)
     twice: bool = True  # differentiable twice
     opaque: bool = False  # one opaque node in a static graph
     random: bool = False  # draws random numbers
     record: bool = True  # False: the original cannot run it; `why` tells
     static: bool = True  # False: cannot be called in a static graph's method; `why` tells
-    config: Dict[str, Any] = dataclasses.field(default_factory=dict)
-    tolerance: Dict[str, Tuple[float, float]] = dataclasses.field(default_factory=dict)
+    config: dict[str, Any] = dataclasses.field(default_factory=dict)
+    tolerance: dict[str, tuple[float, float]] = dataclasses.field(default_factory=dict)
     why: str = ''  # the reason for each setting that weakens a test
 
     def tolerances(self, char):
@@ -44,7 +45,7 @@ class Case:
 
     def inputs(self, variant, dtype, seed=0):
         """The input arrays of one variant."""
-        rng = np.random.RandomState(_seed('%s/%d/%d' % (self.name, variant, seed)))
+        rng = np.random.RandomState(_seed(f'{self.name}/{variant}/{seed}'))
         return [make(rng, np.dtype(dtype)) for make in self.variants[variant]]
 
     def grad_indices(self, arrays):
@@ -59,11 +60,11 @@ class Error:
 
     name: str
     call: Callable
-    inputs: Tuple[Callable, ...]
+    inputs: tuple[Callable, ...]
     exception: str  # name of the class or of one of its bases
     text: str = ''  # a part of the message of ours
     dtype: str = 'f'
-    config: Dict[str, Any] = dataclasses.field(default_factory=dict)
+    config: dict[str, Any] = dataclasses.field(default_factory=dict)
     record: bool = True  # False: the original does not raise it; `why` tells
     why: str = ''
 
