@@ -1,1 +1,5 @@
-"""..."""
+"""Turns a graph into program text."""
+
+from .program import Loaded, Program
+
+__all__ = ["Loaded", "Program"]

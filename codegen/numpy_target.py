@@ -1,0 +1,246 @@
+"""Programs of NumPy calls: readable, and bit for bit what the recorded calls gave.
+
+In: a graph. Out: a :class:`~chainwright.codegen.program.Program`, a Python function with one line
+per node, buffers handed in, dead values freed. Nothing is reassociated: each line is the call
+that was recorded, at most into a buffer of the same layout.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Sequence
+from typing import Any
+
+import jinja2
+import numpy as np
+
+from chainwright.ir import Graph, Node
+from chainwright.ir.elementwise import resolved
+from chainwright.ir.interpret import run_node
+from chainwright.ir.layout import extent
+from chainwright.ir.op import OPS
+from chainwright.ir.shapes import fresh_text
+from chainwright.ir.text import number_nodes, type_text, with_comment
+
+from .arena import Span, View, place
+from .names import Names
+from .program import Program
+from .storage import FRESH, KEPT, SCRATCH, Storage, blocks, lifetime, plan_storage
+
+
+def generate(graph: Graph, *, title: str, saved_count: int = 0) -> Program:
+    """Write the program of a graph; its last ``saved_count`` outputs are saved values."""
+    return _Writer(graph, title, saved_count).program()
+
+
+@functools.cache
+def _template() -> jinja2.Template:
+    environment = jinja2.Environment(
+        loader=jinja2.PackageLoader("chainwright.codegen"),
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+        autoescape=False,
+    )
+    return environment.get_template("program.py.j2")
+
+
+class _Writer:
+    """Writes one program: the plan first, then the lines in the order of the nodes."""
+
+    def __init__(self, graph: Graph, title: str, saved_count: int) -> None:
+        self.graph, self.title, self.names = graph, title, Names()
+        self.function = self.names.new(graph.name)
+        self.parameters = [self.names.new(node.attr("name")) for node in graph.inputs]
+        self.text: dict[Node, str] = dict(zip(graph.inputs, self.parameters, strict=True))
+        self.plan = plan_storage(graph, saved_count)
+        self.numbers = number_nodes(graph)
+        self.arenas = {where: self._arena(where) for where in (SCRATCH, KEPT)}
+        self.entries: dict[str, dict[str, View]] = {SCRATCH: {}, KEPT: {}}
+        self.frees = _frees(graph, self.plan)
+        self.body: list[str] = []
+
+    def program(self) -> Program:
+        for k, node in enumerate(self.graph.nodes):
+            self._write(node)
+            self._free(self.frees.get(k, ()))
+        result = "".join(f"{self._operand(node)}, " for node in self.graph.outputs)
+        unpack = [self._unpack(where) for where in (SCRATCH, KEPT) if self.entries[where]]
+        sizes = {where: size for where, (_, size) in self.arenas.items()}
+        source = _template().render(
+            title=self.title,
+            summary=self._summary(sizes),
+            header=self.names.header,
+            name=self.function,
+            parameters=[*self.parameters, SCRATCH, KEPT],
+            body=unpack + self.body,
+            result=f"({result.strip()})",
+        )
+        return Program(
+            source,
+            self.names.constants,
+            self.function,
+            self.title,
+            sizes[SCRATCH],
+            sizes[KEPT],
+            sum(node.nbytes for node in self.plan.block),
+            tuple(self.entries[SCRATCH].values()),
+            tuple(self.entries[KEPT].values()),
+        )
+
+    def _summary(self, sizes: dict[str, int]) -> list[str]:
+        inputs = [
+            f"    {name}: {type_text(node)} {node.attr('kind')}"
+            for name, node in zip(self.parameters, self.graph.inputs, strict=True)
+        ]
+        return [*inputs, "", f"Scratch memory: {sizes[SCRATCH]} bytes, kept: {sizes[KEPT]} bytes."]
+
+    # -- memory --------------------------------------------------------------------------------
+
+    def _arena(self, where: str) -> tuple[dict[Node, int], int]:
+        times = lifetime(self.plan, self.graph.nodes)
+        end = len(self.graph.nodes)
+        spans = {
+            node: Span(_span_bytes(node), times[node][0], end if where == KEPT else times[node][1])
+            for node in blocks(self.plan, where)
+        }
+        return place(spans)
+
+    def _entry(self, node: Node, where: str) -> str:
+        """The name of an array in an arena, which the first line of the function unpacks."""
+        name = self.names.new(self._value_name(node))
+        offset = self.arenas[where][0][self.plan.block_of(node)]
+        self.entries[where][name] = _view_at(node, offset, self.plan)
+        return name
+
+    def _value_name(self, node: Node) -> str:
+        return f"v{self.numbers[node][1:]}"
+
+    def _unpack(self, where: str) -> str:
+        names = list(self.entries[where])
+        return f"{', '.join(names)}{',' * (len(names) == 1)} = {where}"
+
+    # -- lines ---------------------------------------------------------------------------------
+
+    def _write(self, node: Node) -> None:
+        where, row = self.plan.place_of(node), OPS[node.op]
+        if self.plan.root(node) is not node and where in (SCRATCH, KEPT):
+            self.text[node] = self._entry(node, where)
+            self._line(node, f"# {self.text[node]} = {self._call(node)}")
+        elif node in self.plan.reused:
+            self.text[node] = self.text[self.plan.reused[node]]
+            self._line(node, self._call(node, self.text[node]))
+        elif row.kind == "update":
+            self._allocate(node, where)
+            self._line(node, f"{self.names.numpy('copyto')}({self.text[node]}, {self._operand(node.inputs[0])})")
+            self._line(node, self._call(node, self.text[node]))
+        elif where in (SCRATCH, KEPT) or where == FRESH and _needs_buffer(node):
+            self._allocate(node, where)
+            self._line(node, self._call(node, self.text[node]))
+        else:
+            self._natural(node)
+
+    def _allocate(self, node: Node, where: str | None) -> None:
+        if where in (SCRATCH, KEPT):
+            self.text[node] = self._entry(node, where)
+            return
+        self.text[node] = self.names.new(self._value_name(node))
+        self._line(node, f"{self.text[node]} = {fresh_text(node, self.names)}")
+
+    def _natural(self, node: Node) -> None:
+        call = self._call(node)
+        if node.op == "write":
+            self._line(node, call)
+            return
+        if node.shape == () and node.is_array and not OPS[node.op].view:
+            call = f"{self.names.numpy('asarray')}({call})"
+        self.text[node] = self.names.new(self._value_name(node))
+        self._line(node, f"{self.text[node]} = {call}")
+
+    def _call(self, node: Node, out: str | None = None) -> str:
+        return OPS[node.op].text(node, self._arguments(node), self.names, out)
+
+    def _arguments(self, node: Node) -> list[str]:
+        hoisted = _hoisted(node)
+        return [
+            self.names.scalar(x.attr("value"), hoisted[k]) if k in hoisted else self._operand(x)
+            for k, x in enumerate(node.inputs)
+        ]
+
+    def _operand(self, node: Node) -> str:
+        if node.is_leaf and node not in self.text:
+            return OPS[node.op].text(node, (), self.names)
+        return self.text[node]
+
+    def _line(self, node: Node, text: str) -> None:
+        self.body.append(with_comment(text, node.origin))
+
+    def _free(self, nodes: Sequence[Node]) -> None:
+        names = [self.text[node] for node in nodes if node in self.text]
+        if names:
+            self.body.append(f"del {', '.join(dict.fromkeys(names))}")
+
+
+def _needs_buffer(node: Node) -> bool:
+    """Whether NumPy's own allocation would give something else than the recorded array."""
+    return node.shape == () and OPS[node.op].has_out
+
+
+def _span_bytes(node: Node) -> int:
+    assert node.shape is not None and node.strides is not None and node.dtype is not None
+    return extent(node.shape, node.strides, node.dtype.itemsize)[0]
+
+
+def _view_at(node: Node, offset: int, plan: Storage) -> View:
+    """Where a value lies whose block starts at the offset: follow its views without memory."""
+    assert node.shape is not None and node.strides is not None and node.dtype is not None
+    if plan.root(node) is node:
+        before = extent(node.shape, node.strides, node.dtype.itemsize)[1]
+        return View(offset + before, node.shape, node.dtype, node.strides)
+    base = _view_at(node.inputs[0], offset, plan)
+    memory = np.zeros(_span_bytes(node.inputs[0]) or 1, np.uint8)
+    first = extent(base.shape, base.strides, base.dtype.itemsize)[1]
+    array = np.ndarray(base.shape, base.dtype, memory.data, first, base.strides)
+    view = run_node(node, [array])
+    moved = view.ctypes.data - array.ctypes.data
+    return View(base.offset + moved, view.shape, view.dtype, view.strides)
+
+
+def _frees(graph: Graph, plan: Storage) -> dict[int, list[Node]]:
+    """For each line, the values in NumPy's memory that nothing reads after it."""
+    end: dict[Node, int] = {}
+    for node in graph.nodes:
+        block = plan.block_of(node)
+        end[block] = max(end.get(block, 0), plan.last.get(plan.root(node), 0))
+    found: dict[int, list[Node]] = {}
+    for node in graph.nodes:
+        if plan.place_of(node) in (SCRATCH, KEPT) or node.op == "write":
+            continue
+        line = end[plan.block_of(node)]
+        if line < len(graph.nodes):
+            found.setdefault(line, []).append(node)
+    return found
+
+
+def _hoisted(node: Node) -> dict[int, np.dtype[Any]]:
+    """Python scalars among the inputs of a ufunc that a 0-d array of its loop's dtype replaces."""
+    row = OPS[node.op]
+    if row.kind != "elementwise" or "compute" not in row.attrs or node.attr("compute") is not None:
+        return {}
+    ufunc = getattr(np, node.op)
+    loop = resolved(ufunc, node.inputs)
+    weak = {k: loop[k] for k, x in enumerate(node.inputs) if x.op == "literal"}
+    operands = [loop[k] if k in weak else x.dtype for k, x in enumerate(node.inputs)]
+    if not weak or ufunc.resolve_dtypes((*operands, None)) != loop:
+        return {}
+    return weak if all(_fits(node.inputs[k], dtype) for k, dtype in weak.items()) else {}
+
+
+def _fits(x: Node, dtype: np.dtype[Any]) -> bool:
+    """Whether NumPy would turn a Python scalar into just this value of the dtype."""
+    value = x.attr("value")
+    if dtype.kind in "iu":
+        limits = np.iinfo(dtype)
+        return limits.min <= value <= limits.max
+    return dtype.kind in "fc" or type(value) is bool

@@ -1,0 +1,64 @@
+"""A generated program: its source, what it refers to, and the memory it runs in."""
+
+from __future__ import annotations
+
+import itertools
+import linecache
+import weakref
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from .arena import View, allocate
+
+_count = itertools.count(1)
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    """What :func:`~chainwright.codegen.numpy_target.generate` gives.
+
+    ``constants`` are the module-level names of ``source`` that it does not define itself, and
+    those it does, by value. ``intermediate_bytes`` counts every value the program computes.
+    """
+
+    source: str
+    constants: Mapping[str, Any]
+    name: str
+    title: str
+    scratch_bytes: int
+    kept_bytes: int
+    intermediate_bytes: int
+    scratch: tuple[View, ...]
+    kept: tuple[View, ...]
+
+    def load(self) -> Loaded:
+        """Compile the source under a file name of its own, which tracebacks and pdb can show."""
+        filename = f"<chainwright {self.title} {next(_count)}>"
+        space = dict(self.constants)
+        exec(compile(self.source, filename, "exec"), space)
+        function = space[self.name]
+        linecache.cache[filename] = (
+            len(self.source), None, self.source.splitlines(keepends=True), filename,
+        )
+        weakref.finalize(function, linecache.cache.pop, filename, None)
+        return Loaded(self, function, filename)
+
+
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    """A program ready to run: ``function(*inputs, scratch, kept)`` gives a tuple of outputs."""
+
+    program: Program
+    function: Callable[..., tuple[Any, ...]]
+    filename: str
+
+    def new_scratch(self) -> tuple[np.ndarray, ...]:
+        """Memory for one run at a time."""
+        return allocate(self.program.scratch_bytes, self.program.scratch)
+
+    def new_kept(self) -> tuple[np.ndarray, ...]:
+        """Memory for the values that one forward run saves for backward."""
+        return allocate(self.program.kept_bytes, self.program.kept)

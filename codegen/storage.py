@@ -1,0 +1,130 @@
+"""Where each value of a graph lives.
+
+Results the caller may keep (outputs, and what host calls receive) get fresh memory; saved values
+live in the kept arena, everything else in the scratch arena. What NumPy cannot compute into a
+given buffer is allocated by NumPy in any case. An elementwise result or an update takes the memory
+of an input that nothing reads afterwards.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from chainwright.ir import Graph, Node
+from chainwright.ir.alias import roots_of
+from chainwright.ir.op import OPS
+
+FRESH, KEPT, SCRATCH, NUMPY = "fresh", "kept", "scratch", "numpy"
+OURS = frozenset({"elementwise", "reduction", "scan", "creation", "update", "product", "shape"})
+
+
+@dataclass(slots=True)
+class Storage:
+    """The plan: ``block`` maps each value to the first value in its memory."""
+
+    roots: dict[Node, Node]
+    last: dict[Node, int]
+    block: dict[Node, Node] = field(default_factory=dict)
+    reused: dict[Node, Node] = field(default_factory=dict)
+    place: dict[Node, str] = field(default_factory=dict)
+
+    def root(self, node: Node) -> Node:
+        return self.roots.get(node, node)
+
+    def block_of(self, node: Node) -> Node:
+        root = self.root(node)
+        return self.block.get(root, root)
+
+    def place_of(self, node: Node) -> str | None:
+        """The kind of memory of a computed value; None for inputs and constants."""
+        return self.place.get(self.block_of(node))
+
+
+def plan_storage(graph: Graph, saved_count: int) -> Storage:
+    """Decide for every value of a graph where it lives."""
+    roots = roots_of(graph.nodes)
+    plan = Storage(roots, _last_uses(graph, roots))
+    for k, node in enumerate(graph.nodes):
+        if plan.root(node) is not node:
+            continue
+        target = _reusable(node, k, plan)
+        if target is not None:
+            plan.reused[node] = target
+        plan.block[node] = node if target is None else plan.block[plan.root(target)]
+    _place(graph, plan, len(graph.outputs) - saved_count)
+    return plan
+
+
+def _last_uses(graph: Graph, roots: dict[Node, Node]) -> dict[Node, int]:
+    """The last line that reads the memory of a value; outputs are read after all lines."""
+    last: dict[Node, int] = {}
+    for k, node in enumerate(graph.nodes):
+        last.setdefault(node, k)
+        for source in node.inputs:
+            last[roots.get(source, source)] = k
+    last.update((roots.get(node, node), len(graph.nodes)) for node in graph.outputs)
+    return last
+
+
+def _reusable(node: Node, k: int, plan: Storage) -> Node | None:
+    """The input whose memory the result takes over."""
+    row = OPS[node.op]
+    if row.kind == "update":
+        return node.inputs[0] if _ends_here(node.inputs[0], node, k, plan) else None
+    if row.kind != "elementwise" or not row.has_out or node.op in ("where", "clip", "cast"):
+        return None
+    return next((x for x in node.inputs if _fits(x, node) and _ends_here(x, node, k, plan)), None)
+
+
+def _fits(x: Node, node: Node) -> bool:
+    same = (x.shape, x.dtype, x.strides) == (node.shape, node.dtype, node.strides)
+    return same and node.size > 1 and node.dtype is not None and node.dtype.kind in "biuf"
+
+
+def _ends_here(x: Node, node: Node, k: int, plan: Storage) -> bool:
+    """Whether this node is the last to read an array that the program itself made."""
+    if x.is_leaf or plan.root(x) is not x or plan.last[x] != k:
+        return False
+    if OPS[x.op].kind not in OURS or x.op == "pick":
+        return False
+    return all(other is x or plan.root(other) is not x for other in node.inputs) and (
+        node.inputs.count(x) == 1 or OPS[node.op].kind == "elementwise"
+    )
+
+
+def _place(graph: Graph, plan: Storage, fresh_count: int) -> None:
+    handed = [source for node in graph.nodes if node.op == "host" for source in node.inputs]
+    fresh = {plan.block_of(node) for node in (*graph.outputs[:fresh_count], *handed)}
+    saved = {plan.block_of(node) for node in graph.outputs[fresh_count:]}
+    for node in plan.block.values():
+        if node in fresh:
+            plan.place[node] = FRESH
+        elif not can_fill(node):
+            plan.place[node] = NUMPY
+        else:
+            plan.place[node] = KEPT if node in saved else SCRATCH
+
+
+def can_fill(node: Node) -> bool:
+    """Whether the result can be computed into a buffer of ours."""
+    row = OPS[node.op]
+    if node.dtype is None or node.dtype.hasobject or node.shape is None:
+        return False
+    return row.has_out or row.kind == "update"
+
+
+def blocks(plan: Storage, where: str) -> list[Node]:
+    """The first values of all blocks of one kind, in order."""
+    return [node for node, place in plan.place.items() if place == where]
+
+
+def lifetime(plan: Storage, nodes: Sequence[Node]) -> dict[Node, tuple[int, int]]:
+    """For each block, its first and last line."""
+    spans: dict[Node, tuple[int, int]] = {}
+    for k, node in enumerate(nodes):
+        if node in plan.block:
+            block = plan.block[node]
+            start, stop = spans.get(block, (k, k))
+            spans[block] = start, max(stop, plan.last.get(node, k))
+    return spans
