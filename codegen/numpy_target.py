@@ -65,7 +65,7 @@ class _Writer:
         for k, node in enumerate(self.graph.nodes):
             self._write(node)
             self._free(self.frees.get(k, ()))
-        result = "".join(f"{self._operand(node)}, " for node in self.graph.outputs)
+        result = "".join(f"{self._result(node)}, " for node in self.graph.outputs)
         unpack = [self._unpack(where) for where in (SCRATCH, KEPT) if self.entries[where]]
         sizes = {where: size for where, (_, size) in self.arenas.items()}
         source = _template().render(
@@ -172,6 +172,11 @@ class _Writer:
         if node.is_leaf and node not in self.text:
             return OPS[node.op].text(node, (), self.names)
         return self.text[node]
+
+    def _result(self, node: Node) -> str:
+        """An output; the caller may write to it, so that a constant is copied."""
+        text = self._operand(node)
+        return text if node in self.text else f"{self.names.numpy('array')}({text})"
 
     def _line(self, node: Node, text: str) -> None:
         self.body.append(with_comment(text, node.origin))

@@ -98,6 +98,8 @@ def _where_text(node: Node, args: Sequence[str], scope: Scope, out: str | None =
     if out is None:
         return call_text(scope.numpy("where"), args)
     copyto, (flags, chosen, other) = scope.numpy("copyto"), args
+    if node.inputs[0].dtype != np.bool_:
+        flags = f"{flags}.astype({scope.numpy('bool_')})"
     return f"{copyto}({out}, {other}); {copyto}({out}, {chosen}, where={flags})"
 
 

@@ -95,10 +95,16 @@ def _tuple_source(value: tuple[Any, ...], inner: Callable[[Any], str]) -> str:
 
 def index_source(value: Any, slots: Sequence[str], scope: Scope) -> str:
     """Text between the brackets of ``x[...]``."""
-    items = value if isinstance(value, tuple) and value[:1] not in (("slice",), ("list",)) else None
-    if items is None or not items:
+    items = index_items(value)
+    if not items or items[0] is value:
         return _axis_source(value, slots, scope)
     return ", ".join(_axis_source(item, slots, scope) for item in items) + "," * (len(items) == 1)
+
+
+def index_items(index: Any) -> tuple[Any, ...]:
+    """The parts of a frozen index, one for each axis it speaks of."""
+    several = isinstance(index, tuple) and not isinstance(index, Slot)
+    return index if several and index[:1] not in (("slice",), ("list",)) else (index,)
 
 
 def _axis_source(value: Any, slots: Sequence[str], scope: Scope) -> str:

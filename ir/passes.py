@@ -25,14 +25,14 @@ Pass = Callable[[Graph], Graph]
 FOLDED_BYTES = 1 << 16
 
 
-def rebuild(graph: Graph, replace: Callable[[Node], Node]) -> Graph:
-    """Walk in order; ``replace`` sees each node with its inputs replaced and gives the new one."""
+def rebuild(graph: Graph, replace: Callable[[Node, Node], Node]) -> Graph:
+    """Walk in order; ``replace`` sees a node on its new inputs, and as it was, and gives the new."""
     new: dict[Node, Node] = {}
     nodes: dict[Node, None] = {}
     for node in graph.nodes:
         inputs = tuple(new.get(source, source) for source in node.inputs)
         kept = node if inputs == node.inputs else remake(node, inputs)
-        new[node] = replace(kept)
+        new[node] = replace(kept, node)
         for made in _fresh(new[node], nodes, graph):
             nodes[made] = None
     outputs = tuple(new.get(node, node) for node in graph.outputs)
@@ -60,23 +60,19 @@ def fold_constants(graph: Graph) -> Graph:
     """Compute what depends on constants only, once, now."""
     users, kept = users_of(graph), protected(graph)
 
-    def foldable(node: Node) -> bool:
-        if not node.is_array or is_effect(node) or node.nbytes > FOLDED_BYTES or node in originals:
-            return False
-        return all(source.op in ("constant", "literal") for source in node.inputs)
-
-    def replace(node: Node) -> Node:
-        if not foldable(node):
+    def replace(node: Node, was: Node) -> Node:
+        if was in kept or _is_base(was, users) or not _foldable(node):
             return node
-        value = run_node(node, [value_of(source, {}) for source in node.inputs])
-        if np.asarray(value).strides != node.strides:
-            return node
-        if isinstance(value, np.ndarray):
-            value.setflags(write=False)
-        return constant(value, node.origin)
+        value = np.asarray(run_node(node, [value_of(source, {}) for source in node.inputs]))
+        return constant(value, node.origin) if value.strides == node.strides else node
 
-    originals = {node for node in graph.nodes if node in kept or _is_base(node, users)}
     return rebuild(graph, replace)
+
+
+def _foldable(node: Node) -> bool:
+    if not node.is_array or is_effect(node) or node.nbytes > FOLDED_BYTES:
+        return False
+    return all(source.op in ("constant", "literal") for source in node.inputs)
 
 
 def _is_base(node: Node, users: dict[Node, list[Node]]) -> bool:
@@ -87,18 +83,18 @@ def _is_base(node: Node, users: dict[Node, list[Node]]) -> bool:
 def simplify(graph: Graph) -> Graph:
     """Apply the rows of ``algebra`` wherever one fits."""
     kept = protected(graph)
-    return rebuild(graph, lambda node: node if node in kept else rewritten(node))
+    return rebuild(graph, lambda node, was: node if was in kept else rewritten(node))
 
 
 def merge_common(graph: Graph) -> Graph:
     """Compute equal expressions once; effects and arrays that are written into stay apart."""
     kept, apart, first = protected(graph), _kept_apart(graph), dict[Hashable, Node]()
 
-    def replace(node: Node) -> Node:
-        if is_effect(node) or OPS[node.op].kind == "creation" or node in apart:
+    def replace(node: Node, was: Node) -> Node:
+        if is_effect(node) or OPS[node.op].kind == "creation" or was in apart:
             return node
         found = first.setdefault(_key(node), node)
-        return node if node in kept else found
+        return node if was in kept else found
 
     return rebuild(graph, replace)
 

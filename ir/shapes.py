@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from .frozen import Scope, index_source, scalar_source, slots_of, source, thaw
-from .layout import Shape, dense_strides, order_of, phantom, reshaped_strides
+from .frozen import Scope, index_items, index_source, scalar_source, slots_of, source, thaw
+from .layout import Shape, dense_strides, extent, is_dense, order_of, phantom, reshaped_strides
 from .node import IRError, Node
 from .op import (
     REQUIRED,
@@ -102,9 +102,9 @@ def _getitem_text(node: Node, args: Sequence[str], scope: Scope, out: str | None
 
 def is_basic(index: Any) -> bool:
     """Whether an index gives a view: numbers, slices, None and Ellipsis."""
-    items = index if isinstance(index, tuple) and index[:1] != ("slice",) else (index,)
     return all(
-        item is None or item is Ellipsis or type(item) is int or _is_slice(item) for item in items
+        item is None or item is Ellipsis or type(item) is int or _is_slice(item)
+        for item in index_items(index)
     )
 
 
@@ -222,6 +222,10 @@ def fresh_text(node: Node, scope: Scope, fn: str = "empty", args: Sequence[str] 
     assert dtype is not None
     order = order_of(strides)
     kind = dtype_source(dtype, scope)
+    if not is_dense(shape, strides, dtype.itemsize):
+        size, start = extent(shape, strides, dtype.itemsize)
+        memory = f"{scope.numpy('empty')}({size}, {scope.numpy('uint8')})"
+        return call_text(scope.numpy("ndarray"), [repr(shape), kind, memory, str(start), repr(strides)])
     in_memory = tuple(shape[axis] for axis in order)
     made = call_text(scope.numpy(fn), [repr(in_memory), *args, kind])
     if order == tuple(range(len(shape))):

@@ -1,0 +1,268 @@
+"""Random graphs: the built program gives, bit for bit, what the NumPy calls give one by one."""
+
+import warnings
+
+import numpy as np
+import pytest
+
+from chainwright.codegen.numpy_target import generate
+from chainwright.ir import Graph, Slot, build, constant, literal, make, placeholder
+
+UNARY = ["negative", "exp", "tanh", "square", "absolute", "sqrt", "sign", "positive", "log1p"]
+BINARY = ["add", "subtract", "multiply", "divide", "maximum", "minimum", "power", "arctan2"]
+COMPARE = ["greater", "less_equal", "equal", "logical_and", "not_equal"]
+SHAPES = [(3, 4), (4, 3), (4,), (3, 1), (1, 4), (), (2, 3, 4), (3, 0), (1,), (12,), (5, 3, 4)]
+
+
+class Recorder:
+    """Records NumPy calls as nodes and as closures, so that they can run again on other data."""
+
+    def __init__(self, rng):
+        self.rng = rng
+        self.values, self.calls, self.inputs, self.nodes = {}, [], [], []
+
+    def input(self, array, kind="argument"):
+        node = placeholder(
+            f"x{len(self.inputs)}", array.shape, array.dtype, array.strides, kind=kind
+        )
+        self.inputs.append(node)
+        self.values[node] = array
+        return node
+
+    def constant(self, array):
+        node = constant(array)
+        self.values[node] = array
+        return node
+
+    def literal(self, value):
+        node = literal(value)
+        self.values[node] = value
+        return node
+
+    def record(self, op, inputs, call, **attrs):
+        result = call(*(self.values[node] for node in inputs))
+        if op == "write":
+            node = make(op, *inputs)
+        else:
+            result = np.asarray(result)
+            node = make(
+                op,
+                *inputs,
+                shape=result.shape,
+                dtype=result.dtype,
+                strides=result.strides,
+                **attrs,
+            )
+        self.values[node] = result
+        self.nodes.append(node)
+        self.calls.append((node, inputs, call))
+        return node
+
+    def run(self, arrays):
+        """What the calls give on other inputs: a dictionary from node to value."""
+        values = {node: value for node, value in self.values.items() if node.is_leaf}
+        values.update(zip(self.inputs, arrays, strict=True))
+        for node, inputs, call in self.calls:
+            result = call(*(values[source] for source in inputs))
+            values[node] = result if node.op == "write" else np.asarray(result)
+        return values
+
+
+def random_array(rng, shape, dtype):
+    array = rng.standard_normal(shape) * 2
+    array = array.astype(dtype) if dtype != bool else array > 0
+    return np.asarray(array)
+
+
+def random_layout(rng, shape, dtype):
+    axes = tuple(rng.permutation(len(shape)))
+    array = random_array(rng, tuple(shape[axis] for axis in axes), dtype)
+    if shape and rng.random() < 0.2:
+        array = random_array(rng, (array.shape[0] * 2, *array.shape[1:]), dtype)[::2]
+    return array.transpose(tuple(np.argsort(axes)))
+
+
+def like(rng, array):
+    """Other data in the same layout."""
+    low, high = np.lib.array_utils.byte_bounds(array)
+    memory = np.zeros(max(high - low, 1), np.uint8)
+    start = array.__array_interface__["data"][0] - low
+    other = np.ndarray(array.shape, array.dtype, memory.data, start, array.strides)
+    other[...] = random_array(rng, array.shape, array.dtype)
+    return other
+
+
+def copy_exactly(array):
+    other = like(np.random.default_rng(0), array)
+    other[...] = array
+    return other
+
+
+def pick(rng, items):
+    return items[rng.integers(len(items))]
+
+
+def arrays_of(recorder):
+    known = recorder.inputs + [n for n in recorder.nodes if n.op != "write"]
+    return [node for node in known if node.is_array][-12:]
+
+
+def step(recorder):
+    """Record one random call; a choice that NumPy refuses is passed over."""
+    rng = recorder.rng
+    x = pick(rng, arrays_of(recorder))
+    value = recorder.values[x]
+    choice = rng.integers(16)
+    record = recorder.record
+    if choice <= 1:
+        name = pick(rng, UNARY)
+        return record(name, (x,), getattr(np, name))
+    if choice <= 4:
+        name = pick(rng, BINARY + COMPARE)
+        others = [pick(rng, arrays_of(recorder)), recorder.literal(pick(rng, [2.0, 1, 0.0, 1.5]))]
+        y = pick(rng, others)
+        pair = (x, y) if y.op != "literal" or rng.random() < 0.7 else (y, x)
+        return record(name, pair, getattr(np, name))
+    if choice == 5:
+        axis = tuple(int(a) for a in range(value.ndim) if rng.random() < 0.5)
+        name, keep = pick(rng, ["sum", "max", "mean", "any", "prod"]), bool(rng.random() < 0.5)
+        axes = pick(rng, [axis, None])
+        return record(
+            name, (x,), lambda a: getattr(np, name)(a, axis=axes, keepdims=keep),
+            axis=axes, keepdims=keep,
+        )
+    if choice == 6:
+        shape = pick(rng, [(-1,), value.shape[::-1], (1, *value.shape), (2, -1)])
+        return record("reshape", (x,), lambda a: a.reshape(shape))
+    if choice == 7:
+        axes = tuple(int(a) for a in rng.permutation(value.ndim))
+        return record("transpose", (x,), lambda a: a.transpose(axes), axes=axes)
+    if choice == 8:
+        index = pick(rng, [(slice(1, None),), (Ellipsis, 0), (None,), (slice(None, None, -1),)])
+        return record("getitem", (x,), lambda a: a[index], index=index)
+    if choice == 9:
+        where = recorder.constant(np.array([0, 1, 0]))
+        return record("getitem", (x, where), lambda a, i: a[i], index=Slot(0))
+    if choice == 10:
+        y = pick(rng, arrays_of(recorder))
+        name = pick(rng, ["dot", "matmul"])
+        return record(name, (x, y), getattr(np, name))
+    if choice == 11:
+        y = pick(rng, [recorder.literal(3), pick(rng, arrays_of(recorder))])
+        index = pick(rng, [0, Ellipsis, slice(None, 2)])
+
+        def update(base, item):
+            new = copy_exactly(base)
+            new[index] = item
+            return new
+
+        return record("setitem", (x, y), update, index=index)
+    if choice == 12:
+        dtype = pick(rng, [np.float32, np.float64, np.int32])
+        return record("cast", (x,), lambda a: a.astype(dtype))
+    if choice == 13:
+        y = pick(rng, arrays_of(recorder))
+        return record("concatenate", (x, y), lambda a, b: np.concatenate((a, b)), axis=0)
+    if choice == 14:
+        flags, y = pick(rng, arrays_of(recorder)), pick(rng, arrays_of(recorder))
+        return record("where", (flags, x, y), np.where)
+    shape, dtype = value.shape, value.dtype
+    return record("zeros", (), lambda: np.zeros(shape, dtype))
+
+
+def grow(recorder, count):
+    while count:
+        before = len(recorder.nodes)
+        try:
+            with np.errstate(all="ignore"), warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                step(recorder)
+        except (ValueError, TypeError, IndexError, ZeroDivisionError, OverflowError):
+            assert len(recorder.nodes) == before
+            count -= rng_skip(recorder)
+            continue
+        count -= 1
+
+
+def rng_skip(recorder):
+    return int(recorder.rng.random() < 0.1)
+
+
+def recorder_of(seed):
+    rng = np.random.default_rng(seed)
+    recorder = Recorder(rng)
+    for _ in range(4):
+        dtype = pick(rng, [np.float32, np.float32, np.float64, np.int32, np.bool_, np.float16])
+        recorder.input(random_layout(rng, pick(rng, SHAPES), dtype))
+    return recorder
+
+
+def same_bits(got, expected, node):
+    assert isinstance(got, np.ndarray), node
+    assert got.dtype == expected.dtype and got.shape == expected.shape, node
+    assert got.strides == expected.strides or 0 in got.shape, (node, got.strides, expected.strides)
+    assert got.tobytes() == expected.tobytes(), node
+
+
+def call(program, *inputs):
+    loaded = program.load()
+    with np.errstate(all="ignore"), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        results = loaded.function(*inputs, loaded.new_scratch(), loaded.new_kept())
+    return results
+
+
+def quiet_run(recorder, arrays):
+    with np.errstate(all="ignore"), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return recorder.run(arrays)
+
+
+@pytest.mark.parametrize("seed", range(150))
+def test_forward(seed):
+    recorder = recorder_of(seed)
+    grow(recorder, 25)
+    rng = recorder.rng
+    outputs = tuple(pick(rng, recorder.nodes) for _ in range(3)) + (recorder.nodes[-1],)
+    graph = Graph(tuple(recorder.inputs), tuple(recorder.nodes), outputs)
+    built = build(graph, {})
+    program = generate(built.forward, title="random", saved_count=len(built.saved))
+    arrays = [like(rng, recorder.values[node]) for node in recorder.inputs]
+    expected = quiet_run(recorder, arrays)
+    before = [array.tobytes() for array in arrays]
+    for _ in range(2):
+        for got, node in zip(call(program, *arrays), outputs, strict=True):
+            same_bits(got, expected[node], (node, str(built.forward), program.source))
+    assert [array.tobytes() for array in arrays] == before
+
+
+@pytest.mark.parametrize("seed", range(1000, 1100))
+def test_forward_and_backward(seed):
+    recorder = recorder_of(seed)
+    grow(recorder, 15)
+    rng = recorder.rng
+    primal, inputs = tuple(recorder.nodes), tuple(recorder.inputs)
+    outputs = (pick(rng, recorder.nodes), recorder.nodes[-1])
+    shape, dtype = outputs[0].shape, outputs[0].dtype
+    gradient = recorder.input(random_layout(rng, shape, dtype), kind="gradient")
+    grow(recorder, 15)
+    later = tuple(node for node in recorder.nodes if node not in primal)
+    results = (pick(rng, later), pick(rng, later), later[-1], pick(rng, recorder.nodes))
+    built = build(
+        Graph(inputs, primal, outputs, "forward"),
+        {"all": Graph((gradient,), later, results, "backward")},
+    )
+    forward = generate(built.forward, title="forward", saved_count=len(built.saved))
+    backward = generate(built.backwards["all"], title="backward")
+    arrays = [like(rng, recorder.values[node]) for node in recorder.inputs]
+    expected = quiet_run(recorder, arrays)
+    got = call(forward, *arrays[:-1])
+    for value, node in zip(got, outputs, strict=False):
+        same_bits(value, expected[node], (node, str(built.forward), forward.source))
+    saved = got[len(outputs) :]
+    chosen = [
+        arrays[-1] if node is gradient else saved[node.attr("index")]
+        for node in built.backwards["all"].inputs
+    ]
+    for value, node in zip(call(backward, *chosen), results, strict=True):
+        same_bits(value, expected[node], (node, str(built.backwards["all"]), backward.source))
