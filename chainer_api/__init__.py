@@ -45,3 +45,6 @@ from chainer.functions.array import get_item as _get_item
 
 basic_math.install_variable_arithmetics()
 _get_item.install_variable_get_item()
+
+from chainer.graph_optimizations.static_graph import static_graph as static_graph
+from chainer.graph_optimizations.static_graph_utilities import static_code as static_code

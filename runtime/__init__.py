@@ -1,1 +1,13 @@
-"""Programs, buffers, guards and caches; the replay of recorded calls."""
+"""Holds programs, buffers, guards and caches, and replays recorded calls.
+
+It knows arrays and graphs, not the front end: :class:`Schedule` compiles and runs,
+:class:`Prologue` checks what a schedule assumes, :class:`Cache` and :class:`Ledger` keep and tell.
+"""
+
+from .cache import Cache, Key
+from .guards import Prologue, Ref, fingerprint
+from .ledger import Event, Ledger, Report
+from .schedule import Kept, Schedule
+
+__all__ = ["Cache", "Event", "Kept", "Key", "Ledger", "Prologue", "Ref", "Report", "Schedule",
+           "fingerprint"]

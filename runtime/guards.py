@@ -19,6 +19,7 @@ import numpy as np
 PLAIN = (bool, int, str, bytes, type(None))
 _BY_IDENTITY = (type, ModuleType, FunctionType, BuiltinFunctionType, MethodType, np.ndarray)
 _LARGE = 256
+_SMALL = 4096  # bytes
 
 
 class Ref:
@@ -53,6 +54,9 @@ def fingerprint(value: Any, is_leaf: Callable[[Any], bool], depth: int = 4) -> A
         return (kind, value.tobytes())
     if isinstance(value, np.dtype):
         return (np.dtype, value.str)
+    if type(value) is np.ndarray and value.nbytes <= _SMALL and value.dtype != object:
+        # Python may look at the elements of a small array: they count.
+        return (Ref(value), value.shape, value.dtype.str, value.tobytes())
     if isinstance(value, _BY_IDENTITY) or is_leaf(value) or depth == 0:
         return Ref(value)
     if isinstance(value, (np.random.RandomState, np.random.Generator, random.Random)):
@@ -116,27 +120,18 @@ class Prologue:
             return f"{known}[{key!r}]"
         return f"{known}.{key}" if how == "attr" else f"{known}.cell_contents"
 
-    def expect(self, text: str, expression: str, value: Any) -> None:
-        """Require that ``expression`` still gives ``value``."""
-        kind = type(value)
-        if kind in PLAIN:
-            name = self._bind("k", value)
-            if value is None or kind is bool:
-                check = f"{expression} is {name}"
-            else:
-                kind_name = kind.__name__
-                check = (
-                    f"((v := {expression}) is {name} or v == {name} and type(v) is {kind_name})"
-                )
-        else:
-            self.expect_image(text, expression, value, self._image(value))
-            return
-        self._checks.append((text, check))
+    def expect(self, text: str, expression: str, value: Any, image: Any = None) -> None:
+        """Require that ``expression`` still gives ``value``.
 
-    def expect_image(self, text: str, expression: str, value: Any, image: Any) -> None:
-        """Require that ``expression`` gives an object whose fingerprint is ``image``."""
-        if type(image) is Ref:
-            check = f"{expression} is {self._bind('k', value)}"
+        ``image`` is the fingerprint that the value had when it was read.
+        """
+        kind = type(value)
+        name = self._bind("k", value)
+        image = self._image(value) if image is None else image
+        if value is None or kind is bool or type(image) is Ref:
+            check = f"{expression} is {name}"
+        elif kind in PLAIN and image == (kind, value):
+            check = f"(v := {expression}) is {name} or v == {name} and type(v) is {kind.__name__}"
         else:
             check = f"image({expression}) == {self._bind('k', image)}"
         self._checks.append((text, check))

@@ -6,12 +6,12 @@ nodes, :mod:`.watch` tells when values are looked at and which functions of the 
 """
 
 from .reads import CodeReads, Read, code_reads
-from .recarray import RecArray, Storage, root, storage_order, unwrap
+from .recarray import RecArray, Storage, root, unwrap
 from .recorder import Escape, Mark, Recorder, Source
 from .watch import CallWatch, WatchedArray, is_library, unwatch, user_location, watch
 
 __all__ = [
     "CallWatch", "CodeReads", "Escape", "Mark", "Read", "RecArray", "Recorder", "Source", "Storage",
-    "WatchedArray", "code_reads", "is_library", "root", "storage_order", "unwatch", "unwrap",
+    "WatchedArray", "code_reads", "is_library", "root", "unwatch", "unwrap",
     "user_location", "watch",
 ]

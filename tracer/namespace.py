@@ -70,7 +70,7 @@ class Namespace:
             if result is a.held:
                 return a
             if result.dtype != a.dtype:
-                node = rec.emit("cast", (a,), result, dtype=result.dtype)
+                node = rec.emit("cast", (a,), result)
             else:
                 node = rec.emit("copy", (a,), result)
             return RecArray(rec, result, Storage(node))

@@ -43,14 +43,6 @@ class Storage:
         self.node, self.version, self.external = node, 0, external
 
 
-def storage_order(array: np.ndarray) -> tuple[int, ...] | None:
-    """The axes from outermost to innermost in memory, or None where that is C order."""
-    if array.flags.c_contiguous or array.ndim < 2:
-        return None
-    order = sorted(range(array.ndim), key=lambda i: (-abs(array.strides[i]), i))
-    return tuple(order) if order != list(range(array.ndim)) else None
-
-
 def unwrap(value: Any) -> Any:
     """The same nested structure with real arrays for recording ones."""
     kind = type(value)
@@ -118,16 +110,17 @@ def record(
     view_of: RecArray | None = None,
     **attrs: Any,
 ) -> Any:
-    """Run an operation once, for real, and write it down as a node."""
-    for value in inputs:
-        if isinstance(value, np.ndarray):
-            rec.wrap(value)
+    """Run an operation once, for real, and write it down as a node.
+
+    ``view_of`` is the first input of an operation whose result may be a view of it.
+    """
+    operands = tuple(rec.wrap(i) if isinstance(i, np.ndarray) else i for i in inputs)
     with rec.suspended():
         result = run()
     if not rec.live:
         return result
     if isinstance(result, (tuple, list)):
-        node = rec.emit(op, inputs, None, **attrs)
+        node = rec.emit(op, operands, n_outputs=len(result), **attrs)
         return type(result)(rec.results(node, tuple(result)))
     if not isinstance(result, (np.ndarray, np.generic)):
         rec.escape(f"{op} gave a {type(result).__name__}, which is no array")
@@ -136,14 +129,16 @@ def record(
         if result is view_of.held:
             return view_of
         if _shares(result, view_of.held):
-            step = Step(op, attrs, inputs[1:], result)
+            if "args" in attrs:
+                attrs["view"] = True
+            step = Step(op, attrs, operands[1:], result)
             return RecArray(rec, result, view_of.storage, (*view_of.path, step))
-    return RecArray(rec, result, Storage(rec.emit(op, inputs, result, **attrs)))
+    return RecArray(rec, result, Storage(rec.emit(op, operands, result, **attrs)))
 
 
 def call(fn: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Record ``fn(*args, **kwargs)`` as one generic node."""
-    first = find(args) or find(kwargs)
+    first = find((args, kwargs))
     assert first is not None
     rec = first.recorder
     if not rec.live:
@@ -155,15 +150,11 @@ def call(fn: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) 
         "call",
         tuple(template.arrays),
         lambda: fn(*unwrap(args), **unwrap(kwargs)),
-        view_of=first if args and args[0] is first else None,
+        view_of=template.arrays[0] if type(template.arrays[0]) is RecArray else None,
         fn=fn,
         args=freeze(frozen[0]),
         kwargs=freeze(frozen[1]),
     )
-
-
-def _nest(value: Any, wrap: Callable[[Any], Any]) -> Any:
-    return type(value)([wrap(v) for v in value]) if type(value) in (tuple, list) else wrap(value)
 
 
 class RecArray(NDArrayOperatorsMixin):
@@ -215,7 +206,7 @@ class RecArray(NDArrayOperatorsMixin):
         index, emit = freeze((Ellipsis,)), self.recorder.emit
         if step.op == "getitem":
             index = step.attrs["index"]
-        elif step.op == "reshape":
+        elif step.op == "reshape" and not step.attrs.get("fortran"):
             value = emit("reshape", (value,), shape=base.shape)
         elif step.op == "transpose":
             inverse = tuple(int(i) for i in np.argsort(step.attrs["axes"]))
@@ -223,7 +214,7 @@ class RecArray(NDArrayOperatorsMixin):
         else:
             self.recorder.escape(f"a write through a view made by {step.op} cannot be recorded")
             return base
-        return emit("setitem", (base, value), order=base.order, index=index)
+        return emit("setitem", (base, value), index=index)
 
     def _write(self, op: str, inputs: tuple[Any, ...], run: Callable[[], Any], **attrs: Any) -> Any:
         """Run ``op`` with this array as its destination."""
@@ -233,13 +224,14 @@ class RecArray(NDArrayOperatorsMixin):
             run()
         if not rec.live:
             return self.held
-        order = storage_order(self.held)
-        node = rec.emit(op, operands, order=order, **attrs)
+        node = rec.emit(op, operands, **attrs)
         if node.shape != self.held.shape:
             node = rec.emit("broadcast_to", (node,), shape=self.held.shape)
             node = rec.emit("copy", (node,), self.held)
         if node.dtype != self.held.dtype:
-            node = rec.emit("cast", (node,), self.held, dtype=self.held.dtype)
+            node = rec.emit("cast", (node,), self.held)
+        if node.strides != self.held.strides:
+            node = rec.emit("copy", (node,), self.held)
         self.update(node)
         return self
 
@@ -323,6 +315,7 @@ class RecArray(NDArrayOperatorsMixin):
             name,
             tuple(template.arrays),
             lambda: implementation(*unwrap(args), **unwrap(kwargs)),
+            view_of=template.arrays[0] if type(template.arrays[0]) is RecArray else None,
             args=freeze(frozen),
             kwargs=freeze(kwargs),
         )
@@ -457,11 +450,11 @@ class RecArray(NDArrayOperatorsMixin):
 
     def __pow__(self, exponent: Any) -> Any:
         # ndarray.__pow__ has short cuts for some Python exponents that numpy.power has not.
-        if type(exponent) in (int, float) and self.recorder.live:
-            if exponent == 2 and not self.scalar:
-                return np.square(self)
-            return call(operator.pow, (self, exponent), {})
-        return NDArrayOperatorsMixin.__pow__(self, exponent)
+        if type(exponent) not in (int, float) or not self.recorder.live:
+            return NDArrayOperatorsMixin.__pow__(self, exponent)
+        if self.scalar:
+            return call(_scalar_power, (self, exponent), {})
+        return record(self.recorder, "pow", (self, exponent), lambda: self.held**exponent)
 
     def __ipow__(self, exponent: Any) -> Any:
         if self.scalar:
@@ -483,11 +476,17 @@ class RecArray(NDArrayOperatorsMixin):
 
     def reshape(self, *shape: Any, order: str = "C") -> Any:
         shape = shape[0] if len(shape) == 1 and type(shape[0]) in (tuple, list) else shape
-        if order != "C" or not self.recorder.live:
+        if not self.recorder.live:
+            return self.held.reshape(tuple(shape), order=order)
+        if order not in "CF":
             return call(np.reshape, (self, tuple(shape)), {"order": order})
-        run = lambda: self.held.reshape(tuple(shape))  # noqa: E731
         return record(
-            self.recorder, "reshape", (self,), run, view_of=self, shape=run().shape
+            self.recorder,
+            "reshape",
+            (self,),
+            lambda: self.held.reshape(tuple(shape), order=order),
+            view_of=self,
+            fortran=order == "F",
         )
 
     def transpose(self, *axes: Any) -> Any:
@@ -509,7 +508,7 @@ class RecArray(NDArrayOperatorsMixin):
         dtype = np.dtype(dtype)
         if not copy and dtype == self.dtype:
             return self
-        return _unary(self, "cast", lambda a: a.astype(dtype), dtype=dtype)
+        return _unary(self, "cast", lambda a: a.astype(dtype, order))
 
     def copy(self, order: str = "C") -> Any:
         if not self.recorder.live:
@@ -579,49 +578,74 @@ DATA = {np.array_equal, np.allclose, np.array_equiv, np.array_repr, np.array_str
         np.argwhere, np.extract, np.compress}
 
 
-def _axes(axis: Any, ndim: int) -> Any:
+def _axes(axis: Any) -> Any:
     if axis is None:
         return None
-    if type(axis) in (tuple, list):
-        return tuple(int(a) for a in axis)
-    return int(axis)
+    return tuple(int(a) for a in axis) if type(axis) in (tuple, list) else int(axis)
 
 
-def _reduction(name: str) -> Callable[..., Any]:
+def _reduction(name: str, *extra: str) -> Callable[..., Any]:
+    """A reduction with a row: ``extra`` are its arguments besides axis and keepdims, in order."""
+    function = getattr(np, name)
+    names = ("axis", *[e for e in extra if e == "dtype"], "out", *[e for e in extra if e == "ddof"])
+
+    def handler(a: Any, *args: Any, **kwargs: Any) -> Any:
+        given = {**dict(zip((*names, "keepdims"), args, strict=False)), **kwargs}
+        given.pop("out", None)
+        if type(a) is not RecArray or set(given) - {"axis", "keepdims", *extra}:
+            return NotImplemented
+        settings = {"axis": _axes(given.get("axis")), "keepdims": bool(given.get("keepdims"))}
+        attrs = dict(settings)
+        if given.get("dtype") is not None:
+            settings["dtype"] = attrs["compute"] = np.dtype(given["dtype"])
+        if "ddof" in given:
+            settings["ddof"] = attrs["ddof"] = given["ddof"]
+        return _unary(a, name, lambda r: function(r, **settings), **attrs)
+
+    return handler
+
+
+def _scan(name: str) -> Callable[..., Any]:
     function = getattr(np, name)
 
-    def handler(a: Any, axis: Any = None, dtype: Any = None, out: Any = None,
-                keepdims: Any = False, **rest: Any) -> Any:
-        if rest or type(a) is not RecArray or type(keepdims) is not bool:
+    def handler(a: Any, axis: Any = None, dtype: Any = None, out: Any = None) -> Any:
+        compute = None if dtype is None else np.dtype(dtype)
+        axis = _axes(axis)
+        return _unary(a, name, lambda r: function(r, axis, dtype), axis=axis, compute=compute)
+
+    return handler
+
+
+def _dot(a: Any, b: Any) -> Any:
+    rec = a if type(a) is RecArray else b
+    return record(rec.recorder, "dot", (a, b), lambda: np.dot(unwrap(a), unwrap(b)))
+
+
+def _clip(a: Any, a_min: Any = None, a_max: Any = None, **kwargs: Any) -> Any:
+    if kwargs or type(a) is not RecArray:
+        return NotImplemented
+    run = lambda: a.held.clip(unwrap(a_min), unwrap(a_max))  # noqa: E731
+    return record(a.recorder, "clip", (a, a_min, a_max), run)
+
+
+def _joined(function: Any) -> Callable[..., Any]:
+    """concatenate and stack."""
+
+    def handler(arrays: Any, axis: Any = 0, **kwargs: Any) -> Any:
+        first = find(tuple(arrays))
+        if kwargs or first is None:
             return NotImplemented
-        attrs: dict[str, Any] = {"axis": _axes(axis, a.ndim), "keepdims": keepdims}
-        if dtype is not None:
-            attrs["dtype"] = np.dtype(dtype)
-        return _unary(a, name, lambda r: function(r, **attrs), **attrs)
+        items = tuple(arrays)
+        return record(
+            first.recorder, function.__name__, items, lambda: function(unwrap(items), axis),
+            axis=axis,
+        )
 
     return handler
 
 
-def _plain_reduction(name: str) -> Callable[..., Any]:
-    with_dtype = _reduction(name)
-
-    def handler(a: Any, axis: Any = None, out: Any = None, keepdims: Any = False,
-                **rest: Any) -> Any:
-        return with_dtype(a, axis, None, out, keepdims, **rest)
-
-    return handler
-
-
-def _binary(name: str) -> Callable[..., Any]:
-    function = getattr(np, name)
-
-    def handler(a: Any, b: Any, *rest: Any, **kwargs: Any) -> Any:
-        if rest or kwargs:
-            return NotImplemented
-        rec = a if type(a) is RecArray else b
-        return record(rec.recorder, name, (a, b), lambda: function(unwrap(a), unwrap(b)))
-
-    return handler
+def _scalar_power(base: Any, exponent: Any) -> Any:
+    return np.asarray(base)[()] ** exponent
 
 
 def _where(*args: Any) -> Any:
@@ -653,10 +677,7 @@ def _reshaped(function: Any) -> Callable[..., Any]:
         if kwargs.get("order", "C") != "C" or type(a) is not RecArray:
             return NotImplemented
         shape = function(np.broadcast_to(np.empty((), np.int8), a.shape), *args, **kwargs).shape
-        return record(
-            a.recorder, "reshape", (a,), lambda: function(a.held, *args, **kwargs),
-            view_of=a, shape=shape,
-        )
+        return a.reshape(shape)
 
     return handler
 
@@ -668,8 +689,7 @@ def _ravel(a: Any, order: str = "C") -> Any:
 def _broadcast_to(a: Any, shape: Any, subok: bool = False) -> Any:
     shape = (shape,) if isinstance(shape, int) else tuple(shape)
     return record(
-        a.recorder, "broadcast_to", (a,), lambda: np.broadcast_to(a.held, shape),
-        view_of=a, shape=shape,
+        a.recorder, "broadcast_to", (a,), lambda: np.broadcast_to(a.held, shape), view_of=a
     )
 
 
@@ -706,9 +726,17 @@ def _diagnosed_split(function: Any) -> Callable[..., Any]:
 
 
 FUNCTIONS: dict[Any, Callable[..., Any]] = {
-    **{getattr(np, n): _reduction(n) for n in ("sum", "prod", "mean")},
-    **{getattr(np, n): _plain_reduction(n) for n in ("max", "min", "any", "all", "argmax", "argmin")},
-    **{getattr(np, n): _binary(n) for n in ("dot",)},
+    **{getattr(np, n): _reduction(n, "dtype") for n in ("sum", "prod", "mean")},
+    **{getattr(np, n): _reduction(n, "dtype", "ddof") for n in ("var", "std")},
+    **{getattr(np, n): _reduction(n) for n in ("max", "min", "any", "all", "argmax", "argmin")},
+    np.amax: _reduction("max"),
+    np.amin: _reduction("min"),
+    np.cumsum: _scan("cumsum"),
+    np.cumprod: _scan("cumprod"),
+    np.dot: _dot,
+    np.clip: _clip,
+    np.concatenate: _joined(np.concatenate),
+    np.stack: _joined(np.stack),
     np.where: _where,
     np.transpose: _transpose,
     np.permute_dims: _transpose,

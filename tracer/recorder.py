@@ -15,10 +15,10 @@ import numpy as np
 
 from chainwright.ir import Node, Origin, constant, literal, make, placeholder
 
-from .recarray import RecArray, Storage, root, storage_order
+from .recarray import RecArray, Storage, root
 from .watch import unwatch
 
-SCALARS = (bool, int, float, complex)
+SCALARS = (bool, int, float, complex, type(None))
 
 
 class Escape(NamedTuple):
@@ -29,10 +29,15 @@ class Escape(NamedTuple):
 
 
 class Source(NamedTuple):
-    """Where an array that outlives the call is found at each replay."""
+    """Where an array that outlives the call is found at each replay.
 
-    fetch: Callable[[], np.ndarray]
+    ``how`` is 'item' (``owner[key]``) or 'attr' (``owner.key``).
+    """
+
     text: str
+    how: str
+    owner: Any
+    key: Any
 
 
 class Mark(NamedTuple):
@@ -53,7 +58,7 @@ class Recorder:
         self.known: dict[int, RecArray] = {}
         self.roots: dict[int, np.ndarray] = {}
         self.sources: dict[int, tuple[np.ndarray, Source]] = {}
-        self.externals: list[tuple[Node, Source, Storage]] = []
+        self.externals: list[tuple[Node, Source, RecArray]] = []
         self.exposed: str | None = None
         self.on_random: Callable[[], None] = lambda: None
         self._constants: dict[int, tuple[np.ndarray, Node]] = {}
@@ -63,9 +68,14 @@ class Recorder:
 
     def input(self, array: np.ndarray, name: str, kind: str) -> Node:
         """Make ``array`` a placeholder of the graph and know it from now on."""
-        node = placeholder(name, array.shape, array.dtype, storage_order(array), kind)
+        node = placeholder(name, array.shape, array.dtype, array.strides, kind)
         self.know(array, RecArray(self, array, Storage(node)))
         return node
+
+    def adopt(self, array: np.ndarray, node: Node) -> None:
+        """Know ``array`` as the value of a node that was recorded before."""
+        if id(array) not in self.known:
+            self.know(array, RecArray(self, array, Storage(node)))
 
     def know(self, array: np.ndarray, rec: RecArray) -> None:
         """Remember that ``array`` holds the value of ``rec``; held strongly, so ids stay unique."""
@@ -93,10 +103,10 @@ class Recorder:
 
     def _bind(self, array: np.ndarray) -> RecArray:
         source = self.sources[id(array)][1]
-        node = placeholder(source.text, array.shape, array.dtype, storage_order(array), "external")
+        node = placeholder(source.text, array.shape, array.dtype, array.strides, "external")
         storage = Storage(node, external=True)
         rec = RecArray(self, array, storage)
-        self.externals.append((node, source, storage))
+        self.externals.append((node, source, rec))
         self.know(array, rec)
         return rec
 
@@ -134,7 +144,7 @@ class Recorder:
     def mark(self) -> Mark:
         """A point to return to with :meth:`rewind`."""
         storages = {id(r.storage): r.storage for r in self.known.values() if r.storage.version}
-        external = {id(s): s for _, _, s in self.externals}
+        external = {id(r.storage): r.storage for _, _, r in self.externals}
         return Mark(
             len(self.nodes),
             tuple((s, s.node, s.version) for s in {**storages, **external}.values()),
@@ -170,28 +180,15 @@ class Recorder:
             return constant(np.asarray(value))
         return (value if type(value) is RecArray else self.wrap(value)).node()
 
-    def emit(
-        self,
-        op: str,
-        inputs: tuple[Any, ...],
-        result: Any = None,
-        order: tuple[int, ...] | None = None,
-        **attrs: Any,
-    ) -> Node:
-        """Write one node down; ``result`` is its real result, where it is at hand."""
-        shape, dtype = None, None
+    def emit(self, op: str, inputs: tuple[Any, ...], result: Any = None, **facts: Any) -> Node:
+        """Write one node down; ``result`` is its real result, where it is at hand.
+
+        ``facts`` are the node's attributes, and its shape or dtype where no rule and no result
+        gives them.
+        """
         if isinstance(result, (np.ndarray, np.generic)):
-            shape, dtype = result.shape, result.dtype
-            order = storage_order(result) if isinstance(result, np.ndarray) else None
-        node = make(
-            op,
-            *[self.operand(i) for i in inputs],
-            origin=self.origin,
-            shape=shape,
-            dtype=dtype,
-            order=order,
-            **attrs,
-        )
+            facts.update(shape=result.shape, dtype=result.dtype, strides=result.strides)
+        node = make(op, *[self.operand(i) for i in inputs], origin=self.origin, **facts)
         self.nodes.append(node)
         return node
 
@@ -204,7 +201,8 @@ class Recorder:
 
     def pending_writes(self) -> None:
         """Emit the writes to arrays that outlive the call, after all that reads them."""
-        for target, _, storage in self.externals:
+        for target, _, rec in self.externals:
+            storage = rec.storage
             if storage.node is not target:
                 self.emit("write", (target, storage.node))
                 storage.node = target

@@ -11,13 +11,17 @@ import functools
 from collections.abc import Callable
 from typing import Any, TypeVar
 
+from chainwright.ir import register_library
+
 F = TypeVar("F", bound=Callable[..., Any])
 
 
 def library_op(name: str) -> Callable[[F], F]:
-    """Declare a function to be the library op ``name``."""
+    """Declare a function to be the library op ``name``: a row of the op table."""
 
     def declare(implementation: F) -> F:
+        register_library(name, implementation)
+
         @functools.wraps(implementation)
         def call(*args: Any, **kwargs: Any) -> Any:
             for arg in args:

@@ -1,0 +1,164 @@
+"""What the front end tells a session while a call is traced.
+
+Attribute and configuration reads cost nothing outside of traces: the classes' methods are
+replaced while at least one trace runs, and put back after the last. Other threads meanwhile take
+the same methods and find no trace of theirs.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+
+from chainer import configuration, function_node, variable
+from chainer._tracing import state
+from chainer.link import Link
+from chainer.variable import Parameter, Variable
+
+_lock = threading.Lock()
+_running = 0
+_MISSING = object()
+_saved: dict[tuple[type, str], Any] = {}
+_SAFE_CONFIG = frozenset({"_local", "_global", "show"})
+
+
+@contextmanager
+def installed() -> Iterator[None]:
+    """Have the replaced methods in place."""
+    global _running
+    with _lock:
+        _running += 1
+        if _running == 1:
+            for (owner, name), replacement in _REPLACEMENTS.items():
+                _saved[owner, name] = vars(owner).get(name, _MISSING)
+                setattr(owner, name, replacement)
+    try:
+        yield
+    finally:
+        with _lock:
+            _running -= 1
+            if _running == 0:
+                for (owner, name), was in _saved.items():
+                    if was is _MISSING:
+                        delattr(owner, name)
+                    else:
+                        setattr(owner, name, was)
+
+
+_plain_get = object.__getattribute__
+_link_set = Link.__setattr__
+_link_delete = Link.__delattr__
+_config_get = configuration.LocalConfig.__getattr__
+_plain_apply = function_node.FunctionNode.apply
+_plain_init = Variable.__init__
+_initialize = Parameter.initialize
+_set_array = Variable._set_array
+
+
+def _link_getattribute(self: Link, name: str) -> Any:
+    value = _plain_get(self, name)
+    session = state.trace
+    return value if session is None else session.read_attribute(self, name, value)
+
+
+def _link_setattr(self: Link, name: str, value: Any) -> None:
+    session = state.trace
+    if session is not None:
+        with session.passive():
+            value = session.unwatched(value)
+            _link_set(self, name, value)
+        session.wrote_attribute(self, name, value)
+    else:
+        _link_set(self, name, value)
+
+
+def _link_delattr(self: Link, name: str) -> None:
+    if state.trace is not None:
+        state.trace.escape(f"the attribute {name!r} was deleted")
+    _link_delete(self, name)
+
+
+def _config_getattr(self: configuration.LocalConfig, name: str) -> Any:
+    value = _config_get(self, name)
+    session = state.trace
+    if session is not None and self is configuration.config and name not in _SAFE_CONFIG:
+        session.read_config(name, value)
+    return value
+
+
+def _apply(self: function_node.FunctionNode, inputs: Any) -> Any:
+    session = state.trace
+    if session is None or not session.linking:
+        return _plain_apply(self, inputs)
+    return session.apply(self, inputs, _plain_apply)
+
+
+def _variable_init(self: Variable, *args: Any, **kwargs: Any) -> None:
+    session = state.trace
+    _plain_init(self, *args, **kwargs)
+    if session is not None:
+        session.made_variable(self)
+
+
+def _read_array(self: Variable) -> Any:
+    session, array = state.trace, self._array
+    if session is None or type(array) is not np.ndarray:
+        return array
+    return session.read_array(self)
+
+
+def _write_array(self: Variable, array: Any) -> None:
+    if state.trace is not None:
+        state.trace.escape("the array of a Variable was replaced")
+    _set_array(self, array)
+
+
+def _read_grad(name: str) -> property:
+    plain = getattr(Variable, name)
+
+    def read(self: Variable) -> Any:
+        if state.trace is not None:
+            state.trace.escape(f"Variable.{name} was read")
+        return plain.fget(self)
+
+    return property(read, plain.fset)
+
+
+def _item(self: Variable) -> Any:
+    if state.trace is not None:
+        state.trace.escape("Variable.item() looked at the values of an array")
+    return _plain_item(self)
+
+
+_plain_item = Variable.item
+
+
+def _initialize_parameter(self: Parameter, shape: Any) -> None:
+    session = state.trace
+    if session is None:
+        return _initialize(self, shape)
+    with session.accounted_draws(), session.passive():
+        _initialize(self, shape)
+    return None
+
+
+_REPLACEMENTS: dict[tuple[type, str], Any] = {
+    (Link, "__getattribute__"): _link_getattribute,
+    (Link, "__setattr__"): _link_setattr,
+    (Link, "__delattr__"): _link_delattr,
+    (configuration.LocalConfig, "__getattr__"): _config_getattr,
+    (function_node.FunctionNode, "apply"): _apply,
+    (Variable, "__init__"): _variable_init,
+    (Variable, "array"): property(_read_array, _write_array),
+    (Variable, "data"): property(_read_array, _write_array),
+    (Variable, "grad"): _read_grad("grad"),
+    (Variable, "grad_var"): _read_grad("grad_var"),
+    (Variable, "item"): _item,
+    (Parameter, "initialize"): _initialize_parameter,
+}
+
+__all__ = ["installed", "variable"]

@@ -1,0 +1,316 @@
+"""What is left of a traced call: enough to replay it, and to rebuild its define-by-run graph.
+
+In: a finished :class:`Session` and the method's result. Out: a :class:`Recording`: the forward
+graph, what the result is made of, and which Variables the call's node has as inputs.
+"""
+
+from __future__ import annotations
+
+import copy
+import dataclasses
+import heapq
+from collections.abc import Callable, Sequence
+from types import FunctionType
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from chainer.function_node import FunctionNode
+from chainer.link import Link
+from chainer.variable import Parameter, Variable
+from chainwright.ir import Graph, Node
+from chainwright.tracer import unwatch
+
+from ._arguments import rebuild
+from ._session import Application, Fetch, Session, Use
+
+
+class Out(NamedTuple):
+    """A Variable or array that the call makes: output ``index`` of the graph.
+
+    ``kind`` is 'chained' (an output of the call's node), 'plain' (a Variable without history) or
+    'array'.
+    """
+
+    kind: str
+    index: int
+    name: str | None = None
+    requires_grad: bool = True
+
+
+class Given(NamedTuple):
+    """The caller's own argument ``index``, or the known object ``value``."""
+
+    index: int | None
+    value: Any = None
+
+
+class Writing(NamedTuple):
+    """An attribute that the call sets."""
+
+    own: dict[str, Any]
+    name: str
+    spec: Any
+
+
+class Results:
+    """What the call makes, with the graph's outputs numbered."""
+
+    def __init__(self, session: Session, result: Any, arguments: Sequence[Any]) -> None:
+        self._session = session
+        self._arguments = {id(a): i for i, a in enumerate(arguments)}
+        self._made: dict[int, tuple[Any, Any]] = {}
+        self.arrays: list[np.ndarray] = []
+        self.chained: list[Variable] = []
+        self.chained_indexes: list[int] = []
+        self.structure = rebuild(result, self._spec, self._plain)
+        self.writings = [
+            Writing(vars(link), name, rebuild(vars(link)[name], self._spec, self._plain))
+            for link, name in session.written.values()
+            if name in vars(link)
+        ]
+        self.reports = [
+            (rebuild(report.values, self._spec), report.observer) for report in session.reports
+        ]
+
+    def _plain(self, value: Any) -> Any:
+        """Whatever else the call gives must be the same object each time."""
+        if not isinstance(value, _SAME_EACH_TIME):
+            self._session.escape(f"the call makes a {type(value).__name__}, which is no array")
+        return value
+
+    def _spec(self, value: Any) -> Out | Given:
+        value = unwatch(value)
+        if id(value) not in self._made:
+            self._made[id(value)] = (value, self._describe(value))
+        return self._made[id(value)][1]
+
+    def _describe(self, value: Any) -> Out | Given:
+        if not isinstance(value, Variable):
+            if id(value) in self._arguments:
+                return Given(self._arguments[id(value)])
+            return Out("array", self._number(value))
+        if isinstance(value, Parameter):
+            return Given(None, value)
+        leaf = self._session.leaf_of(value)
+        if leaf is not None:
+            return Given(leaf.place) if leaf.kind == "argument" else Given(None, leaf.outer)
+        if value.creator_node is None:
+            return Out("plain", self._number(value._array), value.name, value.requires_grad)
+        if not self._session.made_here(value):
+            return Given(None, value)
+        self.chained.append(value)
+        self.chained_indexes.append(self._number(value._array))
+        return Out("chained", self.chained_indexes[-1], value.name)
+
+    def _number(self, array: np.ndarray) -> int:
+        self.arrays.append(unwatch(array))
+        return len(self.arrays) - 1
+
+
+class Source(NamedTuple):
+    """Where an applied function's input comes from when the graph is rebuilt.
+
+    ``kind`` is 'use' (of a leaf), 'output' (of an earlier function) or 'array' (of a node).
+    """
+
+    kind: str
+    index: int = 0
+    output: int = 0
+    node: Node | None = None
+
+
+class Applied(NamedTuple):
+    """A function of the call as it was before it ran, and where its inputs come from."""
+
+    application: Application
+    inputs: tuple[Source, ...]
+
+
+class Rebuilt(NamedTuple):
+    """The define-by-run graph of a call."""
+
+    aliases: Sequence[Variable]
+    outputs: Sequence[Variable]
+    functions: Sequence[FunctionNode]
+    arrays: dict[Node, Any]
+
+
+class Recording:
+    """A traced call, ready for replay."""
+
+    def __init__(self, session: Session, results: Results) -> None:
+        rec = session.recorder
+        outputs = tuple(rec.node_of(a) for a in results.arrays)
+        rec.pending_writes()
+        self.name = session.name
+        self.argument_indexes = tuple(session.argument_nodes)
+        self.fetches: list[Fetch] = session.all_fetches()
+        inputs = (*session.argument_nodes.values(), *[f.node for f in self.fetches])
+        self.forward = Graph(inputs, tuple(rec.nodes), outputs, name=session.name)
+        self.written = tuple(n.inputs[0] for n in rec.nodes if n.op == "write")
+        self.draws = session.draws
+        self._sources = rec.sources
+        self.uses = in_gradient_order(session, results.chained)
+        self._applied = _applied(session, self.uses, inputs)
+        self._outputs = tuple(_where_made(session, v) for v in results.chained)
+
+    def rebuild(self, arrays: Sequence[Any]) -> Rebuilt:
+        """Apply the functions of the call again, to the inputs of a later call."""
+        env: dict[Node, Any] = dict(zip(self.forward.inputs, arrays, strict=True))
+        aliases = [use.renewed(env) for use in self.uses]
+        made: list[tuple[Variable, ...]] = []
+        functions = []
+        for application, sources in self._applied:
+            func = copy.copy(application.template)
+            for name, node in application.given:
+                setattr(func, name, env_value(env, node))
+            inputs = tuple(_input(source, aliases, made, env) for source in sources)
+            outputs = func.apply(inputs)
+            for node, y in zip(application.output_nodes, outputs, strict=True):
+                env[node] = y._array
+            for name, node in application.left:
+                env[node] = getattr(func, name)
+            made.append(outputs)
+            functions.append(func)
+        outputs = [made[i][k] for i, k in self._outputs]
+        return Rebuilt(aliases, outputs, functions, env)
+
+    def extended(self, fetches: Sequence[Fetch]) -> Recording:
+        """The recording with further arrays to fetch, which only a backward needs."""
+        known = set(self.forward.inputs)
+        new = [f for f in fetches if f.node not in known]
+        if not new:
+            return self
+        made = copy.copy(self)
+        made.fetches = [*self.fetches, *new]
+        graph = self.forward
+        inputs = (*graph.inputs, *[f.node for f in new])
+        made.forward = Graph(inputs, graph.nodes, graph.outputs, name=graph.name)
+        return made
+
+    def renewed_session(self, rebuilt: Rebuilt) -> Session:
+        """A session that knows the arrays of a rebuilt graph as this recording's nodes."""
+        session = Session(self.name)
+        session.recorder.sources.update(self._sources)
+        for node, array in rebuilt.arrays.items():
+            if isinstance(array, np.ndarray):
+                session.recorder.adopt(array, node)
+        for func, (application, _) in zip(rebuilt.functions, self._applied, strict=True):
+            if application.token is not None:
+                session.adopt_opaque(func, application.token)
+        return session
+
+
+_SAME_EACH_TIME = (
+    bool, int, float, complex, str, bytes, type(None), type, np.generic, np.dtype,
+    FunctionType, Link,
+)
+
+
+class Unreplayable(Exception):
+    """The recording lacks what a replay would need; the text says what."""
+
+
+def _input(source: Source, aliases: Any, made: Any, env: dict[Node, Any]) -> Any:
+    if source.kind == "use":
+        return aliases[source.index]
+    if source.kind == "output":
+        return made[source.index][source.output]
+    assert source.node is not None
+    return env_value(env, source.node)
+
+
+def env_value(env: dict[Node, Any], node: Node) -> Any:
+    """The array of a node while a graph is rebuilt."""
+    return env[node] if node in env else node.attr("box").value
+
+
+def _where_made(session: Session, value: Variable) -> tuple[int, int]:
+    for i, application in enumerate(session.applications):
+        for k, output in enumerate(application.outputs):
+            if output.node is value.node:
+                return i, k
+    raise Unreplayable("a result was made by no function of the call")
+
+
+def _applied(
+    session: Session, uses: Sequence[Use], inputs: Sequence[Node]
+) -> tuple[Applied, ...]:
+    use_index = {id(use.alias): k for k, use in enumerate(uses)}
+    made: dict[int, tuple[int, int]] = {}
+    known = set(inputs)
+    applied = []
+    for i, application in enumerate(session.applications):
+        sources = []
+        for x, node in zip(application.inputs, application.input_nodes, strict=True):
+            if id(x) in use_index:
+                sources.append(Source("use", index=use_index[id(x)]))
+            elif id(x) in made:
+                index, output = made[id(x)]
+                sources.append(Source("output", index=index, output=output))
+            elif node in known or node.op == "constant":
+                sources.append(Source("array", node=node))
+            else:
+                raise Unreplayable("a function was given an array that no function made")
+        applied.append(Applied(application, tuple(sources)))
+        for _, node in application.given:
+            if node not in known and node.op != "constant":
+                raise Unreplayable("a function was made with an array that no function made")
+        made.update({id(y): (i, k) for k, y in enumerate(application.outputs)})
+        known.update(application.output_nodes)
+        known.update(node for _, node in application.left)
+    return tuple(applied)
+
+
+def in_gradient_order(session: Session, outputs: Sequence[Variable]) -> tuple[Use, ...]:
+    """The uses of leaves in the order in which backward gives their gradients.
+
+    Gradients of one leaf are then added in the same order as without the call's node.
+    """
+    order: dict[int, int] = {}
+    heap: list[tuple[int, int, Any]] = []
+    seen: set[int] = set()
+
+    def push(func: Any) -> None:
+        if func is not None and id(func) not in seen:
+            seen.add(id(func))
+            heapq.heappush(heap, (-func.rank, len(seen), func))
+
+    for y in outputs:
+        push(y.creator_node)
+    aliases = {id(use.alias.node) for use in session.uses}
+    while heap:
+        func = heapq.heappop(heap)[2]
+        for node in func.inputs:
+            if id(node) in aliases:
+                order.setdefault(id(node), len(order))
+            elif node.requires_grad:
+                push(node.creator_node)
+    reached = [use for use in session.uses if id(use.alias.node) in order]
+    return tuple(sorted(reached, key=lambda use: order[id(use.alias.node)]))
+
+
+def make_results(structure: Any, given: Sequence[Any], make: Callable[[Out], Any]) -> Any:
+    """The caller's result from its description."""
+
+    def put(value: Any) -> Any:
+        kind = type(value)
+        if kind is Out:
+            return make(value)
+        if kind is Given:
+            return value.value if value.index is None else given[value.index]
+        if kind is tuple or kind is list:
+            return kind([put(v) for v in value])
+        if isinstance(value, tuple) and hasattr(value, "_fields"):
+            return kind(*[put(v) for v in value])
+        if kind is dict:
+            return {k: put(v) for k, v in value.items()}
+        if dataclasses.is_dataclass(value) and not isinstance(value, type):
+            made = copy.copy(value)
+            for field in dataclasses.fields(value):
+                object.__setattr__(made, field.name, put(getattr(value, field.name)))
+            return made
+        return value
+
+    return put(structure)

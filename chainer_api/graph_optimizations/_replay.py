@@ -1,0 +1,353 @@
+"""Calls of a compiled method: the function node that stands for one, and its replay.
+
+The first call and every replay look alike from outside: the Variables that come in (parameters
+and state included) are inputs of one node, what goes out are its outputs, and gradients flow
+through :meth:`StaticScheduleFunction.backward`.
+"""
+
+from __future__ import annotations
+
+import time
+import weakref
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+import chainer
+
+from chainer import _backprop, configuration
+from chainer.function_node import FunctionNode
+from chainer.variable import Variable, VariableNode, _make_output
+from chainwright.ir import Graph
+from chainwright.runtime import Kept, Ledger, Prologue, Schedule
+
+from ._arguments import is_object
+from ._recording import Out, Rebuilt, Recording, Results, in_gradient_order, make_results
+from ._session import Fetch, Session, Use
+
+_WAITING = 3  # calls without a backward until one is no longer waited for
+
+
+class StaticScheduleFunction(FunctionNode):
+    """One call of a static chain: all of its functions as a single node of the graph."""
+
+    _rebuilt: Rebuilt | None = None
+    _kept: Kept | None = None
+    _session: Session | None = None
+
+    def __init__(self, entry: Entry, arrays: Sequence[Any], random_state: Any = None) -> None:
+        self._entry, self._arrays, self._random_state = entry, arrays, random_state
+        self._schedule, self._recording = entry.schedule, entry.recording
+
+    def backward(
+        self, target_input_indexes: tuple[int, ...], grad_outputs: tuple[Any, ...]
+    ) -> tuple[Any, ...]:
+        if configuration.config.enable_backprop:
+            return self._differentiable(target_input_indexes, grad_outputs)
+        key = tuple(
+            None if g is None else (g._array.dtype, g._array.strides) for g in grad_outputs
+        )
+        schedule = self._schedule
+        if self._kept is not None and schedule is not None and schedule.has_backward(key):
+            given = tuple([g._array for g in grad_outputs if g is not None])
+            arrays = schedule.backward(key, self._kept, given)
+            present = self._entry.present[key]
+            grads: list[Any] = [None] * len(present)
+            for array, k in zip(arrays, self._entry.targets[key], strict=True):
+                grads[k] = _make_output(array, False)
+        else:
+            grads = self._through_graph(key, grad_outputs)
+        return tuple([grads[i] for i in target_input_indexes])
+
+    def _through_graph(self, key: Any, grad_outputs: tuple[Any, ...]) -> list[Any]:
+        """Gradients by define-by-run, recorded if this kind of backward is new."""
+        entry, rebuilt = self._entry, self._graph()
+        session = self._session
+        if session is None and self._recording is entry.recording and key not in entry.backwards:
+            session = self._recording.renewed_session(rebuilt)
+        if session is None or not session.recorder.live or key in entry.backwards:
+            return _gradients(rebuilt, grad_outputs)
+        started = time.perf_counter()
+        recorder = session.recorder
+        first = len(recorder.nodes)
+        inner: list[Any] = [None] * len(grad_outputs)
+        nodes = []
+        for k, g in enumerate(grad_outputs):
+            if g is not None:
+                view = g._array.view()
+                nodes.append(recorder.input(view, f"gy{k}", "gradient"))
+                inner[k] = Variable(view, requires_grad=False)
+        with session.active():
+            grads = _gradients(rebuilt, tuple(inner))
+            outputs = tuple(recorder.node_of(g._array) for g in grads if g is not None)
+        if recorder.live:
+            graph = Graph(
+                tuple(nodes), tuple(recorder.nodes[first:]), outputs, name=f"{session.name} backward"
+            )
+            present = tuple(g is not None for g in grads)
+            entry.add_backward(key, graph, present, session, time.perf_counter() - started)
+        else:
+            entry.give_up(recorder.escaped)
+        return grads
+
+    def _graph(self) -> Rebuilt:
+        if self._rebuilt is None:
+            self._rebuilt = rebuild(self._recording, self._arrays, self._random_state)
+            self._entry.ledger.add(
+                "recomputed", "the define-by-run graph of a replayed call was asked for"
+            )
+        return self._rebuilt
+
+    def _differentiable(self, indexes: tuple[int, ...], grad_outputs: Any) -> tuple[Any, ...]:
+        """Gradients that can be differentiated again: through the define-by-run graph."""
+        rebuilt = self._graph()
+        grads = _gradients(rebuilt, grad_outputs)
+        assert self.inputs is not None
+        for alias, outer in zip(rebuilt.aliases, self.inputs, strict=True):
+            _bridge(alias, outer)
+        return tuple(grads[i] for i in indexes)
+
+    def expand_for_graph(self) -> list[VariableNode]:
+        """The output nodes of the define-by-run graph that this node stands for."""
+        rebuilt = self._graph()
+        assert self.inputs is not None
+        outer = {
+            id(alias.node): node
+            for alias, node in zip(rebuilt.aliases, self.inputs, strict=True)
+        }
+        for func in rebuilt.functions:
+            if func.inputs is not None:
+                func.inputs = tuple(outer.get(id(node), node) for node in func.inputs)
+        return [y.node for y in rebuilt.outputs]
+
+
+def rebuild(recording: Recording, arrays: Sequence[Any], random_state: Any) -> Rebuilt:
+    """The define-by-run graph of an earlier call, with that call's random numbers.
+
+    Arrays that the call has updated (running statistics) keep their present values.
+    """
+    positions = {n: k for k, n in enumerate(recording.forward.inputs)}
+    held = [(arrays[positions[n]], arrays[positions[n]].copy()) for n in recording.written]
+    now = np.random.get_state()
+    try:
+        if random_state is not None:
+            np.random.set_state(random_state)
+        with configuration.using_config("enable_backprop", True):
+            return recording.rebuild(arrays)
+    finally:
+        np.random.set_state(now)
+        for array, before in held:
+            array[...] = before
+
+
+class _Bridge(FunctionNode):
+    """Carries gradients of an alias on to the Variable that it stands for."""
+
+    def backward(self, target_input_indexes: Any, grad_outputs: Any) -> Any:
+        return grad_outputs
+
+
+def _bridge(alias: Variable, outer: VariableNode) -> None:
+    if alias.node._creator_node is None:
+        func = _Bridge()
+        func.inputs = (outer,)
+        func.rank = outer.rank
+        func.outputs = (weakref.ref(alias.node),)
+        alias.node._creator_node = func  # its rank stays: the order of the others depends on it
+
+
+def _gradients(rebuilt: Rebuilt, grad_outputs: tuple[Any, ...]) -> list[Any]:
+    pairs = [(y, g) for y, g in zip(rebuilt.outputs, grad_outputs, strict=True) if g is not None]
+    if not pairs:
+        return [None] * len(rebuilt.aliases)
+    return _backprop.grad(
+        [y for y, _ in pairs],
+        list(rebuilt.aliases),
+        [g for _, g in pairs],
+        enable_double_backprop=configuration.config.enable_backprop,
+    )
+
+
+class Entry:
+    """What is known about calls with one cache key and one state of what Python read.
+
+    Either a recording with its schedule, or the reason why such calls stay define-by-run.
+    """
+
+    def __init__(self, session: Session, ledger: Ledger) -> None:
+        self.ledger = ledger
+        self.prologue = Prologue(is_object)
+        self.fetch: Any = None
+        self.reason: str | None = None
+        self.recording: Recording | None = None
+        self._session_reads = list(session.reads.values())
+        self._states = list(session.states)
+        self.schedule: Schedule | None = None
+        self.backwards: dict[Any, Graph] = {}
+        self.present: dict[Any, tuple[bool, ...]] = {}
+        self.targets: dict[Any, tuple[int, ...]] = {}
+        self._waited = 0
+
+    def record(self, session: Session, results: Results) -> None:
+        """Keep what a finished trace has recorded."""
+        self.recording = recording = Recording(session, results)
+        self._guard(recording.fetches)
+        self._results = results
+        self._structure = results.structure
+        self._indexes = recording.argument_indexes
+        self._chained = tuple(results.chained_indexes)
+        self._inputs = tuple(_fetcher(use) for use in recording.uses)
+        one = self._structure
+        self._single = (
+            type(one) is Out and one.kind == "chained" and len(self._chained) == 1
+            and not results.writings and not results.reports
+        )
+
+    def _guard(self, fetches: Sequence[Fetch]) -> None:
+        """Generate the checks of what the trace read, and the fetching of its arrays."""
+        self.prologue = prologue = Prologue(is_object)
+        for read in self._session_reads:
+            expression = prologue.expression(read.how, read.owner, read.key)
+            prologue.expect(read.text, expression, read.value, read.image)
+        for own, name, value in self._states:
+            expression = prologue.expression("item", own, name)
+            text = f"{name}.requires_grad"
+            prologue.expect(text, f"{expression}.requires_grad", value.requires_grad)
+        for fetch in fetches:
+            source = fetch.source
+            expression = prologue.expression(source.how, source.owner, source.key) + fetch.suffix
+            prologue.fetch(source.text, expression, fetch.array)
+        self.fetch = prologue.build()
+
+    def give_up(self, escape: Any) -> None:
+        """Calls like this one stay define-by-run."""
+        if self.fetch is None:
+            self._guard(())
+        self.reason = f"{escape.reason}" if escape else "the trace was incomplete"
+        where = escape.where if escape else ""
+        self.schedule = None
+        self.ledger.add("define-by-run", self.reason, where)
+
+    def add_backward(
+        self, key: Any, graph: Graph, present: tuple[bool, ...], session: Session, seconds: float
+    ) -> None:
+        """A kind of backward has been recorded: schedules from now on have it."""
+        assert self.recording is not None
+        extended = self.recording.extended(session.all_fetches())
+        if extended is not self.recording:
+            self.recording = extended
+            self._guard(extended.fetches)
+        self.backwards[key] = graph
+        self.present[key] = present
+        self.targets[key] = tuple(k for k, p in enumerate(present) if p)
+        self.schedule = None  # made anew, with what this backward needs
+        self.ledger.add("backward trace", "a backward with these gradients is new", "", seconds)
+
+    def ready(self) -> bool:
+        """Whether the call can be replayed now; compiles on the first occasion."""
+        if self.schedule is not None:
+            return True
+        if self.reason is not None or self.recording is None:
+            return False
+        if self.recording.uses and not self.backwards and self._waited < _WAITING:
+            self._waited += 1
+            return False
+        self.schedule = Schedule(self.recording.forward, self.backwards, self.recording.name)
+        self.ledger.add("compile", "first replay", "", self.schedule.seconds)
+        return True
+
+    def replay(self, leaves: Sequence[Any], fetched: tuple[Any, ...]) -> Any:
+        """Run the schedule and give the caller what the method would have given."""
+        recording, schedule = self.recording, self.schedule
+        assert recording is not None and schedule is not None
+        given = [leaves[i] for i in self._indexes]
+        arrays = (
+            *[x if type(x) is np.ndarray else x._array for x in given],
+            *fetched,
+        )
+        state = np.random.get_state(legacy=False) if recording.draws else None
+        inputs = [get(leaves) for get in self._inputs]
+        made, kept = schedule.forward(arrays)
+        if self._single:
+            y = _make_output(made[0], True)
+            self._connect(inputs, (y,), made, arrays, kept, state)
+            return y
+        return self._assemble(leaves, inputs, made, arrays, kept, state)
+
+    def _connect(
+        self, inputs: Any, outputs: Any, made: Any, arrays: Any, kept: Any, state: Any
+    ) -> None:
+        node = StaticScheduleFunction(self, arrays, state)
+        node._kept = kept
+        node._connect(inputs, outputs, made)
+
+    def _assemble(
+        self, leaves: Sequence[Any], inputs: Any, made: Any, arrays: Any, kept: Any, state: Any
+    ) -> Any:
+        chained = {k: _make_output(made[k], True) for k in self._chained}
+        if chained:
+            self._connect(inputs, tuple(chained.values()), made, arrays, kept, state)
+        return deliver(self._results, leaves, made, chained)
+
+
+def deliver(results: Results, leaves: Sequence[Any], made: Any, chained: dict[int, Any]) -> Any:
+    """Set the attributes, report the values, and return the result of a call."""
+
+    def make(spec: Out) -> Any:
+        if spec.kind == "array":
+            return made[spec.index]
+        if spec.kind == "chained":
+            y = chained[spec.index]
+        else:
+            y = plain.get(spec.index)
+            if y is None:
+                y = plain[spec.index] = _make_output(made[spec.index], spec.requires_grad)
+        if spec.name is not None:
+            y.name = spec.name
+        return y
+
+    plain: dict[int, Any] = {}
+    result = make_results(results.structure, leaves, make)
+    for own, name, spec in results.writings:
+        own[name] = make_results(spec, leaves, make)
+    for spec, observer in results.reports:
+        chainer.report(make_results(spec, leaves, make), observer)
+    return result
+
+
+def _fetcher(use: Use) -> Any:
+    place = use.leaf.place
+    if use.leaf.kind == "argument":
+        return lambda leaves: leaves[place]
+    if use.leaf.kind == "state":
+        own, name = place
+        return lambda leaves: own[name]
+    return lambda leaves: place
+
+
+def first_call(session: Session, entry: Entry, results: Results, leaves: Sequence[Any]) -> Any:
+    """Connect the traced call to the caller's graph, as one node."""
+    uses = in_gradient_order(session, results.chained)
+    arrays = results.arrays
+    chained = {
+        k: _make_output(arrays[k], True) for k in results.chained_indexes
+    }
+    if chained:
+        node = StaticScheduleFunction(entry, ())
+        node._rebuilt = Rebuilt(
+            [use.alias for use in uses], results.chained, session.functions(), {}
+        )
+        node._session = session
+        node._connect([use.leaf.outer for use in uses], tuple(chained.values()), arrays)
+    quiet = results if not results.reports else _without_reports(results)
+    return deliver(quiet, leaves, arrays, chained)
+
+
+def _without_reports(results: Results) -> Any:
+    """The first call has reported already."""
+    quiet = object.__new__(Results)
+    quiet.structure, quiet.writings, quiet.reports = results.structure, results.writings, []
+    return quiet
+
+

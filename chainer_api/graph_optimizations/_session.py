@@ -1,0 +1,628 @@
+"""One traced call: define-by-run runs as always, and everything it does is written down.
+
+In: a chain, its undecorated method and the arguments. Out: the method's result on *inner*
+Variables (detached from the caller's graph), and a recording: the graph of array operations, what
+Python read, the functions applied. What may not happen: a result other than define-by-run's.
+"""
+
+from __future__ import annotations
+
+import copy
+import random
+from collections.abc import Callable
+from contextlib import contextmanager
+from types import ModuleType
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from chainer import configuration, function, function_node, variable
+from chainer._tracing import state
+from chainer.link import Link
+from chainer.variable import Parameter, Variable
+from chainwright import tracer
+from chainwright.ir import Node, Origin
+from chainwright.runtime import fingerprint
+from chainwright.tracer import RecArray, Recorder, Source, unwatch, user_location
+
+from . import _patches
+from ._arguments import is_object
+from ._host import OpaqueBackward, OpaqueForward, StaticCall
+
+
+class Read(NamedTuple):
+    """A plain value that the call depends on, and its image at the time it was read."""
+
+    text: str
+    how: str
+    owner: Any
+    key: str
+    value: Any
+    image: Any
+
+
+class Leaf(NamedTuple):
+    """A Variable from outside that the call uses.
+
+    ``kind`` is 'argument', 'state' (an attribute of a link), 'parameter', or 'outside'; ``place``
+    is the argument's index, the attribute's (dictionary, name), or the parameter.
+    """
+
+    outer: Variable
+    kind: str
+    place: Any
+    node: Node | None
+
+
+class Use(NamedTuple):
+    """One use of a leaf by a function: an alias of its own, so that each use has its gradient."""
+
+    alias: Variable
+    leaf: Leaf
+
+    def renewed(self, arrays: dict[Node, Any]) -> Variable:
+        """The alias for another call."""
+        assert self.leaf.node is not None
+        made = Variable(arrays[self.leaf.node], name=self.alias.name)
+        made.node._rank = self.alias.rank
+        return made
+
+
+class Application(NamedTuple):
+    """A function as it was before it ran, its inputs, and the arrays it gave.
+
+    ``given`` names the recorded arrays it was made with, ``left`` those that forward left on it.
+    """
+
+    template: function_node.FunctionNode
+    inputs: tuple[Variable, ...]
+    input_nodes: tuple[Node, ...]
+    outputs: tuple[Variable, ...]
+    output_nodes: tuple[Node, ...]
+    given: tuple[tuple[str, Node], ...]
+    left: tuple[tuple[str, Node], ...]
+    token: Node | None
+
+
+class Fetch(NamedTuple):
+    """An array that each replay fetches: ``path`` are the attributes to follow from the source."""
+
+    node: Node
+    source: Source
+    suffix: str
+    array: np.ndarray
+
+
+class Report(NamedTuple):
+    """A ``chainer.report`` call, to be repeated at each replay."""
+
+    values: dict[str, Any]
+    observer: Any
+
+
+class Session:
+    """Records one call. It is ``state.trace`` of its thread while the call runs."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.recorder = Recorder()
+        self.recorder.on_random = self._draw
+        self.reads: dict[tuple[int, str, str], Read] = {}
+        self.leaves: dict[int, tuple[Variable, Leaf]] = {}
+        self.uses: list[Use] = []
+        self.argument_nodes: dict[int, Node] = {}
+        self.states: list[tuple[dict[str, Any], str, Variable]] = []
+        self.written: dict[tuple[int, str], tuple[Link, str]] = {}
+        self.applications: list[Application] = []
+        self.reports: list[Report] = []
+        self.draws = False
+        self._functions: dict[int, function_node.FunctionNode] = {}
+        self._made: dict[int, Variable] = {}
+        self._tokens: dict[int, Node] = {}
+        self._fetches: list[Fetch] = []
+        self._parameters: dict[int, Leaf] = {}
+        self._left: list[tuple[str, Node]] = []
+        self._watched = False
+        self._paths: dict[int, str] = {}
+        self.linking = False
+        self.in_function = False
+        self._random = _random_states()
+
+    # -- running
+
+    def run(self, chain: Link, method: Callable[..., Any], args: Any, kwargs: Any) -> Any:
+        """Call the method under the trace."""
+        self._paths = {id(chain): "self"}
+        self.linking = True
+        try:
+            with _patches.installed(), self.active():
+                with tracer.CallWatch(self._code_seen, self.escape, lambda: self._watched):
+                    result = method(chain, *args, **kwargs)
+        finally:
+            self.linking = False
+        self._check_after()
+        return result
+
+    @contextmanager
+    def active(self) -> Any:
+        """Record what this thread does."""
+        state.trace = self
+        try:
+            yield
+        finally:
+            state.trace = None
+
+    @contextmanager
+    def passive(self) -> Any:
+        """Run code without recording."""
+        was, state.trace = state.trace, None
+        try:
+            yield
+        finally:
+            state.trace = was
+
+    def escape(self, reason: str) -> None:
+        """The call does what cannot be replayed: it stays define-by-run."""
+        file, line = user_location(2)
+        self.recorder.escape(reason, f"{file}:{line}")
+
+    def _check_after(self) -> None:
+        """What only shows after the call: mutated data, and draws nobody recorded."""
+        if not self.recorder.live:
+            return
+        if not _same_states(self._random, _random_states()):
+            self.escape("random numbers were drawn outside of recorded functions")
+        for read in self.reads.values():
+            if read.image is not None and (id(read.owner), read.key) not in self._written_names():
+                now = _look_up(read)
+                if now is not _GONE and fingerprint(now, is_object) != read.image:
+                    self.escape(f"{read.text} was changed by the call")
+
+    def _written_names(self) -> set[tuple[int, str]]:
+        return {(id(vars(link)), name) for link, name in self.written.values()}
+
+    # -- random numbers
+
+    def _draw(self) -> None:
+        """A recorded draw has happened: that is where the generator stands now."""
+        self._random = _random_states()
+        self.draws = True
+
+    @contextmanager
+    def accounted_draws(self) -> Any:
+        """Draws inside (parameter initialisation) happen once, and are no part of the call."""
+        before = _random_states()
+        unseen = not _same_states(self._random, before)
+        with self.recorder.suspended():
+            yield
+        if unseen:
+            self.escape("random numbers were drawn outside of recorded functions")
+        self._random = _random_states()
+
+    # -- what enters
+
+    def argument(self, outer: Any, index: int) -> Any:
+        """The inner stand-in for a Variable or array argument."""
+        if isinstance(outer, Parameter):
+            return outer
+        name = f"x{index}"
+        if isinstance(outer, Variable):
+            inner = _detached(outer)
+            inner._array = outer._array.view()  # an array of its own, whatever else shares it
+            node = self.recorder.input(inner._array, name, "argument")
+            self.leaves[id(inner)] = (inner, Leaf(outer, "argument", index, node))
+            self._made[id(inner)] = inner
+            self.argument_nodes[index] = node
+            return inner
+        if id(outer) not in self.recorder.known:
+            self.argument_nodes[index] = self.recorder.input(outer, name, "argument")
+        return self.watch(outer)
+
+    def leaf_of(self, value: Variable) -> Leaf | None:
+        """Which Variable of the caller's an inner one stands for."""
+        found = self.leaves.get(id(value))
+        return found[1] if found else None
+
+    def made_here(self, value: Variable) -> bool:
+        """Whether a function of this call made the Variable."""
+        return id(value.creator_node) in self._functions
+
+    def functions(self) -> list[function_node.FunctionNode]:
+        """The functions that the call has applied."""
+        return list(self._functions.values())
+
+    def all_fetches(self) -> list[Fetch]:
+        """What each replay has to fetch besides the arguments."""
+        bound = [
+            Fetch(node, source, "", storage.held)
+            for node, source, storage in self.recorder.externals
+        ]
+        return [*self._fetches, *bound]
+
+    def watch(self, array: np.ndarray) -> np.ndarray:
+        """The array, as a view that tells when its values are looked at."""
+        self._watched = True
+        return tracer.watch(array, self._looked)
+
+    def read_array(self, x: Variable) -> np.ndarray:
+        """``x.array`` was read."""
+        if id(x._array) not in self.recorder.known and id(x) not in self._made:
+            path = self._paths.get(id(x), x.name or "a Variable") + ".array"
+            self.recorder.offer_source(x._array, Source(path, "attr", x, "_array"))
+        return self.watch(x._array)
+
+    @staticmethod
+    def unwatched(value: Any) -> Any:
+        """The value to store in an attribute: real arrays for watched ones."""
+        return unwatch(value)
+
+    def _looked(self, how: str) -> None:
+        if state.trace is self:
+            self.escape(f"{how} looked at the values of an array")
+
+    # -- what Python reads
+
+    def _code_seen(self, frame: Any) -> None:
+        with self.passive():
+            found = tracer.code_reads(frame)
+            if found.problem:
+                self.escape(found.problem)
+            for read in found.reads:
+                self._note(read.text, read.how, read.owner, read.key, read.value)
+
+    def _note(self, text: str, how: str, owner: Any, key: str, value: Any) -> None:
+        name = (id(owner), how, key)
+        if name not in self.reads:
+            image = fingerprint(value, is_object)
+            self.reads[name] = Read(text, how, owner, key, value, image)
+            self._offer_arrays(text, value, 3)
+
+    def _offer_arrays(self, text: str, value: Any, depth: int) -> None:
+        """Arrays inside of what was read are used by reference, not captured by value."""
+        if isinstance(value, np.ndarray):
+            self.recorder.offer_source(value, Source(text, "item", (value,), 0))
+        elif depth and isinstance(value, (list, tuple)) and len(value) <= 256:
+            for k, item in enumerate(value):
+                self._offer_arrays(f"{text}[{k}]", item, depth - 1)
+        elif depth and isinstance(value, dict) and len(value) <= 256:
+            for key, item in value.items():
+                self._offer_arrays(f"{text}[{key!r}]", item, depth - 1)
+        elif depth and not is_object(value) and not isinstance(value, (type, ModuleType)):
+            own = getattr(value, "__dict__", None)
+            if isinstance(own, dict):
+                self._offer_arrays(text, own, depth - 1)
+
+    def read_attribute(self, link: Link, name: str, value: Any) -> Any:
+        """A link's attribute was read; the value that the call is to see."""
+        if name.startswith("__"):
+            return value
+        path = f"{self._paths.get(id(link), type(link).__name__)}.{name}"
+        own = vars(link)
+        if name not in own:
+            if not callable(value) and name in dir(type(link)) and not _computed(type(link), name):
+                self._note(path, "attr", link, name, value)
+            return value
+        if (id(link), name) in self.written:
+            return self.watch(value) if type(value) is np.ndarray else value
+        if isinstance(value, Link):
+            self._paths.setdefault(id(value), path)
+        elif isinstance(value, Parameter):
+            self._paths.setdefault(id(value), path)
+        elif isinstance(value, Variable):
+            return self._read_state(own, name, value, path)
+        elif type(value) is np.ndarray:
+            self.recorder.offer_source(value, Source(path, "item", own, name))
+            return self.watch(value)
+        elif name == "_local_link_hooks" and value:
+            self.escape("a link hook is registered")
+        self._note(path, "item", own, name, value)
+        return value
+
+    def _read_state(self, own: dict[str, Any], name: str, value: Variable, path: str) -> Variable:
+        place = (own, name)
+        for inner, leaf in self.leaves.values():
+            if leaf.outer is value:
+                if leaf.kind != "state" or leaf.place[0] is not own or leaf.place[1] != name:
+                    self.escape(f"{path} is a Variable that reaches the call in a second way")
+                return inner
+        inner = _detached(value)
+        node = None
+        if type(value._array) is np.ndarray:
+            inner._array = value._array.view()
+            node = self.recorder.input(inner._array, path, "state")
+            source = Source(path, "item", own, name)
+            self._fetches.append(Fetch(node, source, "._array", value._array))
+        else:
+            self.escape(f"{path} holds no NumPy array")
+        self.leaves[id(inner)] = (inner, Leaf(value, "state", place, node))
+        self._made[id(inner)] = inner
+        self.states.append((own, name, value))
+        return inner
+
+    def wrote_attribute(self, link: Link, name: str, value: Any) -> None:
+        """A link's attribute was set."""
+        self.written[id(link), name] = (link, name)
+        if isinstance(value, (Parameter, Link)):
+            self.escape(f"the attribute {name!r} was set to a {type(value).__name__}")
+
+    def read_config(self, name: str, value: Any) -> None:
+        self._note(f"chainer.config.{name}", "attr", configuration.config, name, value)
+
+    def made_variable(self, made: Variable) -> None:
+        """A Variable was constructed by the call."""
+        made._array = unwatch(made._array)
+        self._made[id(made)] = made
+
+    def report(self, values: dict[str, Any], observer: Any) -> None:
+        """``chainer.report`` was called."""
+        if configuration.config.keep_graph_on_report:
+            self.escape("values are reported with their graph (keep_graph_on_report)")
+        self.reports.append(Report(dict(values), observer))
+
+    # -- functions
+
+    def apply(
+        self, func: function_node.FunctionNode, inputs: Any, plain: Callable[..., Any]
+    ) -> tuple[Variable, ...]:
+        """``FunctionNode.apply`` inside the call."""
+        linked = tuple(self._link_input(x) for x in inputs)
+        template = copy.copy(func)
+        self._functions[id(func)] = func
+        given = self._nodes_of(vars(func).items())
+        self._left = []
+        outputs = plain(func, linked)
+        self._made.update({id(y): y for y in outputs})
+        if self.recorder.live:
+            application = Application(
+                template,
+                linked,
+                tuple(self.recorder.node_of(x._array) for x in linked),
+                outputs,
+                tuple(self.recorder.node_of(y._array) for y in outputs),
+                given,
+                tuple(self._left),
+                self._tokens.get(id(func)),
+            )
+            self.applications.append(application)
+        return outputs
+
+    def _nodes_of(self, items: Any) -> tuple[tuple[str, Node], ...]:
+        known, found = self.recorder.known, []
+        for name, value in items:
+            array = unwatch(value)
+            if isinstance(array, np.ndarray) and id(array) in known:
+                found.append((name, known[id(array)].node()))
+        return tuple(found)
+
+    def _link_input(self, given: Any) -> Variable:
+        """The Variable to use for an input: an alias, where it comes from outside."""
+        if not isinstance(given, Variable):
+            made = Variable(unwatch(given), requires_grad=False)
+            self._made[id(made)] = made
+            return made
+        creator = given.creator_node
+        if isinstance(given, Parameter):
+            return self._alias(given, self._parameter_leaf(given))
+        if id(given) in self.leaves:
+            return self._alias(given, self.leaves[id(given)][1])
+        if id(given) in self._made or id(creator) in self._functions:
+            return given
+        self.escape("a Variable is used that is no argument, attribute or parameter of the chain")
+        return self._alias(given, Leaf(given, "outside", None, None))
+
+    def _alias(self, x: Variable, leaf: Leaf) -> Variable:
+        if not x.requires_grad:
+            return x
+        alias = _detached(x)
+        self.uses.append(Use(alias, leaf))
+        return alias
+
+    def _parameter_leaf(self, parameter: Parameter) -> Leaf:
+        known = self._parameters.get(id(parameter))
+        if known is not None:
+            return known
+        path = self._paths.get(id(parameter), parameter.name or "parameter")
+        array, node = parameter._array, None
+        if not isinstance(array, np.ndarray):
+            self.escape(f"{path} holds no NumPy array")
+        elif id(array) in self.recorder.known:
+            self.escape(f"{path} shares its array with another value of the call")
+        else:
+            node = self.recorder.input(array, path, "parameter")
+            source = Source(path, "attr", parameter, "_array")
+            self._fetches.append(Fetch(node, source, "", array))
+        leaf = self._parameters[id(parameter)] = Leaf(parameter, "parameter", parameter, node)
+        return leaf
+
+    def apply_function(self, func: function_node.FunctionNode, in_data: Any) -> Any:
+        """The doorway: run a function's forward on recording arrays."""
+        rec = self.recorder
+        in_data = tuple(unwatch(a) for a in in_data)
+        if not rec.live:
+            return func.forward(in_data)
+        file, line = user_location(2)
+        rec.origin = Origin(file, line, func.label)
+        recs = tuple(rec.wrap(a) for a in in_data)
+        if not rec.live:
+            return func.forward(in_data)
+        for name, value in list(vars(func).items()):
+            if isinstance(value, tracer.WatchedArray):
+                vars(func)[name] = unwatch(value)
+        reason = _opaque_reason(func)
+        if reason is None:
+            mark = rec.mark()
+            template = copy.copy(func)
+            self.in_function = True
+            try:
+                outputs = self._settle(func, func.forward(recs))
+            finally:
+                self.in_function = False
+            if rec.live:
+                return outputs
+            reason = rec.escaped.reason if rec.escaped else ""
+            rec.rewind(mark)
+            return self._opaque(template, func, in_data, outputs)
+        template = copy.copy(func)
+        with self.passive():
+            outputs = func.forward(in_data)
+        return self._opaque(template, func, in_data, outputs)
+
+    def _settle(self, func: function_node.FunctionNode, outputs: Any) -> Any:
+        """Real arrays for the recording ones that a function gave or left in attributes."""
+        rec = self.recorder
+        if not isinstance(outputs, tuple):
+            return outputs
+        real = tuple(self._real(o) for o in outputs)
+        for name, value in list(vars(func).items()):
+            plain = self._real(value)
+            if plain is not value:
+                vars(func)[name] = plain
+                if type(value) is RecArray and rec.live:
+                    self._left.append((name, value.node()))
+        for array in real:
+            if rec.live and isinstance(array, np.ndarray):
+                rec.wrap(array)
+        return real
+
+    def _real(self, value: Any) -> Any:
+        kind = type(value)
+        if kind is RecArray:
+            if self.recorder.live and id(value.held) not in self.recorder.known:
+                self.recorder.know(value.held, value)
+            return value.held
+        if kind is tuple or kind is list:
+            items = [self._real(v) for v in value]
+            changed = any(a is not b for a, b in zip(items, value, strict=True))
+            return kind(items) if changed else value
+        return value
+
+    # -- opaque functions
+
+    def _opaque(
+        self, template: function_node.FunctionNode, func: Any, in_data: Any, outputs: Any
+    ) -> Any:
+        """One host node for a function that is called whole at each replay."""
+        rec = self.recorder
+        outputs = tuple(np.asarray(o) for o in outputs)
+        call = OpaqueForward(template, tuple(in_data), len(outputs))
+        node = rec.emit(
+            "host", tuple(in_data), fn=call, label=func.label, n_outputs=len(outputs) + 1
+        )
+        for recorded in rec.results(node, outputs):
+            rec.know(recorded.held, recorded)
+        token = rec.emit("pick", (node,), dtype=object, k=len(outputs))
+        self.adopt_opaque(func, token)
+        return outputs
+
+    def adopt_opaque(self, func: Any, token: Node) -> None:
+        """Record the backward of an opaque function as a call of it, too."""
+        self._tokens[id(func)] = token
+        self._functions[id(func)] = func
+        func.backward = lambda indexes, gys: self._opaque_backward(func, indexes, gys)
+
+    def _opaque_backward(self, func: Any, indexes: Any, gradients: Any) -> Any:
+        plain = type(func).backward
+        rec = self.recorder
+        if state.trace is not self or not rec.live:
+            return plain(func, indexes, gradients)
+        if type(func).backward_accumulate is not function_node.FunctionNode.backward_accumulate:
+            if not isinstance(func, function.FunctionAdapter):
+                rec.escape(f"{func.label} has a backward_accumulate of its own")
+        with self.passive():
+            results = plain(func, indexes, gradients)
+        results = results if isinstance(results, tuple) else (results,)
+        given = tuple(g is not None for g in gradients)
+        present = tuple(r for r in results if r is not None)
+        call = OpaqueBackward(tuple(indexes), given, tuple(r is not None for r in results))
+        node = rec.emit(
+            "host",
+            (self._tokens[id(func)], *[g._array for g in gradients if g is not None]),
+            fn=call,
+            label=f"{func.label} backward",
+            n_outputs=len(present),
+        )
+        renewed = iter(rec.results(node, tuple(r._array.view() for r in present)))
+        return tuple(r if r is None else self._renew(next(renewed)) for r in results)
+
+    def _renew(self, recorded: RecArray) -> Variable:
+        self.recorder.know(recorded.held, recorded)
+        return Variable(recorded.held, requires_grad=False)
+
+    def static_call(self, fn: Callable[..., Any], args: Any, kwargs: Any) -> Any:
+        """A ``static_code`` function: called now, and again at each replay."""
+        rec = self.recorder
+        call = StaticCall(fn, args, kwargs)
+        with self.passive():
+            result = call.run_plain()
+        if not rec.live:
+            return result
+        results = call.results(result)
+        node = rec.emit(
+            "host",
+            tuple(unwatch(a) for a in call.arrays),
+            fn=call,
+            label=getattr(fn, "__qualname__", "static_code"),
+            n_outputs=len(results),
+        )
+        for k, array in enumerate(results):
+            picked = rec.emit("pick", (node,), array, k=k)
+            known = rec.known.get(id(array))
+            if known is not None and known.held is array:
+                known.update(picked)
+            else:
+                rec.know(array, RecArray(rec, array, tracer.Storage(picked)))
+        return result
+
+
+_GONE = object()
+
+
+def _look_up(read: Read) -> Any:
+    try:
+        if read.how == "item":
+            return read.owner[read.key]
+        return read.owner.cell_contents if read.how == "cell" else getattr(read.owner, read.key)
+    except (KeyError, AttributeError, ValueError):
+        return _GONE
+
+
+def _detached(x: Variable) -> Variable:
+    """A leaf with the array of ``x``, at its place in the order of the graph."""
+    made = Variable(x._array, requires_grad=x.requires_grad, name=x.name)
+    made.node._rank = x.rank
+    return made
+
+
+def _computed(kind: type, name: str) -> bool:
+    """Whether a class attribute is computed (a property): what it reads is seen by itself."""
+    for base in kind.__mro__:
+        if name in vars(base):
+            return hasattr(vars(base)[name], "__get__")
+    return True
+
+
+def _opaque_reason(func: function_node.FunctionNode) -> str | None:
+    """Why a function is called whole at each replay; None where it is recorded."""
+    kind = type(func.function) if isinstance(func, function.FunctionAdapter) else type(func)
+    if func.opaque:
+        return func.opaque
+    owner = next((c for c in kind.__mro__ if "forward" in vars(c)), kind)
+    if owner.__module__.partition(".")[0] == "chainer" or func._supports_static_optimizations:
+        return None
+    return "a function of the user's"
+
+
+def _random_states() -> tuple[Any, Any]:
+    return np.random.get_state(legacy=False), random.getstate()
+
+
+def _same_states(a: tuple[Any, Any], b: tuple[Any, Any]) -> bool:
+    left, right = a[0], b[0]
+    return (
+        a[1] == b[1]
+        and left["state"]["pos"] == right["state"]["pos"]
+        and np.array_equal(left["state"]["key"], right["state"]["key"])
+        and (left["has_gauss"], left["gauss"]) == (right["has_gauss"], right["gauss"])
+    )
+
+
