@@ -7,6 +7,8 @@ nothing but NumPy and this module, and get the namespace ``chainer.functions`` h
 Inputs are made by *generators*, functions ``(rng, dtype) -> array``, from the frozen streams
 of ``numpy.random.RandomState``: golden files hold results only.
 """
+from __future__ import annotations
+
 import dataclasses
 import glob
 import importlib
