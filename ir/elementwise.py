@@ -59,7 +59,8 @@ def _ufunc_dtype(name: str, inputs: Inputs, attrs: Attrs) -> np.dtype[Any]:
 
 
 def ufunc_text(path: str) -> Text:
-    """Text of a ufunc call, ``out`` being positional (the fast way)."""
+    """Text of a ufunc call, ``out`` being positional (the fast way) where NumPy likes that."""
+    keyword = path in ("maximum", "minimum")
 
     def text(node: Node, args: Sequence[str], scope: Scope, out: str | None = None) -> str:
         compute, casting = node.attr("compute"), node.attr("casting")
@@ -67,6 +68,8 @@ def ufunc_text(path: str) -> Text:
             "dtype": None if compute is None else dtype_source(compute, scope),
             "casting": None if casting is None else repr(casting),
         }
+        if out and keyword:
+            return call_text(scope.numpy(path), args, settings | {"out": out})
         return call_text(scope.numpy(path), [*args, out] if out else args, settings)
 
     return text
