@@ -58,6 +58,30 @@ from chainer.functions.array.transpose import transpose as transpose
 from chainer.functions.array.transpose_sequence import transpose_sequence as transpose_sequence
 from chainer.functions.array.vstack import vstack as vstack
 from chainer.functions.array.where import where as where
+from chainer.functions.connection.bilinear import bilinear as bilinear
+from chainer.functions.connection.convolution_2d import convolution_2d as convolution_2d
+from chainer.functions.connection.convolution_nd import convolution_1d as convolution_1d
+from chainer.functions.connection.convolution_nd import convolution_3d as convolution_3d
+from chainer.functions.connection.convolution_nd import convolution_nd as convolution_nd
+from chainer.functions.connection.deconvolution_2d import deconvolution_2d as deconvolution_2d
+from chainer.functions.connection.deconvolution_nd import deconvolution_1d as deconvolution_1d
+from chainer.functions.connection.deconvolution_nd import deconvolution_3d as deconvolution_3d
+from chainer.functions.connection.deconvolution_nd import deconvolution_nd as deconvolution_nd
+from chainer.functions.connection.deformable_convolution_2d_sampler import (
+    deformable_convolution_2d_sampler as deformable_convolution_2d_sampler,
+)
+from chainer.functions.connection.depthwise_convolution_2d import (
+    depthwise_convolution_2d as depthwise_convolution_2d,
+)
+from chainer.functions.connection.dilated_convolution_2d import (
+    dilated_convolution_2d as dilated_convolution_2d,
+)
+from chainer.functions.connection.embed_id import embed_id as embed_id
+from chainer.functions.connection.linear import linear as linear
+from chainer.functions.connection.local_convolution_2d import (
+    local_convolution_2d as local_convolution_2d,
+)
+from chainer.functions.connection.shift import shift as shift
 from chainer.functions.math.arctanh import arctanh as arctanh
 from chainer.functions.math.basic_math import absolute as absolute
 from chainer.functions.math.basic_math import add as add
@@ -96,3 +120,32 @@ from chainer.functions.math.trigonometric import cos as cos
 from chainer.functions.math.trigonometric import sin as sin
 from chainer.functions.math.trigonometric import tan as tan
 from chainer.functions.math.zeta import zeta as zeta
+from chainer.functions.noise.dropout import dropout as dropout
+from chainer.functions.noise.gaussian import gaussian as gaussian
+from chainer.functions.noise.gumbel_softmax import gumbel_softmax as gumbel_softmax
+from chainer.functions.noise.simplified_dropconnect import (
+    simplified_dropconnect as simplified_dropconnect,
+)
+from chainer.functions.noise.zoneout import zoneout as zoneout
+from chainer.functions.normalization.batch_normalization import (
+    batch_normalization as batch_normalization,
+)
+from chainer.functions.normalization.batch_normalization import (
+    fixed_batch_normalization as fixed_batch_normalization,
+)
+from chainer.functions.pooling.average_pooling_2d import average_pooling_2d as average_pooling_2d
+from chainer.functions.pooling.average_pooling_nd import average_pooling_1d as average_pooling_1d
+from chainer.functions.pooling.average_pooling_nd import average_pooling_3d as average_pooling_3d
+from chainer.functions.pooling.average_pooling_nd import average_pooling_nd as average_pooling_nd
+from chainer.functions.pooling.max_pooling_2d import max_pooling_2d as max_pooling_2d
+from chainer.functions.pooling.max_pooling_nd import max_pooling_1d as max_pooling_1d
+from chainer.functions.pooling.max_pooling_nd import max_pooling_3d as max_pooling_3d
+from chainer.functions.pooling.max_pooling_nd import max_pooling_nd as max_pooling_nd
+from chainer.functions.pooling.spatial_pyramid_pooling_2d import (
+    spatial_pyramid_pooling_2d as spatial_pyramid_pooling_2d,
+)
+from chainer.functions.pooling.unpooling_2d import unpooling_2d as unpooling_2d
+from chainer.functions.pooling.unpooling_nd import unpooling_1d as unpooling_1d
+from chainer.functions.pooling.unpooling_nd import unpooling_3d as unpooling_3d
+from chainer.functions.pooling.unpooling_nd import unpooling_nd as unpooling_nd
+from chainer.functions.pooling.upsampling_2d import upsampling_2d as upsampling_2d

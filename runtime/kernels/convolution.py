@@ -227,3 +227,67 @@ def convolution_weight(
         values = xp.moveaxis(gy[start : start + images], 0, 1).reshape(groups, co // groups, -1)
         total += xp.matmul(values, columns.swapaxes(1, 2))
     return total.reshape((co, c // groups) + ksize).astype(out_dtype, copy=False)
+
+
+def _local_columns(x: Any, ksize: Ints, outsize: Ints, stride: Ints) -> Any:
+    """Windows of ``x`` as (*outsize, n, c * prod(ksize)), without padding."""
+    ones, zeros = (1,) * len(ksize), (0,) * len(ksize)
+    padded = pad_spatial(x, zeros, reach(outsize, ksize, stride, ones), 0)
+    windows = window_view(padded, ksize, outsize, stride, ones)
+    ndim = len(ksize)
+    order = (*range(2 + ndim, 2 + 2 * ndim), 0, 1, *range(2, 2 + ndim))
+    return windows.transpose(order).reshape(outsize + (x.shape[0], -1))
+
+
+def _local_filters(W: Any, ndim: int) -> Any:
+    """Filters (co, *outsize, c, *ksize) as (*outsize, co, c * prod(ksize))."""
+    outsize = W.shape[1 : 1 + ndim]
+    filters = W.reshape((W.shape[0],) + outsize + (-1,))
+    return filters.transpose((*range(1, 1 + ndim), 0, 1 + ndim))
+
+
+@library_op("local_convolution")
+def local_convolution(x: Any, W: Any, *, stride: Ints) -> Any:
+    """Correlate ``x`` (n, c, *spatial) with filters of each place its own.
+
+    ``W`` is (co, *outsize, c, *ksize), the result (n, co, *outsize).
+    """
+    xp = array_module(x)
+    ndim = len(stride)
+    outsize, ksize = W.shape[1 : 1 + ndim], W.shape[2 + ndim :]
+    dtype = _work_dtype(x, W)
+    columns = _local_columns(x.astype(dtype, copy=False), ksize, outsize, stride)
+    filters = _local_filters(W.astype(dtype, copy=False), ndim)
+    y = xp.matmul(columns, filters.swapaxes(-1, -2))
+    return xp.moveaxis(y, (-2, -1), (0, 1)).astype(x.dtype, order="C")
+
+
+@library_op("local_convolution_transpose")
+def local_convolution_transpose(y: Any, W: Any, *, outsize: Ints, stride: Ints) -> Any:
+    """The adjoint of `local_convolution` in its images, which were (n, c, *outsize)."""
+    xp = array_module(y)
+    ndim = len(stride)
+    spatial, c, ksize = W.shape[1 : 1 + ndim], W.shape[1 + ndim], W.shape[2 + ndim :]
+    dtype = _work_dtype(y, W)
+    values = xp.moveaxis(y.astype(dtype, copy=False), (0, 1), (-2, -1))
+    columns = xp.matmul(values, _local_filters(W.astype(dtype, copy=False), ndim))
+    columns = columns.reshape(spatial + (y.shape[0], c) + ksize)
+    columns = xp.moveaxis(columns, range(ndim), range(-ndim, 0))
+    x = xp.zeros((y.shape[0], c) + outsize, dtype)
+    add_windows(x, columns, ksize, spatial, stride, (1,) * ndim)
+    return x.astype(y.dtype, copy=False)
+
+
+@library_op("local_convolution_weight")
+def local_convolution_weight(
+    x: Any, gy: Any, *, ksize: Ints, stride: Ints, dtype: Any = None
+) -> Any:
+    """The adjoint of `local_convolution` in its filters: (co, *outsize, c, *ksize)."""
+    xp = array_module(x)
+    outsize = gy.shape[2:]
+    work = _work_dtype(x, gy)
+    columns = _local_columns(x.astype(work, copy=False), ksize, outsize, stride)
+    values = xp.moveaxis(gy.astype(work, copy=False), (0, 1), (-1, -2))
+    filters = xp.moveaxis(xp.matmul(values, columns), -2, 0)
+    shape = (gy.shape[1],) + outsize + (x.shape[1],) + ksize
+    return filters.reshape(shape).astype(dtype or x.dtype, copy=False)

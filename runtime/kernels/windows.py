@@ -25,26 +25,6 @@ def array_module(x: Any) -> Any:
     return sys.modules[type(x).__module__.partition(".")[0]]
 
 
-def conv_outsize(size: int, k: int, s: int, p: int, cover_all: bool = False, d: int = 1) -> int:
-    """Number of windows along an axis of length ``size``.
-
-    ``k``, ``s``, ``p`` and ``d`` are the window's size, stride, padding on each side and
-    dilation. With ``cover_all`` a last window that hangs over the end is counted too.
-    """
-    span = k + (k - 1) * (d - 1)
-    free = size + 2 * p - span
-    if cover_all:
-        free += s - 1
-    return free // s + 1
-
-
-def deconv_outsize(size: int, k: int, s: int, p: int, cover_all: bool = False, d: int = 1) -> int:
-    """Length of the axis over which ``size`` windows slide (the inverse of `conv_outsize`)."""
-    span = k + (k - 1) * (d - 1)
-    length = s * (size - 1) + span - 2 * p
-    return length - s + 1 if cover_all else length
-
-
 def pad_spatial(x: Any, pad: Ints, lengths: Ints, fill: float) -> Any:
     """Put ``x`` into a field of ``fill``, ``pad`` from the start and at least ``lengths`` long.
 

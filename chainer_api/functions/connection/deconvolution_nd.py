@@ -1,0 +1,146 @@
+"""Deconvolution (transposed convolution) over any number of axes."""
+from chainer import function_node
+from chainer import functions as F
+from chainer.functions.connection import convolution_nd
+from chainer.utils import conv, conv_nd, type_check
+from chainwright.runtime.kernels import convolution as kernels
+
+
+class DeconvolutionND(function_node.FunctionNode):
+    """Deconvolution over ``ndim`` axes (see :func:`deconvolution_nd`)."""
+
+    def __init__(self, ndim, stride=1, pad=0, outsize=None, dilate=1, groups=1):
+        self.ndim = ndim
+        self.stride = conv_nd.as_tuple(stride, ndim)
+        self.pad = conv_nd.as_tuple(pad, ndim)
+        self.outsize = None if outsize is None else conv_nd.as_tuple(outsize, ndim)
+        self.dilate = conv_nd.as_tuple(dilate, ndim)
+        self.groups = groups
+
+    def check_type_forward(self, in_types):
+        n_in = in_types.size()
+        type_check.expect(2 <= n_in, n_in <= 3)
+        x_type, w_type = in_types[:2]
+        type_check.expect(
+            x_type.dtype.kind == 'f',
+            w_type.dtype.kind == 'f',
+            x_type.ndim == self.ndim + 2,
+            w_type.ndim == self.ndim + 2,
+            x_type.shape[1] == w_type.shape[0],
+            x_type.shape[1] % self.groups == 0,
+        )
+        if self.outsize is not None:
+            for i in range(self.ndim):
+                type_check.expect(
+                    conv.get_conv_outsize(
+                        self.outsize[i], w_type.shape[2 + i], self.stride[i], self.pad[i],
+                        d=self.dilate[i]) <= x_type.shape[2 + i])
+        if type_check.eval(n_in) == 3:
+            b_type = in_types[2]
+            type_check.expect(
+                b_type.dtype == x_type.dtype,
+                b_type.ndim == 1,
+                b_type.shape[0] == w_type.shape[1] * self.groups,
+            )
+
+    def forward(self, inputs):
+        self.retain_inputs((0, 1))
+        x, W = inputs[:2]
+        self.outsize = self._get_outsize(x.shape[2:], W.shape[2:])
+        y = kernels.convolution_transpose(
+            x, W, outsize=self.outsize, stride=self.stride, pad=self.pad, dilate=self.dilate,
+            groups=self.groups)
+        if len(inputs) == 3:
+            y += inputs[2].reshape((1, -1) + (1,) * self.ndim)
+        return y,
+
+    def _get_outsize(self, shape, ksize):
+        if self.outsize is not None:
+            return self.outsize
+        outsize = conv_nd.get_deconv_outsizes(
+            shape, ksize, self.stride, self.pad, dilate=self.dilate)
+        if min(outsize) <= 0:
+            raise ValueError(
+                f'{type(self).__name__}: nothing is left of an input of size {shape}, spread '
+                f'by filters of size {ksize}, without pad {self.pad} on each side')
+        return outsize
+
+    def backward(self, indexes, grad_outputs):
+        x, W = self.get_retained_inputs()
+        gy, = grad_outputs
+        grads = []
+        if 0 in indexes:
+            grads.append(convolution_nd.gather(self, gy, W, x.shape[2:]))
+        if 1 in indexes:
+            grads += convolution_nd.ConvolutionNDGradW(self, W.shape, W.dtype).apply((gy, x))
+        if 2 in indexes:
+            grads.append(F.sum(gy, axis=(0, *range(2, 2 + self.ndim))))
+        return grads
+
+
+def deconvolution_nd(x, W, b=None, stride=1, pad=0, outsize=None, dilate=1, groups=1):
+    r"""Spread images through filters over any number of axes (transposed convolution).
+
+    The adjoint of :func:`convolution_nd`: it gives images of the size that a convolution with the
+    same settings maps to the size of ``x``. Without ``outsize`` the length of an axis is
+    :func:`chainer.utils.get_deconv_outsize`, for :math:`d` elements and filters of size :math:`k`
+
+    .. math:: l = s (d - 1) + k - 2 p.
+
+    See: `Zeiler et al., Deconvolutional Networks
+    <https://www.matthewzeiler.com/mattzeiler/deconvolutionalnetworks.pdf>`_.
+
+    Args:
+        x (Variable or array): Images of shape :math:`(n, c_I, d_1, \dots, d_N)`, any floating
+            dtype.
+        W (Variable or array): Filters of shape :math:`(c_I, c_O / groups, k_1, \dots, k_N)`.
+        b (Variable, array or None): Bias of shape :math:`(c_O,)` and the dtype of ``x``.
+        stride (int or tuple of ints): Step from one patch of the result to the next.
+        pad (int or tuple of ints): How much is cut off on each side of each axis.
+        outsize (tuple of ints or None): Spatial shape of the result, where it shall not be the
+            shortest possible.
+        dilate (int or tuple of ints): Distance of the elements of a patch.
+        groups (int): Number of groups of channels.
+
+    Returns:
+        Variable: Shape :math:`(n, c_O, l_1, \dots, l_N)`, dtype of ``x``.
+
+    Raises:
+        InvalidType: If the arrays, or ``outsize``, do not fit each other.
+        ValueError: If ``pad`` leaves nothing of the result.
+
+    .. seealso:: :class:`~chainer.links.DeconvolutionND`, :func:`deconvolution_2d`
+
+    >>> x = np.ones((10, 3, 5, 10, 15), np.float32)
+    >>> W = np.ones((3, 1, 10, 10, 10), np.float32)
+    >>> F.deconvolution_nd(x, W, stride=(2, 4, 6), pad=5).shape
+    (10, 1, 8, 36, 84)
+    >>> F.deconvolution_nd(x, W, stride=(2, 4, 6), pad=5, outsize=(9, 38, 87)).shape
+    (10, 1, 9, 38, 87)
+    """
+    ndim = len(x.shape[2:])
+    function = DeconvolutionND(ndim, stride, pad, outsize, dilate, groups)
+    y, = function.apply((x, W) if b is None else (x, W, b))
+    return y
+
+
+def deconvolution_1d(x, W, b=None, stride=1, pad=0, outsize=None, dilate=1, groups=1):
+    """:func:`deconvolution_nd` over one axis: ``x`` is (n, c, length), ``W`` (c, c_out, ksize).
+
+    >>> x = np.array([[[1, 2]]], np.float32)
+    >>> F.deconvolution_1d(x, np.array([[[1, 10]]], np.float32)).array
+    array([[[ 1., 12., 20.]]], dtype=float32)
+    """
+    conv_nd.check_ndim(x, 1)
+    return deconvolution_nd(x, W, b, stride, pad, outsize, dilate, groups)
+
+
+def deconvolution_3d(x, W, b=None, stride=1, pad=0, outsize=None, dilate=1, groups=1):
+    """:func:`deconvolution_nd` over three axes: ``x`` is (n, c, depth, height, width).
+
+    >>> x = np.ones((1, 2, 3, 3, 3), np.float32)
+    >>> F.deconvolution_3d(x, np.ones((2, 4, 2, 2, 2), np.float32), stride=2).shape
+    (1, 4, 6, 6, 6)
+    """
+    conv_nd.check_ndim(x, 3)
+    return deconvolution_nd(x, W, b, stride, pad, outsize, dilate, groups)

@@ -1,0 +1,143 @@
+"""Linear (affine) transformation."""
+import numpy
+
+from chainer import function_node
+from chainer import functions as F
+from chainer.utils import type_check
+
+
+def _dot(a, b, dtype):
+    """Matrix product as ``dtype``; half precision is summed in single precision."""
+    if a.dtype == numpy.float16 and b.dtype == numpy.float16:
+        a = a.astype(numpy.float32)
+        b = b.astype(numpy.float32)
+    return a.dot(b).astype(dtype, copy=False)
+
+
+class LinearFunction(function_node.FunctionNode):
+    """Linear transformation (see :func:`linear`)."""
+
+    def check_type_forward(self, in_types):
+        n_in = in_types.size()
+        type_check.expect(2 <= n_in, n_in <= 3)
+        x_type, w_type = in_types[:2]
+        type_check.argname((x_type, w_type), ('x', 'W'))
+        type_check.expect(
+            x_type.dtype.kind == 'f',
+            w_type.dtype.kind == 'f',
+            x_type.ndim == 2,
+            w_type.ndim == 2,
+            x_type.shape[1] == w_type.shape[1],
+        )
+        if type_check.eval(n_in) == 3:
+            b_type = in_types[2]
+            type_check.argname((b_type,), ('b',))
+            type_check.expect(
+                b_type.dtype == x_type.dtype,
+                b_type.ndim == 1,
+                b_type.shape[0] == w_type.shape[0],
+            )
+
+    def forward(self, inputs):
+        self.retain_inputs((0, 1))
+        x, W = inputs[:2]
+        y = _dot(x, W.T, x.dtype)
+        if len(inputs) == 3:
+            y += inputs[2]
+        return y,
+
+    def backward(self, indexes, grad_outputs):
+        x, W = self.get_retained_inputs()
+        gy, = grad_outputs
+        grads = []
+        if 0 in indexes:
+            grads += LinearGradData(x.dtype).apply((W, gy))
+        if 1 in indexes:
+            grads += LinearGradWeight(W.dtype).apply((x, gy))
+        if 2 in indexes:
+            grads.append(F.sum(gy, axis=0))
+        return grads
+
+
+class LinearGradData(function_node.FunctionNode):
+    """Gradient of :func:`linear` with respect to its input."""
+
+    def __init__(self, x_dtype):
+        self.x_dtype = x_dtype
+
+    def forward(self, inputs):
+        self.retain_inputs((0, 1))
+        W, gy = inputs
+        return _dot(gy, W, self.x_dtype),
+
+    def backward(self, indexes, grad_outputs):
+        W, gy = self.get_retained_inputs()
+        ggx, = grad_outputs
+        grads = []
+        if 0 in indexes:
+            grads += LinearGradWeight(W.dtype).apply((ggx, gy))
+        if 1 in indexes:
+            grads.append(linear(ggx, W))
+        return grads
+
+
+class LinearGradWeight(function_node.FunctionNode):
+    """Gradient of :func:`linear` with respect to its weight."""
+
+    def __init__(self, w_dtype):
+        self.w_dtype = w_dtype
+
+    def forward(self, inputs):
+        self.retain_inputs((0, 1))
+        x, gy = inputs
+        return _dot(gy.T, x, self.w_dtype),
+
+    def backward(self, indexes, grad_outputs):
+        x, gy = self.get_retained_inputs()
+        ggW, = grad_outputs
+        grads = []
+        if 0 in indexes:
+            grads += LinearGradData(x.dtype).apply((ggW, gy))
+        if 1 in indexes:
+            grads.append(linear(x, ggW))
+        return grads
+
+
+def linear(x, W, b=None, n_batch_axes=1):
+    r"""Linear (affine) transformation :math:`Y = x W^\top + b`.
+
+    Args:
+        x (Variable or array): Shape :math:`(s_1, \dots, s_n)`, any floating dtype. The first
+            ``n_batch_axes`` axes are the batch, the others are taken as one axis of size
+            :math:`N`.
+        W (Variable or array): Weight of shape :math:`(M, N)`.
+        b (Variable, array or None): Bias of shape :math:`(M,)` and the dtype of ``x``.
+        n_batch_axes (int): Number of the batch axes.
+
+    Returns:
+        Variable: Shape :math:`(s_1, \dots, s_{n\_batch\_axes}, M)`, dtype of ``x``.
+
+    Raises:
+        ValueError: If ``n_batch_axes`` is not positive.
+        InvalidType: If the arrays do not fit each other.
+
+    .. seealso:: :class:`~chainer.links.Linear`
+
+    >>> x = np.array([[1, 2], [3, 4]], np.float32)
+    >>> F.linear(x, np.array([[1, 1]], np.float32), np.array([10], np.float32)).array
+    array([[13.],
+           [17.]], dtype=float32)
+    >>> F.linear(np.ones((2, 3, 4), np.float32), np.ones((5, 4), np.float32), n_batch_axes=2).shape
+    (2, 3, 5)
+    """
+    if n_batch_axes <= 0:
+        raise ValueError('n_batch_axes should be greater than 0.')
+    shape = x.shape
+    if n_batch_axes > 1:
+        x = F.reshape(x, (int(numpy.prod(shape[:n_batch_axes])), -1))
+    elif len(shape) > 2:
+        x = F.reshape(x, (shape[0], -1))
+    y, = LinearFunction().apply((x, W) if b is None else (x, W, b))
+    if n_batch_axes > 1:
+        y = F.reshape(y, shape[:n_batch_axes] + (-1,))
+    return y
