@@ -46,5 +46,30 @@ from chainer.functions.array import get_item as _get_item
 basic_math.install_variable_arithmetics()
 _get_item.install_variable_get_item()
 
+from chainer import initializer as initializer
+from chainer.initializer import Initializer as Initializer
+from chainer import initializers as initializers
+from chainer import device_resident as device_resident
+from chainer.device_resident import DeviceResident as DeviceResident
+from chainer import link_hook as link_hook
+from chainer.link_hook import LinkHook as LinkHook
+from chainer.link_hook import _get_link_hooks as _get_link_hooks
+from chainer import link as link
+from chainer.link import Chain as Chain
+from chainer.link import ChainList as ChainList
+from chainer.link import Link as Link
+from chainer import sequential as sequential
+from chainer.sequential import Sequential as Sequential
+from chainer import serializer as serializer
+from chainer.serializer import AbstractSerializer as AbstractSerializer
+from chainer.serializer import Deserializer as Deserializer
+from chainer.serializer import Serializer as Serializer
+from chainer import optimizer_hooks as optimizer_hooks
+from chainer import optimizer as optimizer
+from chainer.optimizer import GradientMethod as GradientMethod
+from chainer.optimizer import Optimizer as Optimizer
+from chainer.optimizer import UpdateRule as UpdateRule
+from chainer import optimizers as optimizers
+
 from chainer.graph_optimizations.static_graph import static_graph as static_graph
 from chainer.graph_optimizations.static_graph_utilities import static_code as static_code

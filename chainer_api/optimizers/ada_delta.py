@@ -1,0 +1,72 @@
+"""AdaDelta."""
+from chainer import backend, optimizer
+
+
+class AdaDeltaRule(optimizer.UpdateRule):
+    """Update rule of :class:`~chainer.optimizers.AdaDelta`.
+
+    Args:
+        parent_hyperparam (~chainer.optimizer.Hyperparameter): Where missing ones come from.
+        rho, eps: See :class:`~chainer.optimizers.AdaDelta`.
+    """
+
+    is_elementwise = True
+
+    def __init__(self, parent_hyperparam=None, rho=None, eps=None):
+        super().__init__(parent_hyperparam or _default_hyperparam)
+        optimizer._set_given(self.hyperparam, rho=rho, eps=eps)
+
+    def init_state(self, param):
+        xp = backend.get_array_module(param.array)
+        self.state['msg'] = xp.zeros_like(param.array)
+        self.state['msdx'] = xp.zeros_like(param.array)
+
+    def update_core_cpu(self, param):
+        grad = param.grad
+        if grad is None:
+            return
+        xp = backend.get_array_module(grad)
+        rho, eps = self.hyperparam.rho, self.hyperparam.eps
+        array, msg, msdx = param.array, self.state['msg'], self.state['msdx']
+        msg *= rho
+        msg += (1 - rho) * grad * grad
+        dx = xp.sqrt((msdx + eps) / (msg + eps))
+        dx *= grad
+        msdx *= rho
+        msdx += (1 - rho) * dx * dx
+        array -= dx
+
+    update_core_gpu = update_core_cpu
+
+
+class AdaDelta(optimizer.GradientMethod):
+    r"""AdaDelta, which needs no learning rate.
+
+    .. math::
+
+        m \leftarrow \rho m + (1 - \rho) g^2, \quad
+        d = \sqrt{\frac{n + \mathrm{eps}}{m + \mathrm{eps}}}\, g, \quad
+        n \leftarrow \rho n + (1 - \rho) d^2, \quad
+        w \leftarrow w - d
+
+    Reference: Zeiler, `ADADELTA: An Adaptive Learning Rate Method
+    <https://arxiv.org/abs/1212.5701>`_.
+
+    Args:
+        rho (float): Decay rate of the mean squares of gradients and steps.
+        eps (float): Small value for numerical stability.
+    """
+
+    rho = optimizer.HyperparameterProxy('rho')
+    eps = optimizer.HyperparameterProxy('eps')
+
+    def __init__(self, rho=0.95, eps=1e-6):
+        super().__init__()
+        self.hyperparam.rho = rho
+        self.hyperparam.eps = eps
+
+    def create_update_rule(self):
+        return AdaDeltaRule(self.hyperparam)
+
+
+_default_hyperparam = AdaDelta().hyperparam

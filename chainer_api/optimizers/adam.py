@@ -1,0 +1,250 @@
+"""Adam and its variants."""
+import math
+import warnings
+
+import numpy
+
+from chainer import backend, optimizer
+
+
+class AdamRule(optimizer.UpdateRule):
+    """Update rule of :class:`~chainer.optimizers.Adam`.
+
+    Args:
+        parent_hyperparam (~chainer.optimizer.Hyperparameter): Where missing ones come from.
+        alpha, beta1, beta2, eps, eta, weight_decay_rate, amsgrad, adabound, final_lr, gamma:
+            See :class:`~chainer.optimizers.Adam`.
+    """
+
+    is_elementwise = True
+
+    def __init__(self, parent_hyperparam=None, alpha=None, beta1=None, beta2=None, eps=None,
+                 eta=None, weight_decay_rate=None, amsgrad=None, adabound=None, final_lr=None,
+                 gamma=None):
+        super().__init__(parent_hyperparam or _default_hyperparam)
+        optimizer._set_given(
+            self.hyperparam, alpha=alpha, beta1=beta1, beta2=beta2, eps=eps, eta=eta,
+            weight_decay_rate=weight_decay_rate, amsgrad=amsgrad, adabound=adabound,
+            final_lr=final_lr, gamma=gamma)
+        if self.hyperparam.adabound:
+            # AdaBound's bounds follow later changes of alpha.
+            self.initial_alpha = self.hyperparam.alpha
+
+    def init_state(self, param):
+        xp = backend.get_array_module(param.array)
+        self.state['m'] = xp.zeros_like(param.array)
+        self.state['v'] = xp.zeros_like(param.array)
+        if self.hyperparam.amsgrad:
+            self.state['vhat'] = xp.zeros_like(param.array)
+
+    def update_core_cpu(self, param):
+        grad = param.grad
+        if grad is None:
+            return
+        xp = backend.get_array_module(grad)
+        hp = self.hyperparam
+        # float16 is too narrow for the moments: the arithmetic is in float32.
+        dtype = numpy.dtype(numpy.float32) if grad.dtype == numpy.float16 else grad.dtype
+        if hp.eps != 0 and dtype.type(hp.eps) == 0:
+            raise ValueError(f'eps of Adam optimizer is too small for {dtype.name} ({hp.eps})')
+        grad = grad.astype(dtype, copy=False)
+
+        m = _follow(self.state['m'], grad, hp.beta1, dtype)
+        v = _follow(self.state['v'], grad * grad, hp.beta2, dtype)
+        if hp.amsgrad:
+            vhat = self.state['vhat']
+            xp.maximum(vhat, self.state['v'], out=vhat)
+            v = vhat.astype(dtype, copy=False)
+        lr = xp.sqrt(v)
+        lr += hp.eps
+        lr = self.alpha_t / lr
+        if hp.adabound:
+            lr = xp.clip(lr, *self.bounds)
+        lr *= m
+        if hp.eta != 1:
+            lr *= hp.eta
+
+        array = param.array
+        if hp.weight_decay_rate != 0:
+            array *= 1 - hp.weight_decay_rate * hp.eta
+        array -= lr
+
+    update_core_gpu = update_core_cpu
+
+    @property
+    def alpha_t(self):
+        """Learning rate of the last update, corrected for the bias of the moments."""
+        return _learning_rate(self.hyperparam, self.t)
+
+    @property
+    def lr(self):
+        """Old name of :attr:`alpha_t`."""
+        warnings.warn(
+            'AdamRule.lr has been renamed to AdamRule.alpha_t. '
+            'Use of AdamRule.lr is deprecated in Chainer v6.', DeprecationWarning, stacklevel=2)
+        return self.alpha_t
+
+    @property
+    def bounds(self):
+        """Bounds of AdaBound for the learning rate of the last update."""
+        if self.t == 0:
+            raise RuntimeError(
+                "Can't determine the bounds of AdaBound optimizer because the update steps have "
+                'not been started.')
+        hp = self.hyperparam
+        final_lr = hp.final_lr * hp.alpha / self.initial_alpha
+        lower = final_lr * (1.0 - 1.0 / (hp.gamma * self.t + 1))
+        upper = final_lr * (1.0 + 1.0 / (hp.gamma * self.t))
+        return lower, upper
+
+
+def _follow(mean, value, beta, dtype):
+    """Moves a running mean towards a value; returns it in the type of the arithmetic."""
+    if mean.dtype == dtype:
+        mean += (1 - beta) * (value - mean)
+        return mean
+    wide = mean.astype(dtype)
+    wide += (1 - beta) * (value - wide)
+    mean[...] = wide
+    return mean.astype(dtype)
+
+
+def _learning_rate(hp, t):
+    if t == 0:
+        raise RuntimeError(
+            "Can't determine the learning rate of Adam optimizer because the update steps have "
+            'not been started.')
+    return hp.alpha * math.sqrt(1. - math.pow(hp.beta2, t)) / (1. - math.pow(hp.beta1, t))
+
+
+class Adam(optimizer.GradientMethod):
+    r"""Adam, with its variants AdamW, AMSGrad, AdaBound and AMSBound.
+
+    .. math::
+
+        m &\leftarrow \beta_1 m + (1 - \beta_1) g, \\
+        v &\leftarrow \beta_2 v + (1 - \beta_2) g^2, \\
+        w &\leftarrow w - \eta \left(\alpha \frac{\sqrt{1 - \beta_2^t}}{1 - \beta_1^t}
+            \frac{m}{\sqrt{v} + \epsilon} + \lambda w\right)
+
+    where :math:`\lambda` is the weight decay rate. float16 parameters are updated with float32
+    arithmetic.
+
+    References: Kingma and Ba, `Adam: A Method for Stochastic Optimization
+    <https://arxiv.org/abs/1412.6980>`_; weight decay: Loshchilov and Hutter, `Fixing Weight Decay
+    Regularization in Adam <https://openreview.net/forum?id=rk6qdGgCZ>`_; AMSGrad: Reddi et al.,
+    `On the Convergence of Adam and Beyond <https://openreview.net/forum?id=ryQu7f-RZ>`_;
+    AdaBound: Luo et al., `Adaptive Gradient Methods with Dynamic Bound of Learning Rate
+    <https://openreview.net/forum?id=Bkg3g2R9FX>`_.
+
+    Args:
+        alpha (float): Learning rate.
+        beta1 (float): Decay rate of the first moment.
+        beta2 (float): Decay rate of the second moment.
+        eps (float): Small value for numerical stability.
+        eta (float): Schedule multiplier, for warm restarts.
+        weight_decay_rate (float): Weight decay rate, decoupled from ``alpha``.
+        amsgrad (bool): Whether to divide by the largest second moment so far.
+        adabound (bool): Whether to clip the learning rate of each element to bounds that
+            approach ``final_lr``.
+        final_lr (float): Learning rate that AdaBound approaches.
+        gamma (float): Speed of this approach.
+
+    Raises:
+        ValueError: In the update, where ``eps`` is zero in the type of the arithmetic.
+    """
+
+    alpha = optimizer.HyperparameterProxy('alpha')
+    beta1 = optimizer.HyperparameterProxy('beta1')
+    beta2 = optimizer.HyperparameterProxy('beta2')
+    eps = optimizer.HyperparameterProxy('eps')
+    eta = optimizer.HyperparameterProxy('eta')
+    weight_decay_rate = optimizer.HyperparameterProxy('weight_decay_rate')
+    amsgrad = optimizer.HyperparameterProxy('amsgrad')
+    adabound = optimizer.HyperparameterProxy('adabound')
+    final_lr = optimizer.HyperparameterProxy('final_lr')
+    gamma = optimizer.HyperparameterProxy('gamma')
+
+    def __init__(self, alpha=0.001, beta1=0.9, beta2=0.999, eps=1e-8, eta=1.0,
+                 weight_decay_rate=0, amsgrad=False, adabound=False, final_lr=0.1, gamma=1e-3):
+        super().__init__()
+        self.hyperparam.alpha = alpha
+        self.hyperparam.beta1 = beta1
+        self.hyperparam.beta2 = beta2
+        self.hyperparam.eps = eps
+        self.hyperparam.eta = eta
+        self.hyperparam.weight_decay_rate = weight_decay_rate
+        self.hyperparam.amsgrad = amsgrad
+        self.hyperparam.adabound = adabound
+        self.hyperparam.final_lr = final_lr
+        self.hyperparam.gamma = gamma
+
+    def create_update_rule(self):
+        return AdamRule(self.hyperparam)
+
+    @property
+    def alpha_t(self):
+        """Learning rate of the last update, corrected for the bias of the moments."""
+        return _learning_rate(self.hyperparam, self.t)
+
+    @property
+    def lr(self):
+        """Old name of :attr:`alpha_t`."""
+        warnings.warn(
+            'Adam.lr has been renamed to AdamRule.alpha_t. '
+            'Use of Adam.lr is deprecated in Chainer v6.', DeprecationWarning, stacklevel=2)
+        return self.alpha_t
+
+
+class AdamW(Adam):
+    """Adam with decoupled weight decay, see :class:`~chainer.optimizers.Adam`.
+
+    Args:
+        alpha, beta1, beta2, eps, eta, weight_decay_rate:
+            See :class:`~chainer.optimizers.Adam`.
+    """
+
+    def __init__(self, alpha=0.001, beta1=0.9, beta2=0.999, eps=1e-8, eta=1.0,
+                 weight_decay_rate=0):
+        super().__init__(alpha, beta1, beta2, eps, eta, weight_decay_rate)
+
+
+class AMSGrad(Adam):
+    """AMSGrad, see :class:`~chainer.optimizers.Adam`.
+
+    Args:
+        alpha, beta1, beta2, eps, eta: See :class:`~chainer.optimizers.Adam`.
+    """
+
+    def __init__(self, alpha=0.001, beta1=0.9, beta2=0.999, eps=1e-8, eta=1.0):
+        super().__init__(alpha, beta1, beta2, eps, eta, amsgrad=True)
+
+
+class AdaBound(Adam):
+    """AdaBound, see :class:`~chainer.optimizers.Adam`.
+
+    Args:
+        alpha, beta1, beta2, final_lr, gamma, eps, eta: See :class:`~chainer.optimizers.Adam`.
+    """
+
+    def __init__(self, alpha=0.001, beta1=0.9, beta2=0.999, final_lr=0.1, gamma=1e-3, eps=1e-8,
+                 eta=1.0):
+        super().__init__(
+            alpha, beta1, beta2, eps, eta, adabound=True, final_lr=final_lr, gamma=gamma)
+
+
+class AMSBound(Adam):
+    """AMSBound: AdaBound with AMSGrad, see :class:`~chainer.optimizers.Adam`.
+
+    Args:
+        alpha, beta1, beta2, final_lr, gamma, eps, eta: See :class:`~chainer.optimizers.Adam`.
+    """
+
+    def __init__(self, alpha=0.001, beta1=0.9, beta2=0.999, final_lr=0.1, gamma=1e-3, eps=1e-8,
+                 eta=1.0):
+        super().__init__(
+            alpha, beta1, beta2, eps, eta, amsgrad=True, adabound=True, final_lr=final_lr,
+            gamma=gamma)
+
+
+_default_hyperparam = Adam().hyperparam

@@ -1,0 +1,59 @@
+"""Gradient descent with momentum."""
+from chainer import backend, optimizer
+
+
+class MomentumSGDRule(optimizer.UpdateRule):
+    """Update rule of :class:`~chainer.optimizers.MomentumSGD`.
+
+    Args:
+        parent_hyperparam (~chainer.optimizer.Hyperparameter): Where missing ones come from.
+        lr, momentum: See :class:`~chainer.optimizers.MomentumSGD`.
+    """
+
+    is_elementwise = True
+
+    def __init__(self, parent_hyperparam=None, lr=None, momentum=None):
+        super().__init__(parent_hyperparam or _default_hyperparam)
+        optimizer._set_given(self.hyperparam, lr=lr, momentum=momentum)
+
+    def init_state(self, param):
+        xp = backend.get_array_module(param.array)
+        self.state['v'] = xp.zeros_like(param.array)
+
+    def update_core_cpu(self, param):
+        grad = param.grad
+        if grad is None:
+            return
+        array, v = param.array, self.state['v']
+        v *= self.hyperparam.momentum
+        v -= self.hyperparam.lr * grad
+        array += v
+
+    update_core_gpu = update_core_cpu
+
+
+class MomentumSGD(optimizer.GradientMethod):
+    r"""Gradient descent with momentum.
+
+    .. math::
+
+        v \leftarrow \mathrm{momentum}\, v - \mathrm{lr}\, g, \qquad w \leftarrow w + v
+
+    Args:
+        lr (float): Learning rate.
+        momentum (float): Decay rate of the velocity.
+    """
+
+    lr = optimizer.HyperparameterProxy('lr')
+    momentum = optimizer.HyperparameterProxy('momentum')
+
+    def __init__(self, lr=0.01, momentum=0.9):
+        super().__init__()
+        self.hyperparam.lr = lr
+        self.hyperparam.momentum = momentum
+
+    def create_update_rule(self):
+        return MomentumSGDRule(self.hyperparam)
+
+
+_default_hyperparam = MomentumSGD().hyperparam

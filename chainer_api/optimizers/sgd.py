@@ -1,0 +1,46 @@
+"""Stochastic gradient descent."""
+from chainer import optimizer
+
+
+class SGDRule(optimizer.UpdateRule):
+    """Update rule of :class:`~chainer.optimizers.SGD`.
+
+    Args:
+        parent_hyperparam (~chainer.optimizer.Hyperparameter): Where missing ones come from.
+        lr: See :class:`~chainer.optimizers.SGD`.
+    """
+
+    is_elementwise = True
+
+    def __init__(self, parent_hyperparam=None, lr=None):
+        super().__init__(parent_hyperparam or _default_hyperparam)
+        optimizer._set_given(self.hyperparam, lr=lr)
+
+    def update_core_cpu(self, param):
+        grad = param.grad
+        if grad is None:
+            return
+        array = param.array
+        array -= self.hyperparam.lr * grad
+
+    update_core_gpu = update_core_cpu
+
+
+class SGD(optimizer.GradientMethod):
+    r"""Stochastic gradient descent: :math:`w \leftarrow w - \mathrm{lr}\, g`.
+
+    Args:
+        lr (float): Learning rate.
+    """
+
+    lr = optimizer.HyperparameterProxy('lr')
+
+    def __init__(self, lr=0.01):
+        super().__init__()
+        self.hyperparam.lr = lr
+
+    def create_update_rule(self):
+        return SGDRule(self.hyperparam)
+
+
+_default_hyperparam = SGD().hyperparam

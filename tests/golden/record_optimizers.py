@@ -1,0 +1,21 @@
+"""Record what Chainer's optimizers and hooks compute: run it with shared/tools/oracle."""
+import os
+import sys
+
+import chainer
+import numpy as np
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, HERE)
+
+import optimizer_cases as cases  # noqa: E402
+
+
+def main():
+    recorded = {}
+    for case in cases.all_cases():
+        recorded[cases.key(*case)] = np.stack(list(cases.run(chainer, *case)))
+    np.savez_compressed(os.path.join(HERE, 'optimizers.npz'), **recorded)
+
+
+main()
