@@ -1,88 +1,96 @@
-"""Windows over arrays with any number of spatial axes."""
-from chainer.utils.conv import get_conv_outsize
+"""Windows of convolution over any number of axes."""
+from chainer.utils import conv
 from chainwright.runtime.kernels import windows
 
 
 def as_tuple(x, n):
-    """Return ``x`` as a tuple of length ``n``: a sequence of that length, or a number repeated.
+    """Return ``x`` as a tuple of length ``n``, a single value repeated.
 
-    .. doctest::
-
-        >>> chainer.utils.conv_nd.as_tuple(2, 3)
-        (2, 2, 2)
+    >>> chainer.utils.conv_nd.as_tuple(2, 3)
+    (2, 2, 2)
     """
-    if hasattr(x, '__getitem__'):
+    if hasattr(x, '__getitem__') or hasattr(x, '__iter__'):
+        x = tuple(x)
         if len(x) != n:
-            raise ValueError(f'expected a number or a sequence of length {n}, got {x}')
-        return tuple(x)
+            raise ValueError(f'one value or {n} of them expected, one for each axis; got {x}')
+        return x
     return (x,) * n
 
 
-def im2col_nd(img, ksize, stride, pad, cover_all=False, dilate=1, pval=0):
-    """Gather the windows of an array.
-
-    Args:
-        img (array): ``(n, c, d_1, ..., d_N)``.
-        ksize (tuple of int): Size of a window.
-        stride (tuple of int): Strides.
-        pad (tuple of int): Padding on each side.
-        cover_all (bool): See :func:`chainer.utils.get_conv_outsize`.
-        dilate (int or tuple of int): Dilation.
-        pval (float): Value of the padding.
-
-    Returns:
-        array: The windows, ``(n, c, k_1, ..., k_N, out_1, ..., out_N)``.
-
-    .. doctest::
-
-        >>> x = np.arange(4.).reshape(1, 1, 4)
-        >>> chainer.utils.conv_nd.im2col_nd_cpu(x, (2,), (1,), (0,))[0, 0]
-        array([[0., 1., 2.],
-               [1., 2., 3.]])
-    """
-    shape = img.shape[2:]
-    ksize, stride, pad = tuple(ksize), tuple(stride), tuple(pad)
-    dilate = as_tuple(dilate, len(shape))
-    if not len(shape) == len(ksize) == len(stride) == len(pad):
+def check_ndim(x, ndim):
+    """Raise ``ValueError`` unless ``x`` has ``ndim`` axes beside batch and channels."""
+    if len(x.shape) - 2 != ndim:
         raise ValueError(
-            f'an array with {len(shape)} spatial axes needs as many values of ksize {ksize}, '
-            f'stride {stride} and pad {pad}')
-    outsize = tuple([
+            'The number of dimensions under channel dimension of the input \'x\' should be '
+            f'{ndim}. But the actual ndim was {len(x.shape) - 2}.')
+
+
+def get_conv_outsizes(shape, ksize, stride, pad, cover_all=False, dilate=1):
+    """:func:`chainer.utils.get_conv_outsize` of each axis."""
+    dilate = as_tuple(dilate, len(shape))
+    return tuple(
+        conv.get_conv_outsize(size, k, s, p, cover_all, d)
+        for size, k, s, p, d in zip(shape, ksize, stride, pad, dilate, strict=True))
+
+
+def get_deconv_outsizes(shape, ksize, stride, pad, cover_all=False, dilate=1):
+    """:func:`chainer.utils.get_deconv_outsize` of each axis."""
+    dilate = as_tuple(dilate, len(shape))
+    return tuple(
+        conv.get_deconv_outsize(size, k, s, p, cover_all, d)
+        for size, k, s, p, d in zip(shape, ksize, stride, pad, dilate, strict=True))
+
+
+def check_ndim(x, ndim):
+    """Raise ``ValueError`` unless ``x`` has ``ndim`` axes beside batch and channels."""
+    if len(x.shape) - 2 != ndim:
+        raise ValueError(
+            'The number of dimensions under channel dimension of the input \'x\' should be '
+            f'{ndim}. But the actual ndim was {len(x.shape) - 2}.')
+
+
+def get_conv_outsizes(shape, ksize, stride, pad, cover_all=False, dilate=1):
+    """:func:`chainer.utils.get_conv_outsize` of each axis."""
+    dilate = as_tuple(dilate, len(shape))
+    return tuple([
         get_conv_outsize(size, k, s, p, cover_all, d)
         for size, k, s, p, d in zip(shape, ksize, stride, pad, dilate, strict=True)])
-    if min(outsize, default=1) <= 0:
+
+
+def get_deconv_outsizes(shape, ksize, stride, pad, cover_all=False, dilate=1):
+    """:func:`chainer.utils.get_deconv_outsize` of each axis."""
+    dilate = as_tuple(dilate, len(shape))
+    return tuple([
+        get_deconv_outsize(size, k, s, p, cover_all, d)
+        for size, k, s, p, d in zip(shape, ksize, stride, pad, dilate, strict=True)])
+
+
+def im2col_nd(img, ksize, stride, pad, cover_all=False, dilate=1, outsize=None, pval=0):
+    """Gather the windows of ``img`` (n, c, *spatial) into (n, c, *ksize, *outsize)."""
+    dilate = as_tuple(dilate, len(ksize))
+    if outsize is None:
+        outsize = get_conv_outsizes(img.shape[2:], ksize, stride, pad, cover_all, dilate)
+    if min(outsize) <= 0:
         raise ValueError(
-            f'the output has the shape {outsize}, all sizes must be positive: the kernel {ksize} '
-            f'does not fit into {shape} with padding {pad}')
+            f'no window of size {ksize} fits into an input of size {img.shape[2:]} '
+            f'with pad {pad}: make ksize smaller or pad larger')
     return windows.im2col(
-        img, ksize=ksize, outsize=outsize, stride=stride, pad=pad, dilate=dilate, fill=pval)
-
-
-def im2col_nd_cpu(img, ksize, stride, pad, pval=0, cover_all=False, dilate=1):
-    """Gather the windows of an array (see :func:`im2col_nd`)."""
-    return im2col_nd(img, ksize, stride, pad, cover_all, dilate, pval)
-
-
-im2col_nd_gpu = im2col_nd
+        img, ksize=tuple(ksize), outsize=tuple(outsize), stride=tuple(stride), pad=tuple(pad),
+        dilate=dilate, fill=pval)
 
 
 def col2im_nd(col, stride, pad, dims, dilate=1):
-    """Add windows up into an array; the transposition of :func:`im2col_nd`.
-
-    Args:
-        col (array): Windows, ``(n, c, k_1, ..., k_N, out_1, ..., out_N)``.
-        stride (tuple of int): Strides.
-        pad (tuple of int): Padding on each side.
-        dims (tuple of int): Spatial shape of the result.
-        dilate (int or tuple of int): Dilation.
-
-    Returns:
-        array: ``(n, c, d_1, ..., d_N)``.
-    """
-    dims = tuple(dims)
+    """Add windows (n, c, *ksize, *outsize) up into an array (n, c, *dims)."""
     return windows.col2im(
-        col, shape=dims, stride=tuple(stride), pad=tuple(pad), dilate=as_tuple(dilate, len(dims)))
+        col, shape=tuple(dims), stride=tuple(stride), pad=tuple(pad),
+        dilate=as_tuple(dilate, len(dims)))
 
 
+def im2col_nd_cpu(img, ksize, stride, pad, pval=0, cover_all=False, dilate=1):
+    """:func:`im2col_nd` with ``pval`` in its old place."""
+    return im2col_nd(img, ksize, stride, pad, cover_all, dilate, pval=pval)
+
+
+im2col_nd_gpu = im2col_nd
 col2im_nd_cpu = col2im_nd
 col2im_nd_gpu = col2im_nd
