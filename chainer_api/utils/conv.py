@@ -1,121 +1,75 @@
-"""Windows over images, and output sizes of convolutions."""
-from chainwright.runtime.kernels import windows
+"""Sizes and windows of two-dimensional convolution."""
+from chainer.utils import conv_nd
 
 
 def get_conv_outsize(size, k, s, p, cover_all=False, d=1):
-    """Return the output size of a convolution along one axis.
+    """Number of windows along an axis.
 
     Args:
-        size (int): Size of the input.
-        k (int): Size of the kernel.
-        s (int): Stride.
+        size (int): Length of the axis.
+        k (int): Size of the window.
+        s (int): Stride of the windows.
         p (int): Padding on each side.
-        cover_all (bool): Whether windows cover all of the input, the last one reaching over its
-            end if need be.
-        d (int): Dilation.
+        cover_all (bool): Whether a last window that hangs over the end counts.
+        d (int): Dilation of the window.
 
     Returns:
-        int: Size of the output (not positive if the kernel is larger than the input).
+        int: Length of the axis that convolution or pooling with these settings gives.
 
     .. doctest::
 
-        >>> chainer.utils.get_conv_outsize(10, k=3, s=2, p=0)
+        >>> chainer.utils.get_conv_outsize(10, 3, 2, 0)
         4
-        >>> chainer.utils.get_conv_outsize(10, k=3, s=2, p=0, cover_all=True)
+        >>> chainer.utils.get_conv_outsize(10, 3, 2, 0, cover_all=True)
         5
     """
-    reach = k + (k - 1) * (d - 1)
-    over = s - 1 if cover_all else 0
-    return (size + 2 * p - reach + over) // s + 1
+    span = k + (k - 1) * (d - 1)
+    room = size + 2 * p - span
+    if cover_all:
+        room += s - 1
+    return room // s + 1
 
 
 def get_deconv_outsize(size, k, s, p, cover_all=False, d=1):
-    """Return the output size of a transposed convolution along one axis.
+    """Length of the axis over which ``size`` windows slide.
 
-    Args:
-        size (int): Size of the input.
-        k (int): Size of the kernel.
-        s (int): Stride.
-        p (int): Padding taken off on each side.
-        cover_all (bool): Whether the convolution that it transposes covers all of its input.
-        d (int): Dilation.
-
-    Returns:
-        int: Size of the output.
+    The inverse of :func:`chainer.utils.get_conv_outsize`, with the same arguments; of the lengths
+    that give as many windows the shortest.
 
     .. doctest::
 
-        >>> chainer.utils.get_deconv_outsize(4, k=3, s=2, p=0)
+        >>> chainer.utils.get_deconv_outsize(4, 3, 2, 0)
         9
+        >>> chainer.utils.get_deconv_outsize(5, 3, 2, 0, cover_all=True)
+        10
     """
-    reach = k + (k - 1) * (d - 1)
-    over = s - 1 if cover_all else 0
-    return s * (size - 1) + reach - over - 2 * p
+    span = k + (k - 1) * (d - 1)
+    length = s * (size - 1) + span - 2 * p
+    return length - s + 1 if cover_all else length
 
 
-def im2col(
-        img, kh, kw, sy, sx, ph, pw, cover_all=False, dy=1, dx=1, out_h=None, out_w=None, pval=0):
-    """Gather the windows of images.
-
-    Args:
-        img (array): Images, ``(n, c, h, w)``.
-        kh, kw (int): Size of a window.
-        sy, sx (int): Strides.
-        ph, pw (int): Padding on each side.
-        cover_all (bool): See :func:`get_conv_outsize`.
-        dy, dx (int): Dilation.
-        out_h, out_w (int): Number of windows, from the above by default.
-        pval (float): Value of the padding.
-
-    Returns:
-        array: The windows, ``(n, c, kh, kw, out_h, out_w)``.
-
-    .. doctest::
-
-        >>> x = np.arange(9.).reshape(1, 1, 3, 3)
-        >>> chainer.utils.conv.im2col_cpu(x, 2, 2, 1, 1, 0, 0)[0, 0, :, :, 0, 0]
-        array([[0., 1.],
-               [3., 4.]])
-    """
-    h, w = img.shape[2:]
+def im2col(img, kh, kw, sy, sx, ph, pw, cover_all=False, dy=1, dx=1, out_h=None, out_w=None,
+           pval=0):
+    """Gather the windows of images (n, c, h, w) into an array (n, c, kh, kw, out_h, out_w)."""
     if out_h is None:
-        out_h = get_conv_outsize(h, kh, sy, ph, cover_all, dy)
+        out_h = get_conv_outsize(img.shape[2], kh, sy, ph, cover_all, dy)
     if out_w is None:
-        out_w = get_conv_outsize(w, kw, sx, pw, cover_all, dx)
-    for name, size in ('height', out_h), ('width', out_w):
-        if size <= 0:
-            raise ValueError(
-                f'{name} of the output is {size}, it must be positive: the kernel {kh, kw} does '
-                f'not fit into images of shape {h, w} with padding {ph, pw}')
-    return windows.im2col(
-        img, ksize=(kh, kw), outsize=(out_h, out_w), stride=(sy, sx), pad=(ph, pw),
-        dilate=(dy, dx), fill=pval)
+        out_w = get_conv_outsize(img.shape[3], kw, sx, pw, cover_all, dx)
+    return conv_nd.im2col_nd(
+        img, (kh, kw), (sy, sx), (ph, pw), dilate=(dy, dx), outsize=(out_h, out_w), pval=pval)
 
 
-def im2col_cpu(
-        img, kh, kw, sy, sx, ph, pw, pval=0, cover_all=False, dy=1, dx=1, out_h=None, out_w=None):
-    """Gather the windows of images (see :func:`im2col`)."""
+def col2im(col, sy, sx, ph, pw, h, w, dy=1, dx=1):
+    """Add windows (n, c, kh, kw, out_h, out_w) up into images (n, c, h, w)."""
+    return conv_nd.col2im_nd(col, (sy, sx), (ph, pw), (h, w), (dy, dx))
+
+
+def im2col_cpu(img, kh, kw, sy, sx, ph, pw, pval=0, cover_all=False, dy=1, dx=1, out_h=None,
+               out_w=None):
+    """:func:`im2col` with ``pval`` in its old place."""
     return im2col(img, kh, kw, sy, sx, ph, pw, cover_all, dy, dx, out_h, out_w, pval)
 
 
 im2col_gpu = im2col
-
-
-def col2im(col, sy, sx, ph, pw, h, w, dy=1, dx=1):
-    """Add windows up into images; the transposition of :func:`im2col`.
-
-    Args:
-        col (array): Windows, ``(n, c, kh, kw, out_h, out_w)``.
-        sy, sx (int): Strides.
-        ph, pw (int): Padding on each side.
-        h, w (int): Size of the images.
-        dy, dx (int): Dilation.
-
-    Returns:
-        array: Images, ``(n, c, h, w)``.
-    """
-    return windows.col2im(col, shape=(h, w), stride=(sy, sx), pad=(ph, pw), dilate=(dy, dx))
-
-
 col2im_cpu = col2im
 col2im_gpu = col2im

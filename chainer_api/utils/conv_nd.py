@@ -41,30 +41,6 @@ def get_deconv_outsizes(shape, ksize, stride, pad, cover_all=False, dilate=1):
         for size, k, s, p, d in zip(shape, ksize, stride, pad, dilate, strict=True))
 
 
-def check_ndim(x, ndim):
-    """Raise ``ValueError`` unless ``x`` has ``ndim`` axes beside batch and channels."""
-    if len(x.shape) - 2 != ndim:
-        raise ValueError(
-            'The number of dimensions under channel dimension of the input \'x\' should be '
-            f'{ndim}. But the actual ndim was {len(x.shape) - 2}.')
-
-
-def get_conv_outsizes(shape, ksize, stride, pad, cover_all=False, dilate=1):
-    """:func:`chainer.utils.get_conv_outsize` of each axis."""
-    dilate = as_tuple(dilate, len(shape))
-    return tuple([
-        get_conv_outsize(size, k, s, p, cover_all, d)
-        for size, k, s, p, d in zip(shape, ksize, stride, pad, dilate, strict=True)])
-
-
-def get_deconv_outsizes(shape, ksize, stride, pad, cover_all=False, dilate=1):
-    """:func:`chainer.utils.get_deconv_outsize` of each axis."""
-    dilate = as_tuple(dilate, len(shape))
-    return tuple([
-        get_deconv_outsize(size, k, s, p, cover_all, d)
-        for size, k, s, p, d in zip(shape, ksize, stride, pad, dilate, strict=True)])
-
-
 def im2col_nd(img, ksize, stride, pad, cover_all=False, dilate=1, outsize=None, pval=0):
     """Gather the windows of ``img`` (n, c, *spatial) into (n, c, *ksize, *outsize)."""
     dilate = as_tuple(dilate, len(ksize))
