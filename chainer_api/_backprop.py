@@ -143,11 +143,14 @@ def _step(func, targets, gys, grads, check):
 def _ones(var, loss_scale):
     """Return a gradient of ones for a variable."""
     array = var._array
-    with cuda.get_device_from_array(array):
-        ones = chainer.backend.get_array_module(array).ones_like(array)
-        if loss_scale is not None:
-            ones *= loss_scale
-    return _Variable(ones)
+    if type(array) is _ndarray and array.ndim == 0:
+        ones = numpy.ones((), array.dtype)
+    else:
+        with cuda.get_device_from_array(array):
+            ones = chainer.backend.get_array_module(array).ones_like(array)
+    if loss_scale is not None:
+        ones *= loss_scale
+    return variable._make_gradient(ones, True)
 
 
 def backward_from_variable(var, retain_grad, enable_double_backprop, loss_scale):
@@ -158,10 +161,47 @@ def backward_from_variable(var, retain_grad, enable_double_backprop, loss_scale)
         if gy is None:
             if var._array is not None and var._array.size == 1:
                 node._grad_var = gy = _ones(var, loss_scale)
-        if node._creator_node is not None:
+        func = node._creator_node
+        if func is not None:
             node._grad_var = None
+            if gy is not None and _is_simple(func, retain_grad, loss_scale):
+                _backward_one(func, node, gy)
+                return
             # Functions run even without a gradient: some make one of their own.
             _backward_to_leaves({} if gy is None else {node: [gy]}, [node], retain_grad, loss_scale)
+
+
+def _is_simple(func, retain_grad, loss_scale):
+    """Whether backward ends with ``func``, and nobody wants to see how it goes."""
+    if retain_grad or loss_scale is not None or _config.debug or _config.lazy_grad_sum:
+        return False
+    if _hook_state.function_hooks or func._local_function_hooks or cuda.available:
+        return False
+    if type(func).backward_accumulate is not _default_accumulate:
+        return False
+    for x in func.inputs:
+        if x._creator_node is not None or x._old_style_grad_generator is not None:
+            return False
+    return True
+
+
+def _backward_one(func, node, gy):
+    """Backward through ``func`` alone: its gradients are those of leaves."""
+    inputs = func.inputs
+    targets = tuple([i for i, x in enumerate(inputs) if x._requires_grad])
+    if not targets:
+        return
+    gxs = _gradients(func, targets, tuple([gy if y() is node else None for y in func.outputs]), {})
+    for i, gx in zip(targets, gxs):
+        if gx is None:
+            continue
+        x = inputs[i]
+        if not func.trusted_gradients:
+            array = gx._array if isinstance(gx, _Variable) else _wrong_gradient(func, i, gx)
+            if (array.shape != x.shape or array.dtype != x.dtype) and x.shape is not None:
+                _wrong_gradient(func, i, gx)
+        old = x._grad_var
+        x._grad_var = gx if old is None else chainer.functions.add(old, gx)
 
 
 def backward(outputs, grad_outputs=None, *, enable_double_backprop=False):

@@ -68,6 +68,8 @@ class FunctionNode:
     _supports_static_optimizations = False
     #: Why the function cannot be recorded, if it cannot: one line.
     opaque = None
+    #: Whether gradients have the right shapes and dtypes by construction.
+    trusted_gradients = False
 
     _input_indexes_to_retain = None
     _output_indexes_to_retain = None

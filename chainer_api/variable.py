@@ -216,6 +216,14 @@ def _make_output(array, requires_grad):
     return variable
 
 
+def _make_gradient(array, requires_grad=False):
+    """Return a Variable of ``array`` that gets its node only if somebody asks for it."""
+    variable = _new_variable(Variable)
+    variable._array = array
+    variable._requires_grad = requires_grad
+    return variable
+
+
 class Variable:
     """Array with a place in a computational graph.
 
@@ -260,6 +268,13 @@ class Variable:
         self._node = VariableNode(self, name)
         if grad is not None:
             self.grad = grad
+
+    def __getattr__(self, name):
+        # Reached for missing attributes only: gradients are made without a node.
+        if name == '_node' and '_array' in self.__dict__:
+            self._node = node = VariableNode(self, None)
+            return node
+        raise AttributeError(f'{type(self).__name__!r} object has no attribute {name!r}')
 
     # Copying and pickling leave the graph behind.
 

@@ -28,7 +28,7 @@ class Cache(Generic[E]):
     def get(self, key: Hashable) -> list[E] | None:
         """The entries under ``key``, the newest first; None where there are none."""
         found = self._entries.get(key)
-        if found is not None and next(reversed(self._entries)) is not key:
+        if found is not None:
             self._entries.move_to_end(key)
         return found
 

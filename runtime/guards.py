@@ -1,15 +1,17 @@
 """Guards: straight-line code that tells whether a schedule's assumptions still hold.
 
-In: what a trace has read (dictionary items, attributes, closure cells) with the values found, and
-the arrays to fetch. Out: one generated function, ``prologue() -> tuple of arrays | None``; None
-means that something has changed, and :meth:`Prologue.explain` says what.
+In: what a trace has read (dictionary items, attributes, closure cells) with the values found, the
+arrays to fetch, and the arguments where these are plain. Out: one generated function,
+``prologue(args) -> tuple of arrays | None``; None means that something is different, and
+:meth:`Prologue.explain` says what.
 """
 
 from __future__ import annotations
 
 import linecache
+import operator
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from itertools import count
 from types import BuiltinFunctionType, FunctionType, MethodType, ModuleType
 from typing import Any
@@ -100,6 +102,8 @@ class Prologue:
         self._names: dict[str, Any] = {"image": self._image}
         self._checks: list[tuple[str, str]] = []
         self._arrays: list[tuple[str, str]] = []
+        self._arguments: list[str] = []
+        self._given: list[str] = []
         self._seen: dict[tuple[int, str], str] = {}
         self.source = ""
 
@@ -142,17 +146,51 @@ class Prologue:
         layout = self._bind("k", (array.shape, array.dtype, array.strides))
         self._names[f"layout{len(self._arrays) - 1}"] = layout
 
-    def build(self) -> Callable[[], tuple[np.ndarray, ...] | None]:
+    def arguments(self, args: Sequence[Any], suffix: str, fixed: str) -> None:
+        """Require arguments like ``args``, arrays or objects that hold one, and give their arrays.
+
+        ``suffix`` is the text from an object to its array (``._array``), ``fixed`` that to an
+        attribute which must stay the same.
+        """
+        names = [f"x{k}" for k in range(len(args))]
+        lines = [f"{', '.join(names)}, = args"] if names else ["() = args"]
+        for k, (x, arg) in enumerate(zip(names, args, strict=True)):
+            first = next(i for i, other in enumerate(args) if other is arg)
+            others = [f"{x} is not x{first}"] if first != k else [f"{x} is x{i}" for i in range(k)]
+            lines += [f"if {' or '.join(others)}: return None"] if others else []
+            if first == k:
+                lines += self._argument(k, x, arg, suffix, fixed)
+                self._given.append(f"g{k}")
+        self._arguments = lines
+
+    def _argument(self, k: int, x: str, arg: Any, suffix: str, fixed: str) -> list[str]:
+        plain = type(arg) is np.ndarray
+        array = arg if plain else operator.attrgetter(suffix[1:])(arg)
+        kind = self._bind("k", type(arg))
+        shape, dtype = self._bind("k", array.shape), self._bind("k", array.dtype)
+        strides = self._bind("k", array.strides)
+        checks = [f"g{k}.shape != {shape}", f"g{k}.strides != {strides}", f"g{k}.dtype != {dtype}"]
+        if not plain:
+            value = self._bind("k", operator.attrgetter(fixed[1:])(arg))
+            checks.append(f"{x}{fixed} is not {value}")
+        return [
+            f"if {x}.__class__ is not {kind}: return None",
+            f"g{k} = {x}{'' if plain else suffix}",
+            f"if {' or '.join(checks)}: return None",
+        ]
+
+    def build(self) -> Callable[[tuple[Any, ...]], tuple[np.ndarray, ...] | None]:
         """Generate the function."""
-        lines = ["def prologue():", "    try:"]
+        lines = ["def prologue(args):", "    try:"]
+        lines += [f"        {line}" for line in self._arguments]
         for _, check in self._checks:
             lines.append(f"        if not ({check}): return None")
         for k, (_, expression) in enumerate(self._arrays):
             lines.append(f"        a{k} = {expression}")
             lines.append(f"        if a{k} is not seen[{k}] and not same(a{k}, {k}): return None")
         lines.append("    except (KeyError, AttributeError, ValueError): return None")
-        names = ", ".join(f"a{k}" for k in range(len(self._arrays)))
-        lines.append(f"    return ({names}{',' if len(self._arrays) == 1 else ''})")
+        names = [*self._given, *[f"a{k}" for k in range(len(self._arrays))]]
+        lines.append(f"    return ({', '.join(names)}{',' if len(names) == 1 else ''})")
         self.source = "\n".join(lines) + "\n"
         layouts = [self._names[self._names.pop(f"layout{k}")] for k in range(len(self._arrays))]
         seen: list[Any] = [None] * len(self._arrays)

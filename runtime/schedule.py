@@ -73,8 +73,8 @@ class Schedule:
         self._run = self._forward.function
         self._scratch = Pool(self._forward.new_scratch)
         self._kept = Pool(self._forward.new_kept)
-        self._backwards = {
-            key: _Backward(program.load(), self.built.backwards[key])
+        self.backwards = {
+            key: Backward(program.load(), self.built.backwards[key])
             for key, program in self.backward_programs.items()
         }
         self.seconds = time.perf_counter() - started
@@ -83,23 +83,16 @@ class Schedule:
         """Run the forward program; the second result is to be held until backward is done."""
         scratch, kept = self._scratch.take(), self._kept.take()
         results = self._run(*arrays, scratch, kept)
-        self._scratch.give(scratch)
-        if not self._backwards:
-            self._kept.give(kept)
-            return results, None
-        n = self._n
-        return results[:n], Kept(results[n:], kept, self._kept)
-
-    def has_backward(self, key: Hashable) -> bool:
-        return key in self._backwards
-
-    def backward(self, key: Hashable, kept: Kept, gradients: tuple[Any, ...]) -> tuple[Any, ...]:
-        """Run the backward program for the outputs that have a gradient."""
-        return self._backwards[key](kept.values, gradients)
+        self._scratch.idle.append(scratch)
+        if self.backwards:
+            n = self._n
+            return results[:n], Kept(results[n:], kept, self._kept)
+        self._kept.give(kept)
+        return results, None
 
     def trim(self) -> None:
         """Let go of buffers that no call uses."""
-        for pool in (self._scratch, self._kept, *(b.scratch for b in self._backwards.values())):
+        for pool in (self._scratch, self._kept, *(b.scratch for b in self.backwards.values())):
             pool.idle.clear()
 
     @property
@@ -109,7 +102,9 @@ class Schedule:
         return "\n\n".join(texts)
 
 
-class _Backward:
+class Backward:
+    """Runs a backward program: ``(kept values, gradients) -> gradients of the inputs``."""
+
     def __init__(self, loaded: Any, graph: Graph) -> None:
         self._run = loaded.function
         self.scratch = Pool(loaded.new_scratch)
@@ -119,5 +114,5 @@ class _Backward:
     def __call__(self, values: tuple[Any, ...], gradients: tuple[Any, ...]) -> tuple[Any, ...]:
         scratch = self.scratch.take()
         results = self._run(*[values[k] for k in self._picks], *gradients, scratch, ())
-        self.scratch.give(scratch)
+        self.scratch.idle.append(scratch)
         return results

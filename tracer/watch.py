@@ -172,7 +172,8 @@ class CallWatch:
             return
         if event == "call" and code not in self._seen:
             self._seen.add(code)
-            self._code_seen(frame)
+            if not str(frame.f_globals.get("__name__")).startswith("namedtuple_"):
+                self._code_seen(frame)
         elif event == "c_call":
             self._c_call(arg)
 

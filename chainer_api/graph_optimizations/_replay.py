@@ -18,9 +18,9 @@ import chainer
 
 from chainer import _backprop, configuration
 from chainer.function_node import FunctionNode
-from chainer.variable import Variable, VariableNode, _make_output
+from chainer.variable import Variable, VariableNode, _make_gradient, _make_output
 from chainwright.ir import Graph
-from chainwright.runtime import Kept, Ledger, Prologue, Schedule
+from chainwright.runtime import Kept, Key, Ledger, Prologue, Schedule
 
 from ._arguments import is_object
 from ._recording import Out, Rebuilt, Recording, Results, in_gradient_order, make_results
@@ -32,13 +32,15 @@ _WAITING = 3  # calls without a backward until one is no longer waited for
 class StaticScheduleFunction(FunctionNode):
     """One call of a static chain: all of its functions as a single node of the graph."""
 
+    trusted_gradients = True
     _rebuilt: Rebuilt | None = None
-    _kept: Kept | None = None
+    _kept: Kept  # with _backwards, the programs of the schedule that has run
+    _backwards: Any = {}
     _session: Session | None = None
 
     def __init__(self, entry: Entry, arrays: Sequence[Any], random_state: Any = None) -> None:
         self._entry, self._arrays, self._random_state = entry, arrays, random_state
-        self._schedule, self._recording = entry.schedule, entry.recording
+        self._recording = entry.recording
 
     def backward(
         self, target_input_indexes: tuple[int, ...], grad_outputs: tuple[Any, ...]
@@ -46,18 +48,21 @@ class StaticScheduleFunction(FunctionNode):
         if configuration.config.enable_backprop:
             return self._differentiable(target_input_indexes, grad_outputs)
         key = tuple(
-            None if g is None else (g._array.dtype, g._array.strides) for g in grad_outputs
+            [None if g is None else (g._array.dtype, g._array.strides) for g in grad_outputs]
         )
-        schedule = self._schedule
-        if self._kept is not None and schedule is not None and schedule.has_backward(key):
-            given = tuple([g._array for g in grad_outputs if g is not None])
-            arrays = schedule.backward(key, self._kept, given)
-            present = self._entry.present[key]
-            grads: list[Any] = [None] * len(present)
-            for array, k in zip(arrays, self._entry.targets[key], strict=True):
-                grads[k] = _make_output(array, False)
-        else:
+        run = self._backwards.get(key)
+        if run is None:
             grads = self._through_graph(key, grad_outputs)
+        else:
+            arrays = run(
+                self._kept.values, tuple([g._array for g in grad_outputs if g is not None])
+            )
+            targets = self._entry.targets[key]
+            if targets == target_input_indexes:
+                return tuple([_make_gradient(array) for array in arrays])
+            grads = [None] * len(self._entry.present[key])
+            for array, k in zip(arrays, targets, strict=True):
+                grads[k] = _make_gradient(array)
         return tuple([grads[i] for i in target_input_indexes])
 
     def _through_graph(self, key: Any, grad_outputs: tuple[Any, ...]) -> list[Any]:
@@ -175,10 +180,13 @@ class Entry:
     Either a recording with its schedule, or the reason why such calls stay define-by-run.
     """
 
-    def __init__(self, session: Session, ledger: Ledger) -> None:
-        self.ledger = ledger
+    def __init__(self, session: Session, ledger: Ledger, key: Key, args: Any, kwargs: Any) -> None:
+        self.ledger, self.key = ledger, key
         self.prologue = Prologue(is_object)
-        self.fetch: Any = None
+        self._check: Any = None
+        #: Whether the arguments are nothing but Variables and arrays, in their order.
+        self.simple = not kwargs and all(type(a) in (Variable, np.ndarray) for a in args)
+        self._args = args if self.simple else ()
         self.reason: str | None = None
         self.recording: Recording | None = None
         self._session_reads = list(session.reads.values())
@@ -194,11 +202,13 @@ class Entry:
         self.recording = recording = Recording(session, results)
         self._guard(recording.fetches)
         self._results = results
-        self._structure = results.structure
         self._indexes = recording.argument_indexes
         self._chained = tuple(results.chained_indexes)
         self._inputs = tuple(_fetcher(use) for use in recording.uses)
-        one = self._structure
+        places = [u.leaf.place for u in recording.uses if u.leaf.kind == "parameter"]
+        self._fixed = places if len(places) == len(recording.uses) else None
+        self._draws = recording.draws
+        one = results.structure
         self._single = (
             type(one) is Out and one.kind == "chained" and len(self._chained) == 1
             and not results.writings and not results.reports
@@ -207,6 +217,8 @@ class Entry:
     def _guard(self, fetches: Sequence[Fetch]) -> None:
         """Generate the checks of what the trace read, and the fetching of its arrays."""
         self.prologue = prologue = Prologue(is_object)
+        if self.simple:
+            prologue.arguments(self._args, "._array", "._requires_grad")
         for read in self._session_reads:
             expression = prologue.expression(read.how, read.owner, read.key)
             prologue.expect(read.text, expression, read.value, read.image)
@@ -218,11 +230,21 @@ class Entry:
             source = fetch.source
             expression = prologue.expression(source.how, source.owner, source.key) + fetch.suffix
             prologue.fetch(source.text, expression, fetch.array)
-        self.fetch = prologue.build()
+        self._check = prologue.build()
+
+    def enter(self, args: Any, leaves: Sequence[Any]) -> tuple[Any, ...] | None:
+        """The arrays to replay with, or None if these calls are not of this entry's kind."""
+        if self.simple:
+            return self._check(args)
+        fetched = self._check(())
+        if fetched is None or self.recording is None:
+            return fetched
+        given = [leaves[i] for i in self._indexes]
+        return (*[x if type(x) is np.ndarray else x._array for x in given], *fetched)
 
     def give_up(self, escape: Any) -> None:
         """Calls like this one stay define-by-run."""
-        if self.fetch is None:
+        if self._check is None:
             self._guard(())
         self.reason = f"{escape.reason}" if escape else "the trace was incomplete"
         where = escape.where if escape else ""
@@ -257,37 +279,32 @@ class Entry:
         self.ledger.add("compile", "first replay", "", self.schedule.seconds)
         return True
 
-    def replay(self, leaves: Sequence[Any], fetched: tuple[Any, ...]) -> Any:
+    def replay(self, leaves: Sequence[Any], arrays: tuple[Any, ...]) -> Any:
         """Run the schedule and give the caller what the method would have given."""
-        recording, schedule = self.recording, self.schedule
-        assert recording is not None and schedule is not None
-        given = [leaves[i] for i in self._indexes]
-        arrays = (
-            *[x if type(x) is np.ndarray else x._array for x in given],
-            *fetched,
-        )
-        state = np.random.get_state(legacy=False) if recording.draws else None
-        inputs = [get(leaves) for get in self._inputs]
-        made, kept = schedule.forward(arrays)
+        schedule = self.schedule
+        state = np.random.get_state(legacy=False) if self._draws else None
+        inputs = self._fixed
+        if inputs is None:
+            inputs = [get(leaves) for get in self._inputs]
+        made, kept = schedule.forward(arrays)  # type: ignore[union-attr]
         if self._single:
             y = _make_output(made[0], True)
-            self._connect(inputs, (y,), made, arrays, kept, state)
+            node = StaticScheduleFunction(self, arrays, state)
+            if kept is not None:
+                node._kept, node._backwards = kept, schedule.backwards  # type: ignore[union-attr]
+            node._connect(inputs, (y,), made)
             return y
         return self._assemble(leaves, inputs, made, arrays, kept, state)
-
-    def _connect(
-        self, inputs: Any, outputs: Any, made: Any, arrays: Any, kept: Any, state: Any
-    ) -> None:
-        node = StaticScheduleFunction(self, arrays, state)
-        node._kept = kept
-        node._connect(inputs, outputs, made)
 
     def _assemble(
         self, leaves: Sequence[Any], inputs: Any, made: Any, arrays: Any, kept: Any, state: Any
     ) -> Any:
         chained = {k: _make_output(made[k], True) for k in self._chained}
         if chained:
-            self._connect(inputs, tuple(chained.values()), made, arrays, kept, state)
+            node = StaticScheduleFunction(self, arrays, state)
+            if kept is not None:
+                node._kept, node._backwards = kept, self.schedule.backwards
+            node._connect(inputs, tuple(chained.values()), made)
         return deliver(self._results, leaves, made, chained)
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import copy
 import random
+import sys
 from collections.abc import Callable
 from contextlib import contextmanager
 from types import ModuleType
@@ -124,6 +125,7 @@ class Session:
         self._left: list[tuple[str, Node]] = []
         self._watched = False
         self._paths: dict[int, str] = {}
+        self._origins: dict[int, Origin] = {}
         self.linking = False
         self.in_function = False
         self._random = _random_states()
@@ -294,7 +296,7 @@ class Session:
 
     def read_attribute(self, link: Link, name: str, value: Any) -> Any:
         """A link's attribute was read; the value that the call is to see."""
-        if name.startswith("__"):
+        if name.startswith(("__", "_Link__")):
             return value
         path = f"{self._paths.get(id(link), type(link).__name__)}.{name}"
         own = vars(link)
@@ -346,6 +348,9 @@ class Session:
             self.escape(f"the attribute {name!r} was set to a {type(value).__name__}")
 
     def read_config(self, name: str, value: Any) -> None:
+        """A configuration entry was read."""
+        if name in _KEYED_CONFIG:
+            return
         self._note(f"chainer.config.{name}", "attr", configuration.config, name, value)
 
     def made_variable(self, made: Variable) -> None:
@@ -440,8 +445,7 @@ class Session:
         in_data = tuple(unwatch(a) for a in in_data)
         if not rec.live:
             return func.forward(in_data)
-        file, line = user_location(2)
-        rec.origin = Origin(file, line, func.label)
+        rec.origin = self._origin(func)
         recs = tuple(rec.wrap(a) for a in in_data)
         if not rec.live:
             return func.forward(in_data)
@@ -466,6 +470,22 @@ class Session:
         with self.passive():
             outputs = func.forward(in_data)
         return self._opaque(template, func, in_data, outputs)
+
+    def _origin(self, func: function_node.FunctionNode) -> Origin:
+        """The user's line; in backward, that of the function that is differentiated."""
+        if self.linking:
+            file, line = user_location(3)
+            self._origins[id(func)] = Origin(file, line, func.label)
+            return self._origins[id(func)]
+        frame = sys._getframe(2)
+        while frame is not None:
+            if frame.f_code.co_name in ("backward", "backward_accumulate"):
+                found = self._origins.get(id(frame.f_locals.get("self")))
+                if found is not None:
+                    return found._replace(function=func.label)
+            frame = frame.f_back
+        file, line = user_location(3)
+        return Origin(file, line, func.label)
 
     def _settle(self, func: function_node.FunctionNode, outputs: Any) -> Any:
         """Real arrays for the recording ones that a function gave or left in attributes."""
@@ -574,6 +594,8 @@ class Session:
         return result
 
 
+# Compared at each call anyway; type_check changes no result of arguments of the same types.
+_KEYED_CONFIG = frozenset({"train", "enable_backprop", "debug", "type_check"})
 _GONE = object()
 
 

@@ -46,7 +46,8 @@ def _operand(x, value):
         return value
     if not isinstance(value, (_ndarray, cuda.ndarray)):
         _refuse(value)
-    return value.astype(x.dtype, copy=False)
+    # Converted by a function, so that a compiler sees it.
+    return value if value.dtype == x.dtype else chainer.functions.cast(value, x.dtype)
 
 
 def _check_binary(in_types, floating):
