@@ -5,8 +5,25 @@ import tempfile
 
 import numpy
 
-from chainer.utils import argument, array, type_check  # noqa: F401
-from chainer.utils.array import size_of_shape, sum_to  # noqa: F401
+from chainer.utils import argument as argument
+from chainer.utils import array as array
+from chainer.utils import cache as cache
+from chainer.utils import conv as conv
+from chainer.utils import conv_nd as conv_nd
+from chainer.utils import imgproc as imgproc
+from chainer.utils import sparse as sparse
+from chainer.utils import type_check as type_check
+from chainer.utils import walker_alias as walker_alias
+from chainer.utils.array import size_of_shape as size_of_shape
+from chainer.utils.array import sum_to as sum_to
+from chainer.utils.conv import get_conv_outsize as get_conv_outsize
+from chainer.utils.conv import get_deconv_outsize as get_deconv_outsize
+from chainer.utils.experimental import experimental as experimental
+from chainer.utils.nondeterministic import nondeterministic as nondeterministic
+from chainer.utils.sparse import CooMatrix as CooMatrix
+from chainer.utils.sparse import get_order as get_order
+from chainer.utils.sparse import to_coo as to_coo
+from chainer.utils.walker_alias import WalkerAlias as WalkerAlias
 
 
 def force_array(x, dtype=None):
@@ -36,8 +53,9 @@ def force_type(dtype, value):
 
     .. doctest::
 
-        >>> chainer.utils.force_type(np.dtype('float32'), 2)
-        2.0
+        >>> x = chainer.utils.force_type(np.dtype('float32'), np.zeros(2))
+        >>> x.dtype
+        dtype('float32')
     """
     if numpy.isscalar(value):
         return dtype.type(value)

@@ -12,8 +12,9 @@ def as_vec(x):
 
 
 def as_mat(x):
-    """Return a vector as a matrix of one column, and a matrix as it is."""
-    return x.reshape(len(x), 1) if x.ndim == 1 else x.reshape(len(x), -1)
+    """Return an array as a matrix, one row for each element of the first axis. Deprecated: use
+    ``x.reshape(len(x), -1)``."""
+    return x.reshape(len(x), -1)
 
 
 def empty_like(x):
