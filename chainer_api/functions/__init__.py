@@ -82,10 +82,26 @@ from chainer.functions.connection.local_convolution_2d import (
     local_convolution_2d as local_convolution_2d,
 )
 from chainer.functions.connection.shift import shift as shift
+from chainer.functions.loss.squared_error import squared_difference as squared_difference
+from chainer.functions.loss.squared_error import squared_error as squared_error
 from chainer.functions.math.arctanh import arctanh as arctanh
+from chainer.functions.math.average import average as average
+from chainer.functions.math.average import average as mean
 from chainer.functions.math.basic_math import absolute as absolute
 from chainer.functions.math.basic_math import add as add
+from chainer.functions.math.batch_l2_norm_squared import (
+    batch_l2_norm_squared as batch_l2_norm_squared,
+)
+from chainer.functions.math.bias import bias as bias
+from chainer.functions.math.ceil import ceil as ceil
+from chainer.functions.math.cholesky import cholesky as cholesky
+from chainer.functions.math.clip import clip as clip
+from chainer.functions.math.cumprod import cumprod as cumprod
+from chainer.functions.math.cumsum import cumsum as cumsum
+from chainer.functions.math.det import batch_det as batch_det
+from chainer.functions.math.det import det as det
 from chainer.functions.math.digamma import digamma as digamma
+from chainer.functions.math.einsum import einsum as einsum
 from chainer.functions.math.erf import erf as erf
 from chainer.functions.math.erfc import erfc as erfc
 from chainer.functions.math.erfcinv import erfcinv as erfcinv
@@ -96,22 +112,42 @@ from chainer.functions.math.exponential import log as log
 from chainer.functions.math.exponential import log2 as log2
 from chainer.functions.math.exponential import log10 as log10
 from chainer.functions.math.exponential_m1 import expm1 as expm1
+from chainer.functions.math.fft import fft as fft
+from chainer.functions.math.fft import ifft as ifft
+from chainer.functions.math.fix import fix as fix
+from chainer.functions.math.floor import floor as floor
+from chainer.functions.math.fmod import fmod as fmod
 from chainer.functions.math.hyperbolic import cosh as cosh
 from chainer.functions.math.hyperbolic import sinh as sinh
 from chainer.functions.math.identity import identity as identity
+from chainer.functions.math.inv import batch_inv as batch_inv
+from chainer.functions.math.inv import inv as inv
 from chainer.functions.math.lgamma import lgamma as lgamma
+from chainer.functions.math.linear_interpolate import linear_interpolate as linear_interpolate
 from chainer.functions.math.log_ndtr import log_ndtr as log_ndtr
 from chainer.functions.math.logarithm_1p import log1p as log1p
+from chainer.functions.math.logsumexp import logsumexp as logsumexp
 from chainer.functions.math.matmul import batch_matmul as batch_matmul
 from chainer.functions.math.matmul import matmul as matmul
+from chainer.functions.math.maximum import maximum as maximum
+from chainer.functions.math.minimum import minimum as minimum
+from chainer.functions.math.minmax import argmax as argmax
+from chainer.functions.math.minmax import argmin as argmin
+from chainer.functions.math.minmax import max as max
+from chainer.functions.math.minmax import min as min
 from chainer.functions.math.ndtr import ndtr as ndtr
 from chainer.functions.math.ndtri import ndtri as ndtri
 from chainer.functions.math.polygamma import polygamma as polygamma
+from chainer.functions.math.prod import prod as prod
+from chainer.functions.math.scale import scale as scale
+from chainer.functions.math.sign import sign as sign
+from chainer.functions.math.sparse_matmul import sparse_matmul as sparse_matmul
 from chainer.functions.math.sqrt import rsqrt as rsqrt
 from chainer.functions.math.sqrt import sqrt as sqrt
 from chainer.functions.math.square import square as square
 from chainer.functions.math.sum import sum as sum
 from chainer.functions.math.sum import sum_to as sum_to
+from chainer.functions.math.tensordot import tensordot as tensordot
 from chainer.functions.math.trigonometric import arccos as arccos
 from chainer.functions.math.trigonometric import arcsin as arcsin
 from chainer.functions.math.trigonometric import arctan as arctan

@@ -9,7 +9,7 @@ class ClippedReLU(function_node.FunctionNode):
     def __init__(self, z):
         if not isinstance(z, float):
             raise TypeError('z must be float value')
-        self.cap = z
+        self.cap = float(z)  # a numpy.float64 would carry its dtype into the result
 
     def check_type_forward(self, in_types):
         type_check.argname(in_types, ('x',))

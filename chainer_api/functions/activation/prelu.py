@@ -1,5 +1,5 @@
 """Rectified linear unit with slopes that are learned."""
-from chainer import backend, function_node
+from chainer import backend, function_node, utils
 from chainer import functions as F
 from chainer.utils import type_check
 
@@ -13,7 +13,7 @@ class PReLUFunction(function_node.FunctionNode):
         type_check.expect(
             x_type.dtype.kind == 'f',
             w_type.dtype == x_type.dtype,
-            x_type.ndim >= 1 + type_check.eval(w_type.ndim),
+            x_type.ndim >= 1 + w_type.ndim,
             x_type.shape[1:1 + type_check.eval(w_type.ndim)] == w_type.shape,
         )
 
@@ -38,7 +38,7 @@ class _PReLUGrad(function_node.FunctionNode):
         self.negative = (x < 0).astype(x.dtype)
         gx = xp.where(x >= 0, gy, gy * _spread(W, x))
         gW = (gy * x * self.negative).sum(axis=_other_axes(W, x))
-        return gx, gW
+        return gx, utils.force_array(gW)
 
     def backward(self, indexes, grad_outputs):
         x, W, gy = self.get_retained_inputs()

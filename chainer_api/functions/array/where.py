@@ -26,13 +26,13 @@ class Where(function_node.FunctionNode):
         x_shape, y_shape = self._shapes
         gx = gy = None
         if 1 in indexes:
-            gx = F.sum_to(_Keep(condition.array, True).apply(grad_outputs)[0], x_shape)
+            gx = F.sum_to(Keep(condition.array, True).apply(grad_outputs)[0], x_shape)
         if 2 in indexes:
-            gy = F.sum_to(_Keep(condition.array, False).apply(grad_outputs)[0], y_shape)
+            gy = F.sum_to(Keep(condition.array, False).apply(grad_outputs)[0], y_shape)
         return None, gx, gy
 
 
-class _Keep(function_node.FunctionNode):
+class Keep(function_node.FunctionNode):
     """Keeps what stands where ``condition`` is ``value``; linear, so it is its own gradient."""
 
     def __init__(self, condition, value):
@@ -46,7 +46,7 @@ class _Keep(function_node.FunctionNode):
         return xp.where(condition, g, 0) if self.value else xp.where(condition, 0, g),
 
     def backward(self, indexes, grad_outputs):
-        return _Keep(self.condition, self.value).apply(grad_outputs)
+        return Keep(self.condition, self.value).apply(grad_outputs)
 
 
 def where(condition, x, y):

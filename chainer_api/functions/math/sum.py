@@ -1,6 +1,7 @@
 """Sum over axes."""
 import chainer
 from chainer import function_node, utils
+from chainer.functions.math import _axes
 from chainer.utils import type_check
 
 
@@ -10,27 +11,14 @@ class Sum(function_node.FunctionNode):
     keepdims = False
 
     def __init__(self, axis=None, keepdims=False):
-        if axis is None:
-            self.axis = None
-        elif isinstance(axis, int):
-            self.axis = (axis,)
-        elif isinstance(axis, tuple) and all(isinstance(a, int) for a in axis):
-            if len(set(axis)) != len(axis):
-                raise ValueError(f'duplicate value in axis: {axis}')
-            self.axis = axis
-        else:
-            raise TypeError(f'axis must be None, an int or a tuple of ints, not {axis!r}')
+        self.axis = _axes.as_tuple(axis)
         self.keepdims = keepdims
 
     def check_type_forward(self, in_types):
         type_check.argname(in_types, ('x',))
         x_type, = in_types
         type_check.expect(x_type.dtype.kind == 'f')
-        for axis in self.axis or ():
-            if axis >= 0:
-                type_check.expect(axis < x_type.ndim)
-            else:
-                type_check.expect(-axis - 1 < x_type.ndim)
+        _axes.expect(x_type, self.axis)
 
     def forward(self, inputs):
         x, = inputs
@@ -40,10 +28,7 @@ class Sum(function_node.FunctionNode):
         gy, = grad_outputs
         shape = self.inputs[0].shape
         if not self.keepdims and self.axis and len(shape):
-            ndim = len(shape)
-            axes = {a % ndim for a in self.axis}
-            gy = chainer.functions.reshape(
-                gy, tuple([1 if a in axes else size for a, size in enumerate(shape)]))
+            gy = chainer.functions.reshape(gy, _axes.kept_shape(shape, self.axis))
         return chainer.functions.broadcast_to(gy, shape),
 
 

@@ -1,0 +1,31 @@
+"""Inverses and determinants."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy
+
+from . import library_op
+from .windows import array_module
+
+
+def _single(a: Any) -> Any:
+    """LAPACK has no half precision."""
+    return a.astype("f", copy=False) if a.dtype.char == "e" else a
+
+
+@library_op("inverse")
+def inverse(a: Any) -> Any:
+    """Invert the matrix, or each of the matrices, ``a`` (..., n, n)."""
+    try:
+        y = array_module(a).linalg.inv(_single(a))
+    except numpy.linalg.LinAlgError as e:
+        raise ValueError("Input has singular matrices.") from e
+    return y.astype(a.dtype, copy=False)
+
+
+@library_op("determinant")
+def determinant(a: Any) -> Any:
+    """Compute the determinants (...) of matrices (..., n, n)."""
+    return array_module(a).linalg.det(_single(a)).astype(a.dtype, copy=False)
