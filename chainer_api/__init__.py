@@ -14,6 +14,9 @@ from chainer import _environment
 
 _environment.set_defaults()
 
+disable_experimental_feature_warning = False
+"""Whether :func:`chainer.utils.experimental` is silent."""
+
 from chainer import backends as backends
 from chainer.backends import cuda as cuda
 from chainer.backends.cuda import should_use_cudnn as should_use_cudnn
@@ -64,6 +67,7 @@ from chainer import serializer as serializer
 from chainer.serializer import AbstractSerializer as AbstractSerializer
 from chainer.serializer import Deserializer as Deserializer
 from chainer.serializer import Serializer as Serializer
+from chainer import serializers as serializers
 from chainer import optimizer_hooks as optimizer_hooks
 from chainer import optimizer as optimizer
 from chainer.optimizer import GradientMethod as GradientMethod
@@ -73,3 +77,11 @@ from chainer import optimizers as optimizers
 
 from chainer.graph_optimizations.static_graph import static_graph as static_graph
 from chainer.graph_optimizations.static_graph_utilities import static_code as static_code
+
+from chainer import reporter as reporter
+from chainer.reporter import DictSummary as DictSummary
+from chainer.reporter import Reporter as Reporter
+from chainer.reporter import Summary as Summary
+from chainer.reporter import get_current_reporter as get_current_reporter
+from chainer.reporter import report as report
+from chainer.reporter import report_scope as report_scope
