@@ -304,25 +304,31 @@ class UpdateRule:
         Raises:
             KeyError: The file has no state for a rule that is enabled and was updated.
         """
-        if self._state is not None or not isinstance(serializer, serializer_module.Deserializer):
-            self.t = serializer('t', self.t)
-            for key in self._state or ():
-                self._state[key] = serializer(key, self._state[key])
-            return
-        # The state exists only after the first update: find out its names, and take the arrays.
-        state = {}
         self.t = serializer('t', self.t)
+        if isinstance(serializer, serializer_module.Deserializer):
+            self._fp32_param = None
+            if self.t == 0:
+                self._state = None
+            elif self._state is None:
+                self._state = self._load_new_state(serializer)
+                return
+        for key in self._state or ():
+            self._state[key] = serializer(key, self._state[key])
+
+    def _load_new_state(self, serializer):
+        # Names and types of the entries are known from the first update on only.
+        state = {}
         for key in self._state_keys():
             try:
                 value = serializer(key, None)
             except KeyError:
-                if self.enabled and self.t:
+                if self.enabled:
                     raise
-                value = None
+                return None
             if value is None:
-                return
+                return None
             state[key] = copy.copy(value)
-        self._state = state
+        return state
 
     def _state_keys(self):
         self._state = {}
@@ -510,7 +516,8 @@ class Optimizer:
                 rule.serialize(serializer[name])
             except KeyError:
                 if param.array is not None:
-                    raise  # a parameter without an array has no state yet
+                    raise
+                # A parameter without an array counts its updates, but has no state yet.
 
     def loss_scaling(self, interval=1000, scale=None):
         """Scales the loss, and the gradients back, so that float16 gradients do not vanish.

@@ -1,0 +1,132 @@
+"""What the deserializers share: checked conversion, and loading all or nothing."""
+import numpy
+
+from chainer import backend, serializer
+from chainer.backends import cuda
+
+ARRAY_TYPES = (numpy.ndarray, cuda.ndarray)
+
+
+def check_shape(shape, value, where):
+    """Raises ValueError unless data of this shape can fill the array ``value``."""
+    size = numpy.prod(shape, dtype=object)
+    if size == value.size and (shape == value.shape or _broadcasts(shape, value.shape)):
+        return
+    raise ValueError(
+        f'{where} has shape {shape}, but the array to be loaded has shape {value.shape}')
+
+
+def _broadcasts(shape, to):
+    try:
+        return numpy.broadcast_shapes(shape, to) == to
+    except ValueError:
+        return False
+
+
+def check_cast(dtype, value, where):
+    """Raises TypeError unless data of this type can fill the array ``value``."""
+    if not numpy.can_cast(dtype, value.dtype, 'same_kind'):
+        raise TypeError(
+            f'{where} has dtype {dtype}, which cannot be loaded into an array of dtype '
+            f'{value.dtype}')
+
+
+def as_scalar(value, data, where):
+    """Converts a loaded array to the type of the scalar, string or sequence ``value``."""
+    kind = type(value)
+    if isinstance(value, (list, tuple)):
+        return kind(data.tolist())
+    if data.size != 1:
+        raise ValueError(
+            f'{where} has shape {data.shape}, but a single {kind.__name__} is expected')
+    if isinstance(value, (bool, int, float, complex, numpy.generic)) and \
+            not numpy.can_cast(data.dtype, kind, 'safe'):
+        raise TypeError(
+            f'{where} has dtype {data.dtype}, which cannot be loaded safely as {kind.__name__}')
+    return kind(data.item())
+
+
+class Undo:
+    """What brings an object back to the state before a load that failed."""
+
+    def __init__(self, obj):
+        self._obj = obj
+        self._arrays = []
+        self._uninitialized = [
+            param for param in _params_of(obj) if param.array is None]
+        self._values = _Values()
+        try:
+            obj.serialize(self._values)
+        except Exception:
+            # An object that can only be loaded; its scalars cannot be brought back.
+            self._values = None
+
+    def remember(self, array):
+        """Keeps the contents of an array that is to be overwritten."""
+        self._arrays.append((array, array.copy()))
+
+    def roll_back(self):
+        """Brings everything back."""
+        for array, contents in reversed(self._arrays):
+            array[...] = contents
+        if self._values is not None:
+            try:
+                self._obj.serialize(_OldValues(self._values.found))
+            except Exception:  # the error that is being handled matters more
+                pass
+        for param in self._uninitialized:
+            if param.array is not None:
+                param.array = None
+
+
+def _params_of(obj):
+    # Links have parameters; all that is known of other objects is that they serialize.
+    from chainer import link
+    return obj.params() if isinstance(obj, link.Link) else ()
+
+
+class _Values(serializer.Serializer):
+    """Serializer that keeps the values themselves."""
+
+    def __init__(self, found=None, path=''):
+        self.found = {} if found is None else found
+        self._path = path
+
+    def __getitem__(self, key):
+        return _Values(self.found, f'{self._path}{key.strip("/")}/')
+
+    def __call__(self, key, value):
+        self.found[self._path + key.lstrip('/')] = value
+        return value
+
+
+class _OldValues(serializer.Deserializer):
+    """Deserializer of what :class:`_Values` kept."""
+
+    def __init__(self, found, path=''):
+        self._found = found
+        self._path = path
+
+    def __getitem__(self, key):
+        return _OldValues(self._found, f'{self._path}{key.strip("/")}/')
+
+    def __call__(self, key, value):
+        return self._found.get(self._path + key.lstrip('/'), value)
+
+
+def load(deserializer, obj):
+    """Loads an object wholly, or leaves it as it was and raises the error."""
+    undo = deserializer._undo = Undo(obj)
+    try:
+        deserializer.load(obj)
+    except BaseException:
+        undo.roll_back()
+        raise
+
+
+def fill(value, data, undo):
+    """Overwrites the array ``value``."""
+    if undo is not None:
+        undo.remember(value)
+    backend.copyto(value, data)
+    return value

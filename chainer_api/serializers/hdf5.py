@@ -1,0 +1,193 @@
+"""Serialization in HDF5 format, with h5py."""
+import os
+
+import numpy
+
+from chainer import serializer
+from chainer.backends import cuda
+from chainer.serializers import _loading, _saving
+
+
+def _h5py():
+    try:
+        import h5py
+    except ImportError as e:
+        raise RuntimeError(
+            'h5py is not installed, and serialization in HDF5 format needs it. '
+            'Install it with `pip install h5py`.') from e
+    return h5py
+
+
+class HDF5Serializer(serializer.Serializer):
+    """Serializer that maps the hierarchy of an object to groups of an HDF5 file.
+
+    Args:
+        group (h5py.Group): Group to fill.
+        compression (int): Level of gzip compression, or ``None`` for none.
+
+    Raises:
+        RuntimeError: h5py is not installed.
+    """
+
+    def __init__(self, group, compression=4):
+        _h5py()
+        self.group = group
+        self.compression = compression
+
+    def __getitem__(self, key):
+        return HDF5Serializer(self.group.require_group(key.strip('/')), self.compression)
+
+    def __call__(self, key, value):
+        h5py = _h5py()
+        name = key.strip('/')
+        if value is None:
+            self.group.create_dataset(name, data=h5py.Empty('f'))
+            return value
+        array = value.get() if isinstance(value, cuda.ndarray) else numpy.asarray(value)
+        if array.dtype.kind == 'U':
+            self.group.create_dataset(
+                name, data=array.astype(object), dtype=h5py.string_dtype())
+            return value
+        if array.dtype.hasobject:
+            raise TypeError(
+                f'cannot serialize {self.group.name}/{name}: a value must be an array, a scalar, '
+                f'a string or None. Actual type: {type(value)}')
+        compression = None if array.size <= 1 else self.compression
+        self.group.create_dataset(name, data=array, compression=compression)
+        return value
+
+
+class HDF5Deserializer(serializer.Deserializer):
+    """Deserializer of what :class:`HDF5Serializer` saved.
+
+    Args:
+        group (h5py.Group): Group to read.
+        strict (bool): Whether a missing value is an error; it is left as it is otherwise.
+
+    Raises:
+        RuntimeError: h5py is not installed.
+        KeyError: In loading, a value is missing.
+        TypeError: In loading, the type of a value cannot be converted.
+        ValueError: In loading, the shape of an array is another one, or a group is missing.
+    """
+
+    _undo = None
+
+    def __init__(self, group, strict=True):
+        _h5py()
+        if group is None and strict:
+            raise ValueError('Inexistent group is specified')
+        self.group = group
+        self.strict = strict
+
+    def __getitem__(self, key):
+        name = key.strip('/')
+        group = None if self.group is None else self.group.get(name)
+        if group is None and self.strict:
+            raise ValueError(f'there is no group {self._describe(name)}')
+        child = HDF5Deserializer(group, self.strict)
+        child._undo = self._undo
+        return child
+
+    def __call__(self, key, value):
+        name = key.strip('/')
+        if not self.strict and (self.group is None or name not in self.group):
+            return value
+        where = self._describe(name)
+        if name not in self.group:
+            raise KeyError(f'there is no {where}')
+        dataset = self._dataset(name, where)
+        if dataset.shape is None:
+            return None
+        if isinstance(value, _loading.ARRAY_TYPES):
+            _loading.check_shape(dataset.shape, value, where)
+            _loading.check_cast(dataset.dtype, value, where)
+            return _loading.fill(value, _read(dataset, where), self._undo)
+        data = _read(dataset, where)
+        if value is None:
+            return data
+        if isinstance(value, (str, bytes, list, tuple)):
+            return _loading.as_scalar(value, data, where)
+        return type(value)(data.item())
+
+    def _describe(self, name):
+        return f"'{self.group.name.rstrip('/')}/{name}' in {self.group.file.filename}"
+
+    def _dataset(self, name, where):
+        h5py = _h5py()
+        # A link to another file could bring in anything that the reader may read.
+        if isinstance(self.group.get(name, getlink=True), h5py.ExternalLink):
+            raise ValueError(f'{where} is a link to another file, which is not followed')
+        dataset = self.group[name]
+        if not isinstance(dataset, h5py.Dataset):
+            raise ValueError(f'{where} is a group, but a value is expected')
+        if dataset.external or dataset.is_virtual:
+            raise ValueError(f'the data of {where} are in another file, which is not read')
+        return dataset
+
+
+def _read(dataset, where):
+    h5py = _h5py()
+    try:
+        if h5py.check_string_dtype(dataset.dtype) is not None and dataset.dtype.hasobject:
+            return numpy.asarray(dataset.asstr()[()], dtype=str)
+        return numpy.asarray(dataset[()])
+    except OSError as e:
+        raise OSError(f'cannot read {where}, the file is damaged: {e}') from e
+
+
+def save_hdf5(filename, obj, compression=4):
+    """Saves an object to a file in HDF5 format.
+
+    A named file is written anew beside the old one, which it replaces at the end: after a failure
+    the old file is there unchanged.
+
+    Args:
+        filename (str, path or file-like): File to write.
+        obj: Object to save, with a method ``serialize``.
+        compression (int): Level of gzip compression, or ``None`` for none.
+
+    Raises:
+        RuntimeError: h5py is not installed.
+        TypeError: A value cannot be saved.
+
+    Example:
+        >>> import io, chainer
+        >>> f = io.BytesIO()
+        >>> chainer.serializers.save_hdf5(f, chainer.Link(W=(2, 3)))  # doctest: +SKIP
+    """
+    h5py = _h5py()
+    if hasattr(filename, 'write'):
+        with h5py.File(filename, 'w') as f:
+            HDF5Serializer(f, compression).save(obj)
+        return
+    with _saving.replacing(filename) as path, h5py.File(path, 'w') as f:
+        HDF5Serializer(f, compression).save(obj)
+
+
+def load_hdf5(filename, obj):
+    """Loads an object from a file in HDF5 format.
+
+    Either everything is loaded or, after an error, nothing: the object is as it was before.
+
+    Args:
+        filename (str, path or file-like): File to read.
+        obj: Object to load, with a method ``serialize``.
+
+    Raises:
+        RuntimeError: h5py is not installed.
+        KeyError: A value is missing.
+        OSError: There is no such file, it is not an HDF5 file, or it is damaged.
+        TypeError: The type of a value cannot be converted.
+        ValueError: The shape of an array is another one, or a group is missing.
+    """
+    h5py = _h5py()
+    name = filename if hasattr(filename, 'read') else os.fsdecode(filename)
+    try:
+        file = h5py.File(name, 'r')
+    except FileNotFoundError:
+        raise
+    except OSError as e:
+        raise OSError(f'{name} is not an HDF5 file, or it is damaged: {e}') from e
+    with file:
+        _loading.load(HDF5Deserializer(file), obj)
