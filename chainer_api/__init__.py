@@ -74,6 +74,7 @@ from chainer.optimizer import GradientMethod as GradientMethod
 from chainer.optimizer import Optimizer as Optimizer
 from chainer.optimizer import UpdateRule as UpdateRule
 from chainer import optimizers as optimizers
+from chainer import links as links
 
 from chainer.graph_optimizations.static_graph import static_graph as static_graph
 from chainer.graph_optimizations.static_graph_utilities import static_code as static_code

@@ -1,0 +1,1 @@
+"""Connections with parameters."""

@@ -1,0 +1,1 @@
+"""Loss functions with parameters."""

@@ -1,0 +1,1 @@
+"""Models of vision whose weights were trained by others."""
