@@ -8,7 +8,7 @@ import warnings
 
 import numpy
 
-from chainer import backend, configuration, serializer, variable
+from chainer import _tracing, backend, configuration, serializer, variable
 from chainer.backends import cuda
 
 
@@ -163,6 +163,9 @@ def report(values, observer=None):
         >>> reporter.observation
         {'loss': 0.5}
     """
+    trace = _tracing.state.trace
+    if trace is not None:
+        trace.report(values, observer)  # a replay reports again
     reporters = _thread_local.reporters
     if reporters:
         reporters[-1].report(values, observer)

@@ -24,7 +24,7 @@ from chainwright.runtime import Kept, Key, Ledger, Prologue, Schedule
 
 from ._arguments import is_object
 from ._recording import Out, Rebuilt, Recording, Results, in_gradient_order, make_results
-from ._session import Fetch, Session, Use
+from ._session import Fetch, Read, Session, Use
 
 _WAITING = 3  # calls without a backward until one is no longer waited for
 
@@ -106,25 +106,55 @@ class StaticScheduleFunction(FunctionNode):
 
     def _differentiable(self, indexes: tuple[int, ...], grad_outputs: Any) -> tuple[Any, ...]:
         """Gradients that can be differentiated again: through the define-by-run graph."""
-        rebuilt = self._graph()
-        grads = _gradients(rebuilt, grad_outputs)
-        assert self.inputs is not None
-        for alias, outer in zip(rebuilt.aliases, self.inputs, strict=True):
-            _bridge(alias, outer)
+        grads = _gradients(self._graph(), grad_outputs)
+        self.dissolve([g for g in grads if g is not None])
         return tuple(grads[i] for i in indexes)
 
-    def expand_for_graph(self) -> list[VariableNode]:
-        """The output nodes of the define-by-run graph that this node stands for."""
+    def dissolve(self, others: Sequence[Variable] = ()) -> None:
+        """Put the define-by-run graph in the place of this node, for good.
+
+        ``others`` are Variables that were computed from it and stay.
+        """
         rebuilt = self._graph()
-        assert self.inputs is not None
-        outer = {
-            id(alias.node): node
-            for alias, node in zip(rebuilt.aliases, self.inputs, strict=True)
+        assert self.inputs is not None and self.outputs is not None
+        places = {
+            id(alias.node): outer
+            for alias, outer in zip(rebuilt.aliases, self.inputs, strict=True)
         }
-        for func in rebuilt.functions:
-            if func.inputs is not None:
-                func.inputs = tuple(outer.get(id(node), node) for node in func.inputs)
-        return [y.node for y in rebuilt.outputs]
+        for inner, outer in zip(rebuilt.outputs, self.outputs, strict=True):
+            node = outer()
+            if node is not None:
+                places[id(inner.node)] = node
+                node._creator_node = inner.creator_node
+        for alias in (*rebuilt.aliases, *rebuilt.outputs):
+            outer = places.get(id(alias.node))
+            if outer is not None and outer._data is None:
+                outer._data = alias.node._data
+        for func in _functions_before([*rebuilt.outputs, *others]):
+            func.inputs = tuple(places.get(id(node), node) for node in func.inputs)
+            func.outputs = tuple(
+                weakref.ref(places[id(ref())]) if id(ref()) in places else ref
+                for ref in func.outputs
+            )
+
+    def expand_for_graph(self) -> list[VariableNode]:
+        """The output nodes, made by the functions that this node has stood for."""
+        self.dissolve()
+        assert self.outputs is not None
+        return [node for ref in self.outputs if (node := ref()) is not None]
+
+
+def _functions_before(outputs: Sequence[Variable]) -> list[FunctionNode]:
+    """All functions that Variables were computed by."""
+    found: dict[int, FunctionNode] = {}
+    stack = [y.creator_node for y in outputs]
+    while stack:
+        func = stack.pop()
+        if func is None or id(func) in found or func.inputs is None:
+            continue
+        found[id(func)] = func
+        stack += [node.creator_node for node in func.inputs]
+    return list(found.values())
 
 
 def rebuild(recording: Recording, arrays: Sequence[Any], random_state: Any) -> Rebuilt:
@@ -146,22 +176,6 @@ def rebuild(recording: Recording, arrays: Sequence[Any], random_state: Any) -> R
             array[...] = before
 
 
-class _Bridge(FunctionNode):
-    """Carries gradients of an alias on to the Variable that it stands for."""
-
-    def backward(self, target_input_indexes: Any, grad_outputs: Any) -> Any:
-        return grad_outputs
-
-
-def _bridge(alias: Variable, outer: VariableNode) -> None:
-    if alias.node._creator_node is None:
-        func = _Bridge()
-        func.inputs = (outer,)
-        func.rank = outer.rank
-        func.outputs = (weakref.ref(alias.node),)
-        alias.node._creator_node = func  # its rank stays: the order of the others depends on it
-
-
 def _gradients(rebuilt: Rebuilt, grad_outputs: tuple[Any, ...]) -> list[Any]:
     pairs = [(y, g) for y, g in zip(rebuilt.outputs, grad_outputs, strict=True) if g is not None]
     if not pairs:
@@ -180,7 +194,7 @@ class Entry:
     Either a recording with its schedule, or the reason why such calls stay define-by-run.
     """
 
-    def __init__(self, session: Session, ledger: Ledger, key: Key, args: Any, kwargs: Any) -> None:
+    def __init__(self, ledger: Ledger, key: Key, args: Any, kwargs: Any) -> None:
         self.ledger, self.key = ledger, key
         self.prologue = Prologue(is_object)
         self._check: Any = None
@@ -189,13 +203,17 @@ class Entry:
         self._args = args if self.simple else ()
         self.reason: str | None = None
         self.recording: Recording | None = None
-        self._session_reads = list(session.reads.values())
-        self._states = list(session.states)
+        self._reads: list[Read] = []
+        self._states: list[Any] = []
         self.schedule: Schedule | None = None
         self.backwards: dict[Any, Graph] = {}
         self.present: dict[Any, tuple[bool, ...]] = {}
         self.targets: dict[Any, tuple[int, ...]] = {}
         self._waited = 0
+
+    def saw(self, session: Session) -> None:
+        """Take over what Python read in the trace."""
+        self._reads, self._states = list(session.reads.values()), list(session.states)
 
     def record(self, session: Session, results: Results) -> None:
         """Keep what a finished trace has recorded."""
@@ -208,6 +226,7 @@ class Entry:
         places = [u.leaf.place for u in recording.uses if u.leaf.kind == "parameter"]
         self._fixed = places if len(places) == len(recording.uses) else None
         self._draws = recording.draws
+        self._ranks = ranks_above(recording.uses, results)
         one = results.structure
         self._single = (
             type(one) is Out and one.kind == "chained" and len(self._chained) == 1
@@ -219,7 +238,7 @@ class Entry:
         self.prologue = prologue = Prologue(is_object)
         if self.simple:
             prologue.arguments(self._args, "._array", "._requires_grad")
-        for read in self._session_reads:
+        for read in self._reads:
             expression = prologue.expression(read.how, read.owner, read.key)
             prologue.expect(read.text, expression, read.value, read.image)
         for own, name, value in self._states:
@@ -293,6 +312,7 @@ class Entry:
             if kept is not None:
                 node._kept, node._backwards = kept, schedule.backwards  # type: ignore[union-attr]
             node._connect(inputs, (y,), made)
+            y._node._rank = node.rank + self._ranks[0]
             return y
         return self._assemble(leaves, inputs, made, arrays, kept, state)
 
@@ -305,6 +325,8 @@ class Entry:
             if kept is not None:
                 node._kept, node._backwards = kept, self.schedule.backwards
             node._connect(inputs, tuple(chained.values()), made)
+            for y, above in zip(chained.values(), self._ranks, strict=True):
+                y._node._rank = node.rank + above
         return deliver(self._results, leaves, made, chained)
 
 
@@ -357,8 +379,16 @@ def first_call(session: Session, entry: Entry, results: Results, leaves: Sequenc
         )
         node._session = session
         node._connect([use.leaf.outer for use in uses], tuple(chained.values()), arrays)
+        for y, above in zip(chained.values(), ranks_above(uses, results), strict=True):
+            y.node._rank = node.rank + above
     quiet = results if not results.reports else _without_reports(results)
     return deliver(quiet, leaves, arrays, chained)
+
+
+def ranks_above(uses: Sequence[Use], results: Results) -> tuple[int, ...]:
+    """How far each output stands above the inputs: backward then keeps its order elsewhere."""
+    inputs = max([use.alias.rank for use in uses], default=0)
+    return tuple(max(y.rank - inputs, 1) for y in results.chained)
 
 
 def _without_reports(results: Results) -> Any:

@@ -104,9 +104,10 @@ class Report(NamedTuple):
 class Session:
     """Records one call. It is ``state.trace`` of its thread while the call runs."""
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, recording: bool = True) -> None:
         self.name = name
         self.recorder = Recorder()
+        self.recorder.live = recording
         self.recorder.on_random = self._draw
         self.reads: dict[tuple[int, str, str], Read] = {}
         self.leaves: dict[int, tuple[Variable, Leaf]] = {}
@@ -138,6 +139,8 @@ class Session:
         self.linking = True
         try:
             with _patches.installed(), self.active():
+                if not self.recorder.live:
+                    return method(chain, *args, **kwargs)
                 with tracer.CallWatch(self._code_seen, self.escape, lambda: self._watched):
                     result = method(chain, *args, **kwargs)
         finally:
@@ -274,7 +277,7 @@ class Session:
 
     def _note(self, text: str, how: str, owner: Any, key: str, value: Any) -> None:
         name = (id(owner), how, key)
-        if name not in self.reads:
+        if name not in self.reads and self.recorder.live:
             image = fingerprint(value, is_object)
             self.reads[name] = Read(text, how, owner, key, value, image)
             self._offer_arrays(text, value, 3)

@@ -99,8 +99,12 @@ class Site:
         for entry in entries or ():
             arrays = entry.enter(args, flat.leaves)
             if arrays is not None:
-                if not entry.ready():
+                if entry.reason is not None:
                     return self._eager(chain, args, kwargs)
+                if not entry.ready():
+                    self.ledger.eager_calls += 1
+                    session = Session(self.name, recording=False)
+                    return self._run(session, entry, chain, args, kwargs, flat.leaves)[0]
                 self.ledger.hits += 1
                 if entry.simple:
                     self._last = (entry, train, backprop)
@@ -125,8 +129,26 @@ class Site:
             return self._eager(chain, args, kwargs)
         started = time.perf_counter()
         session = Session(self.name)
+        entry = Entry(self.ledger, key, args, kwargs)
+        result, results = self._run(session, entry, chain, args, kwargs, flat.leaves)
+        self._keep(entry, session, results)
+        self.ledger.add("trace", reason, _line(self.method), time.perf_counter() - started)
+        if entry.reason is not None:
+            self.ledger.eager_calls += 1
+        if self._last is not None:
+            self.cache.get(self._last[0].key)  # it has been used without the cache noticing
+        for gone in self.cache.add(key, entry):
+            self.ledger.add("evicted", "the cache is full")
+            if self._last is not None and self._last[0] is gone:
+                self._last = None
+        return result
+
+    def _run(
+        self, session: Session, entry: Entry, chain: Any, args: Any, kwargs: Any, leaves: Any
+    ) -> tuple[Any, Results]:
+        """Run the method define-by-run, as one node of the caller's graph."""
         inner: dict[int, Any] = {}
-        for i, leaf in enumerate(flat.leaves):
+        for i, leaf in enumerate(leaves):
             if id(leaf) not in inner:
                 inner[id(leaf)] = session.argument(leaf, i)
 
@@ -138,27 +160,14 @@ class Site:
         result = None
         try:
             result = session.run(chain, self.method, given, named)
-        except BaseException:
-            # What the call has set by now stays set, as without the decorator.
-            results = Results(session, None, flat.leaves)
-            entry = Entry(session, self.ledger, key, args, kwargs)
-            first_call(session, entry, results, flat.leaves)
-            raise
-        results = Results(session, result, flat.leaves)
-        entry = Entry(session, self.ledger, key, args, kwargs)
-        self._keep(entry, session, results)
-        self.ledger.add("trace", reason, _line(self.method), time.perf_counter() - started)
-        if entry.reason is not None:
-            self.ledger.eager_calls += 1
-        if self._last is not None:
-            self.cache.get(self._last[0].key)  # it has been used without the cache noticing
-        for gone in self.cache.add(key, entry):
-            self.ledger.add("evicted", "the cache is full")
-            if self._last is not None and self._last[0] is gone:
-                self._last = None
-        return first_call(session, entry, results, flat.leaves)
+        finally:
+            # After an exception, what the call has set by now stays set, as without the decorator.
+            results = Results(session, result, leaves)
+            result = first_call(session, entry, results, leaves)
+        return result, results
 
     def _keep(self, entry: Entry, session: Session, results: Results) -> None:
+        entry.saw(session)
         if session.recorder.live:
             try:
                 entry.record(session, results)
