@@ -19,6 +19,7 @@ class Names:
     def __init__(self) -> None:
         self.header: list[str] = []
         self.constants: dict[str, Any] = {}
+        self._scalars = 0
         self._taken: set[str] = set(RESERVED)
         self._paths: dict[str, str] = {}
         self._values: dict[object, str] = {}
@@ -62,12 +63,19 @@ class Names:
         if key not in self._values:
             text = f"np.array({value!r}, {self.value(dtype, dtype.name)})"
             text = re.sub(r"\b(nan|inf)\b", r"np.\1", text)
-            self._values[key] = self._define("c0", text, numbered=True)
+            self._scalars += 1
+            self._values[key] = self._define(f"c{self._scalars}", text)
             self.constants[self._values[key]] = np.array(value, dtype)
         return self._values[key]
 
-    def _define(self, hint: str, text: str, numbered: bool = False) -> str:
-        name = self.new(f"c{len(self.header)}") if numbered else self.new(hint)
+    def starts(self, text: str) -> str:
+        """The name of the first rows of all tiles."""
+        if text not in self._paths:
+            self._paths[text] = self._define("tiles", text)
+        return self._paths[text]
+
+    def _define(self, hint: str, text: str) -> str:
+        name = self.new(hint)
         self.header.append(f"{name} = {text}")
         return name
 

@@ -8,7 +8,7 @@ that was recorded, at most into a buffer of the same layout.
 from __future__ import annotations
 
 import functools
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import jinja2
@@ -16,6 +16,7 @@ import numpy as np
 
 from chainwright.ir import Graph, Node
 from chainwright.ir.elementwise import resolved
+from chainwright.ir.fusion import by_rows
 from chainwright.ir.interpret import run_node
 from chainwright.ir.layout import extent
 from chainwright.ir.op import OPS
@@ -25,7 +26,8 @@ from chainwright.ir.text import number_nodes, type_text, with_comment
 from .arena import Span, View, place
 from .names import Names
 from .program import Program
-from .storage import FRESH, KEPT, SCRATCH, Storage, blocks, lifetime, plan_storage
+from .storage import FRESH, KEPT, SCRATCH, Storage, blocks, lifetime, plan_storage, tile_lines
+from .tiles import Tile, tiles_of
 
 
 def generate(graph: Graph, *, title: str, saved_count: int = 0) -> Program:
@@ -54,7 +56,7 @@ class _Writer:
         self.function = self.names.new(graph.name)
         self.parameters = [self.names.new(node.attr("name")) for node in graph.inputs]
         self.text: dict[Node, str] = dict(zip(graph.inputs, self.parameters, strict=True))
-        self.plan = plan_storage(graph, saved_count)
+        self.plan = plan_storage(graph, saved_count, tiles_of(graph))
         self.numbers = number_nodes(graph)
         self.arenas = {where: self._arena(where) for where in (SCRATCH, KEPT)}
         self.entries: dict[str, dict[str, View]] = {SCRATCH: {}, KEPT: {}}
@@ -63,7 +65,11 @@ class _Writer:
 
     def program(self) -> Program:
         for k, node in enumerate(self.graph.nodes):
-            self._write(node)
+            tile = self.plan.tiles.get(node)
+            if tile is None:
+                self._write(node)
+            elif node is tile.group[0]:
+                self._write_tiles(tile)
             self._free(self.frees.get(k, ()))
         result = "".join(f"{self._result(node)}, " for node in self.graph.outputs)
         unpack = [self._unpack(where) for where in (SCRATCH, KEPT) if self.entries[where]]
@@ -102,16 +108,26 @@ class _Writer:
         times = lifetime(self.plan, self.graph.nodes)
         end = len(self.graph.nodes)
         spans = {
-            node: Span(_span_bytes(node), times[node][0], end if where == KEPT else times[node][1])
+            node: Span(self._bytes(node), times[node][0], end if where == KEPT else times[node][1])
             for node in blocks(self.plan, where)
         }
         return place(spans)
+
+    def _bytes(self, node: Node) -> int:
+        whole = _span_bytes(node)
+        if not self.plan.is_local(node):
+            return whole
+        tile = self.plan.tiles[node]
+        return whole // tile.rows * tile.height
 
     def _entry(self, node: Node, where: str) -> str:
         """The name of an array in an arena, which the first line of the function unpacks."""
         name = self.names.new(self._value_name(node))
         offset = self.arenas[where][0][self.plan.block_of(node)]
-        self.entries[where][name] = _view_at(node, offset, self.plan)
+        view = _view_at(node, offset, self.plan)
+        if self.plan.is_local(node):
+            view = view._replace(shape=(self.plan.tiles[node].height, *view.shape[1:]))
+        self.entries[where][name] = view
         return name
 
     def _value_name(self, node: Node) -> str:
@@ -125,21 +141,47 @@ class _Writer:
 
     def _write(self, node: Node) -> None:
         where, row = self.plan.place_of(node), OPS[node.op]
-        if self.plan.root(node) is not node and where in (SCRATCH, KEPT):
-            self.text[node] = self._entry(node, where)
-            self._line(node, f"# {self.text[node]} = {self._call(node)}")
+        if self._is_planned_view(node):
+            self._view(node)
         elif node in self.plan.reused:
             self.text[node] = self.text[self.plan.reused[node]]
             self._line(node, self._call(node, self.text[node]))
         elif row.kind == "update":
             self._allocate(node, where)
-            self._line(node, f"{self.names.numpy('copyto')}({self.text[node]}, {self._operand(node.inputs[0])})")
+            self._line(node, f"{self.names.numpy('copyto')}({self.text[node]}, {self.operand(node.inputs[0])})")
             self._line(node, self._call(node, self.text[node]))
         elif where in (SCRATCH, KEPT) or where == FRESH and _needs_buffer(node):
             self._allocate(node, where)
             self._line(node, self._call(node, self.text[node]))
         else:
             self._natural(node)
+
+    def _is_planned_view(self, node: Node) -> bool:
+        return self.plan.root(node) is not node and self.plan.place_of(node) in (SCRATCH, KEPT)
+
+    def _view(self, node: Node) -> None:
+        """A view of an array in an arena, made once with the arena."""
+        self.text[node] = self._entry(node, self.plan.place_of(node) or SCRATCH)
+        self._line(node, f"# {self.text[node]} = {self._call(node)}")
+
+    def _write_tiles(self, tile: Tile) -> None:
+        """A loop over a few rows at a time; what outlives it is allocated before."""
+        for node in tile.group:
+            if self._is_planned_view(node):
+                self._view(node)
+            elif self.plan.root(node) is not node:
+                self._natural(node)
+            elif node in self.plan.reused:
+                self.text[node] = self.text[self.plan.reused[node]]
+            else:
+                self._allocate(node, self.plan.place_of(node))
+        first, stop = self.names.new("i"), self.names.new("j")
+        self.body.append(f"for {first} in {self.names.starts(tile.starts)}:")
+        self.body.append(f"    {stop} = {first} + {tile.height}")
+        slices = _Slices(self, tile, f"[{first}:{stop}]")
+        for node in tile.group:
+            if self.plan.root(node) is node:
+                slices.write(node)
 
     def _allocate(self, node: Node, where: str | None) -> None:
         if where in (SCRATCH, KEPT):
@@ -162,20 +204,24 @@ class _Writer:
         return OPS[node.op].text(node, self._arguments(node), self.names, out)
 
     def _arguments(self, node: Node) -> list[str]:
+        return self.arguments(node, self.operand)
+
+    def arguments(self, node: Node, operand: Callable[[Node], str]) -> list[str]:
+        """Texts of the inputs, Python scalars as 0-d arrays where that is the same."""
         hoisted = _hoisted(node)
         return [
-            self.names.scalar(x.attr("value"), hoisted[k]) if k in hoisted else self._operand(x)
+            self.names.scalar(x.attr("value"), hoisted[k]) if k in hoisted else operand(x)
             for k, x in enumerate(node.inputs)
         ]
 
-    def _operand(self, node: Node) -> str:
+    def operand(self, node: Node) -> str:
         if node.is_leaf and node not in self.text:
             return OPS[node.op].text(node, (), self.names)
         return self.text[node]
 
     def _result(self, node: Node) -> str:
         """An output; the caller may write to it, so that a constant is copied."""
-        text = self._operand(node)
+        text = self.operand(node)
         return text if node in self.text else f"{self.names.numpy('array')}({text})"
 
     def _line(self, node: Node, text: str) -> None:
@@ -185,6 +231,32 @@ class _Writer:
         names = [self.text[node] for node in nodes if node in self.text]
         if names:
             self.body.append(f"del {', '.join(dict.fromkeys(names))}")
+
+
+class _Slices:
+    """The lines inside a loop over tiles: values stand for their rows ``[i:j]``."""
+
+    def __init__(self, writer: _Writer, tile: Tile, index: str) -> None:
+        self.writer, self.tile, self.index = writer, tile, index
+        self.names: dict[Node, str] = {}
+
+    def write(self, node: Node) -> None:
+        def operand(source: Node) -> str:
+            rows = source.op != "literal" and by_rows(source, node)
+            return self._rows(source) if rows else self.writer.operand(source)
+
+        args = self.writer.arguments(node, operand)
+        text = OPS[node.op].text(node, args, self.writer.names, self._rows(node))
+        self.writer.body.append(with_comment(f"    {text}", node.origin))
+
+    def _rows(self, node: Node) -> str:
+        whole = self.writer.operand(node)
+        if node in self.tile.local:
+            return whole
+        if node not in self.names:
+            self.names[node] = self.writer.names.new(f"{whole}_{self.index[1]}")
+            self.writer.body.append(f"    {self.names[node]} = {whole}{self.index}")
+        return self.names[node]
 
 
 def _needs_buffer(node: Node) -> bool:
@@ -214,6 +286,7 @@ def _view_at(node: Node, offset: int, plan: Storage) -> View:
 
 def _frees(graph: Graph, plan: Storage) -> dict[int, list[Node]]:
     """For each line, the values in NumPy's memory that nothing reads after it."""
+    lines = tile_lines(plan, graph.nodes)
     end: dict[Node, int] = {}
     for node in graph.nodes:
         block = plan.block_of(node)
@@ -224,7 +297,7 @@ def _frees(graph: Graph, plan: Storage) -> dict[int, list[Node]]:
             continue
         line = end[plan.block_of(node)]
         if line < len(graph.nodes):
-            found.setdefault(line, []).append(node)
+            found.setdefault(lines.get(line, (line, line))[1], []).append(node)
     return found
 
 

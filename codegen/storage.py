@@ -15,6 +15,8 @@ from chainwright.ir import Graph, Node
 from chainwright.ir.alias import roots_of
 from chainwright.ir.op import OPS
 
+from .tiles import Tile
+
 FRESH, KEPT, SCRATCH, NUMPY = "fresh", "kept", "scratch", "numpy"
 OURS = frozenset({"elementwise", "reduction", "scan", "creation", "update", "product", "shape"})
 
@@ -25,6 +27,7 @@ class Storage:
 
     roots: dict[Node, Node]
     last: dict[Node, int]
+    tiles: dict[Node, Tile]
     block: dict[Node, Node] = field(default_factory=dict)
     reused: dict[Node, Node] = field(default_factory=dict)
     place: dict[Node, str] = field(default_factory=dict)
@@ -36,15 +39,19 @@ class Storage:
         root = self.root(node)
         return self.block.get(root, root)
 
+    def is_local(self, node: Node) -> bool:
+        """Whether only a tile of the value exists at a time."""
+        return node in self.tiles and node in self.tiles[node].local
+
     def place_of(self, node: Node) -> str | None:
         """The kind of memory of a computed value; None for inputs and constants."""
         return self.place.get(self.block_of(node))
 
 
-def plan_storage(graph: Graph, saved_count: int) -> Storage:
+def plan_storage(graph: Graph, saved_count: int, tiles: dict[Node, Tile]) -> Storage:
     """Decide for every value of a graph where it lives."""
     roots = roots_of(graph.nodes)
-    plan = Storage(roots, _last_uses(graph, roots))
+    plan = Storage(roots, _last_uses(graph, roots), tiles)
     for k, node in enumerate(graph.nodes):
         if plan.root(node) is not node:
             continue
@@ -74,7 +81,13 @@ def _reusable(node: Node, k: int, plan: Storage) -> Node | None:
         return node.inputs[0] if _ends_here(node.inputs[0], node, k, plan) else None
     if row.kind != "elementwise" or not row.has_out or node.op in ("where", "clip", "cast"):
         return None
-    return next((x for x in node.inputs if _fits(x, node) and _ends_here(x, node, k, plan)), None)
+    fitting = (x for x in node.inputs if _fits(x, node) and _ends_here(x, node, k, plan))
+    return next((x for x in fitting if _tile_allows(x, node, plan)), None)
+
+
+def _tile_allows(x: Node, node: Node, plan: Storage) -> bool:
+    """Tiles may repeat rows, so that inside them only what is local can be overwritten."""
+    return node not in plan.tiles or plan.is_local(x) and plan.is_local(node)
 
 
 def _fits(x: Node, node: Node) -> bool:
@@ -120,11 +133,24 @@ def blocks(plan: Storage, where: str) -> list[Node]:
 
 
 def lifetime(plan: Storage, nodes: Sequence[Node]) -> dict[Node, tuple[int, int]]:
-    """For each block, its first and last line."""
+    """For each block, its first and last line; what tiles read or fill lives as long as they do."""
+    lines = tile_lines(plan, nodes)
     spans: dict[Node, tuple[int, int]] = {}
     for k, node in enumerate(nodes):
-        if node in plan.block:
-            block = plan.block[node]
-            start, stop = spans.get(block, (k, k))
-            spans[block] = start, max(stop, plan.last.get(node, k))
+        if node not in plan.block:
+            continue
+        block, last = plan.block[node], plan.last.get(node, k)
+        start, stop = spans.get(block, (k, k))
+        if not plan.is_local(node):
+            start, last = lines.get(start, (start, start))[0], lines.get(last, (last, last))[1]
+        spans[block] = start, max(stop, last)
     return spans
+
+
+def tile_lines(plan: Storage, nodes: Sequence[Node]) -> dict[int, tuple[int, int]]:
+    """For each line inside tiles, the first and last line of these."""
+    place = {node: k for k, node in enumerate(nodes)}
+    found: dict[int, tuple[int, int]] = {}
+    for node, tile in plan.tiles.items():
+        found[place[node]] = place[tile.group[0]], place[tile.group[-1]]
+    return found

@@ -7,6 +7,7 @@ from itertools import accumulate, pairwise
 from typing import Any, NamedTuple
 
 from .cut import keep_old_state, needed_by, primal_nodes, saved_values
+from .fusion import fuse
 from .graph import Graph, is_effect
 from .make import placeholder, remake
 from .node import Node
@@ -81,7 +82,7 @@ def _pieces(items: Sequence[Node], counts: Iterable[int]) -> list[Sequence[Node]
 def _forward_graph(forward: Graph, joint: Graph, part: Part, saved: Sequence[Node]) -> Graph:
     nodes = schedule(needed_by((*part.outputs, *part.effects, *saved), joint.nodes))
     outputs = (*part.outputs, *saved)
-    return verify(Graph(forward.inputs, tuple(nodes), outputs, forward.name), "cut")
+    return _finished(Graph(forward.inputs, tuple(nodes), outputs, forward.name))
 
 
 def _backward_graph(
@@ -95,7 +96,11 @@ def _backward_graph(
         new[node] = _on(node, new)
     outputs = tuple(new.get(node, node) for node in part.outputs)
     ordered = schedule([new[node] for node in nodes])
-    return verify(Graph(inputs, tuple(ordered), outputs, graph.name), "cut")
+    return _finished(Graph(inputs, tuple(ordered), outputs, graph.name))
+
+
+def _finished(graph: Graph) -> Graph:
+    return verify(fuse(verify(graph, "cut")), "fuse")
 
 
 def _on(node: Node, new: Mapping[Node, Node]) -> Node:
@@ -105,4 +110,5 @@ def _on(node: Node, new: Mapping[Node, Node]) -> Node:
 
 def _saved_input(node: Node, index: int) -> Node:
     settings: dict[str, Any] = {"kind": "saved", "index": index, "origin": node.origin}
-    return placeholder(f"saved{index}", node.shape, node.dtype, node.strides, **settings)
+    name = node.attr("name") if node.op == "placeholder" else f"saved{index}"
+    return placeholder(name, node.shape, node.dtype, node.strides, **settings)

@@ -105,6 +105,10 @@ def _setting(node: Node, name: str, scope: Scope) -> str | None:
 _AXIS = {"axis": None, "keepdims": False}
 
 
+# mean, var and std compute otherwise when they are given a buffer (float16 sums lose bits).
+_OWN_RESULT = frozenset({"mean", "var", "std"})
+
+
 def _reduction(name: str, text: Text, dtype: Any, attrs: dict[str, Any]) -> Op:
     return Op(
         name,
@@ -115,7 +119,7 @@ def _reduction(name: str, text: Text, dtype: Any, attrs: dict[str, Any]) -> Op:
         shape=_shape,
         dtype=dtype,
         strides=_strides,
-        has_out=True,
+        has_out=name not in _OWN_RESULT,
     )
 
 
