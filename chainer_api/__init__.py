@@ -79,6 +79,7 @@ from chainer import links as links
 from chainer.graph_optimizations.static_graph import static_graph as static_graph
 from chainer.graph_optimizations.static_graph_utilities import static_code as static_code
 
+from chainer import function_hooks as function_hooks
 from chainer import reporter as reporter
 from chainer.reporter import DictSummary as DictSummary
 from chainer.reporter import Reporter as Reporter

@@ -114,10 +114,9 @@ def _step(func, targets, gys, grads, check):
             gxs = _gradients(func, targets, gys, grads)
     else:
         gxs = _gradients(func, targets, gys, grads)
-    for hook in hooks:
-        hook.backward_postprocess(func, in_data, gy_data)
 
     debug = _config.debug
+    longer = ()
     for i, gx in zip(targets, gxs, strict=True):
         if gx is None:
             continue
@@ -134,10 +133,14 @@ def _step(func, targets, gys, grads, check):
         arrived = grads.get(node)
         if arrived is None:
             grads[node] = [gx]
-        elif _config.lazy_grad_sum:
-            arrived.append(gx)
         else:
-            arrived[:] = [chainer.functions.add(*arrived, gx)]
+            arrived.append(gx)
+            longer += arrived,
+    if longer and not _config.lazy_grad_sum:
+        for arrived in longer:
+            arrived[:] = _sum(arrived),
+    for hook in hooks:
+        hook.backward_postprocess(func, in_data, gy_data)
 
 
 def _ones(var, loss_scale):

@@ -4,6 +4,7 @@ import threading
 
 
 def _show(entries, file):
+    file = sys.stdout if file is None else file
     width = max((len(name) for name in entries), default=0)
     for name in sorted(entries):
         file.write(f'{name:<{width}} {entries[name]}\n')
@@ -23,8 +24,9 @@ class GlobalConfig:
         user_beam_width 5
     """
 
-    def show(self, file=sys.stdout):
-        """Write all entries to ``file``, one a line, sorted by name."""
+    def show(self, file=None):
+        """Write all entries to ``file`` (by default standard output), one a line, sorted by
+        name."""
         _show(vars(self), file)
 
 
@@ -55,8 +57,9 @@ class LocalConfig:
     def __delattr__(self, name):
         delattr(self._local, name)
 
-    def show(self, file=sys.stdout):
-        """Write all entries that the thread sees to ``file``, one a line, sorted by name."""
+    def show(self, file=None):
+        """Write all entries that the thread sees to ``file`` (by default standard output), one a
+        line, sorted by name."""
         _show({**vars(self._global), **self._local.__dict__}, file)
 
 
