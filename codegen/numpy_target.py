@@ -15,7 +15,7 @@ import jinja2
 import numpy as np
 
 from chainwright.ir import Graph, Node
-from chainwright.ir.elementwise import resolved
+from chainwright.ir.elementwise import order_letter, resolved
 from chainwright.ir.fusion import by_rows
 from chainwright.ir.interpret import run_node
 from chainwright.ir.layout import extent
@@ -141,7 +141,7 @@ class _Writer:
 
     def _write(self, node: Node) -> None:
         where, row = self.plan.place_of(node), OPS[node.op]
-        if self._is_planned_view(node):
+        if self.plan.root(node) is not node:
             self._view(node)
         elif node in self.plan.reused:
             self.text[node] = self.text[self.plan.reused[node]]
@@ -157,20 +157,28 @@ class _Writer:
             self._natural(node)
 
     def _is_planned_view(self, node: Node) -> bool:
-        return self.plan.root(node) is not node and self.plan.place_of(node) in (SCRATCH, KEPT)
+        """Whether a view is known by its layout alone: a chain of moves in an arena."""
+        if self.plan.place_of(node) not in (SCRATCH, KEPT):
+            return False
+        while self.plan.root(node) is not node:
+            if not OPS[node.op].view:
+                return False
+            node = node.inputs[0]
+        return True
 
     def _view(self, node: Node) -> None:
-        """A view of an array in an arena, made once with the arena."""
+        """A view; that of an array in an arena is made once, with the arena."""
+        if not self._is_planned_view(node):
+            self._natural(node)
+            return
         self.text[node] = self._entry(node, self.plan.place_of(node) or SCRATCH)
         self._line(node, f"# {self.text[node]} = {self._call(node)}")
 
     def _write_tiles(self, tile: Tile) -> None:
         """A loop over a few rows at a time; what outlives it is allocated before."""
         for node in tile.group:
-            if self._is_planned_view(node):
+            if self.plan.root(node) is not node:
                 self._view(node)
-            elif self.plan.root(node) is not node:
-                self._natural(node)
             elif node in self.plan.reused:
                 self.text[node] = self.text[self.plan.reused[node]]
             else:
@@ -261,6 +269,8 @@ class _Slices:
 
 def _needs_buffer(node: Node) -> bool:
     """Whether NumPy's own allocation would give something else than the recorded array."""
+    if node.op in ("cast", "copy") and order_letter(node) is None:
+        return True
     return node.shape == () and OPS[node.op].has_out
 
 

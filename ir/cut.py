@@ -11,6 +11,20 @@ from .node import Node
 
 Nodes = Sequence[Node]
 
+LARGE_BYTES = 1 << 16
+CHEAP = frozenset(
+    "absolute add bitwise_and bitwise_or bitwise_xor cast ceil clip copy copysign divide equal "
+    "floor fmax fmin greater greater_equal invert isfinite isinf isnan less less_equal "
+    "logical_and logical_not logical_or logical_xor maximum minimum multiply negative not_equal "
+    "positive reciprocal rint sign signbit sqrt square subtract trunc where".split()
+)
+
+
+def storage_roots(nodes: Iterable[Node], graph: Graph) -> set[Node]:
+    """The values whose memory the given nodes show."""
+    roots = roots_of(graph.nodes)
+    return {roots.get(node, node) for node in nodes}
+
 
 def needed_by(targets: Iterable[Node], nodes: Nodes, given: Iterable[Node] = ()) -> list[Node]:
     """The nodes that compute the targets, going back no further than the given values."""
@@ -74,15 +88,89 @@ def _snapshot(value: Node, old: dict[Node, Node]) -> list[Node]:
 
 
 def saved_values(joint: Graph, primal: set[Node], forward: Nodes, targets: Nodes) -> list[Node]:
-    """What forward hands to backward: what it computed and backward reads, views being taken anew."""
-    computed, later = set(forward), [node for node in joint.nodes if node not in primal]
+    """What forward hands to backward: the cheapest set from which all that backward reads follows.
+
+    Arrays the caller holds anyway (inputs, outputs) cost next to nothing. Views are always taken
+    anew; large values of cheap ops may be computed again, small ones are kept as they are read.
+    """
+    later = [node for node in joint.nodes if node not in primal]
     wanted = {source for node in later for source in node.inputs} | set(targets)
-    saved: dict[Node, None] = {}
-    for node in [*reversed(joint.nodes), *joint.inputs]:
-        if node not in wanted or node not in primal:
+    choice = _Choice(joint, set(forward))
+    reached = choice.reach([node for node in _values(joint) if node in primal and node in wanted])
+    if any(node.nbytes >= LARGE_BYTES and choice.is_open(node) for node in reached):
+        kept = _minimum_cut(reached, wanted, choice)
+    else:
+        kept = {node for node in reached if not choice.is_open(node)}
+    return [node for node in _values(joint) if node in kept]
+
+
+def _values(joint: Graph) -> tuple[Node, ...]:
+    return (*joint.inputs, *joint.nodes)
+
+
+class _Choice:
+    """What may be kept at which cost, and what may be computed again."""
+
+    def __init__(self, joint: Graph, forward: set[Node]) -> None:
+        self.forward = forward
+        self.held = {*joint.inputs, *storage_roots(joint.outputs, joint)}
+        self.written = {node.inputs[0] for node in joint.nodes if node.op == "write"}
+        self.roots = roots_of(joint.nodes)
+
+    def is_open(self, node: Node) -> bool:
+        """Whether backward may take the value from its inputs instead of from forward."""
+        if node.op == "placeholder" or any(self._changes(source) for source in node.inputs):
+            return False
+        if viewed(node) is not None:
+            return True
+        if node not in self.forward:
+            return node.op != "pick"
+        return node.op in CHEAP and node.nbytes >= LARGE_BYTES
+
+    def _changes(self, node: Node) -> bool:
+        return self.roots.get(node, node) in self.written
+
+    def cost(self, node: Node) -> int | None:
+        """The bytes that keeping a value takes; None where it is not to be kept."""
+        if viewed(node) is not None or node.shape is None and node.dtype is None:
+            return None
+        if node in self.held:
+            return 1
+        small = node.nbytes < LARGE_BYTES
+        return None if small and self.is_open(node) else node.nbytes + 1
+
+    def reach(self, wanted: Nodes) -> list[Node]:
+        """All values that a choice may be about, going back from what is wanted."""
+        found: dict[Node, None] = {}
+        waiting = list(wanted)
+        while waiting:
+            node = waiting.pop()
+            if node in found or node.op in ("literal", "constant"):
+                continue
+            found[node] = None
+            if self.is_open(node):
+                waiting.extend(node.inputs)
+        return list(found)
+
+
+def _minimum_cut(reached: Nodes, wanted: Iterable[Node], choice: _Choice) -> set[Node]:
+    """Each value is an edge as wide as its bytes, from what it is made of to what needs it."""
+    import networkx
+
+    place = {node: k for k, node in enumerate(reached)}
+    network = networkx.DiGraph()
+    network.add_nodes_from(["source", "sink"])
+    for node, k in place.items():
+        cost = choice.cost(node)
+        network.add_edge((k, 0), (k, 1), **({} if cost is None else {"capacity": cost}))
+        if not choice.is_open(node):
+            network.add_edge("source", (k, 0))
             continue
-        if node.op == "placeholder" or node in computed and viewed(node) is None:
-            saved[node] = None
-        else:
-            wanted.update(node.inputs)
-    return [node for node in (*joint.inputs, *joint.nodes) if node in saved]
+        for source in node.inputs:
+            if source in place:
+                network.add_edge((place[source], 1), (k, 0))
+    for node in wanted:
+        if node in place:
+            network.add_edge((place[node], 1), "sink")
+    _, (before, after) = networkx.minimum_cut(network, "source", "sink")
+    return {node for node, k in place.items() if (k, 0) in before and (k, 1) in after}

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
-from .frozen import Scope, scalar_source
-from .layout import Shape, allocated_strides
+from .frozen import Scope
+from .layout import Shape, allocated_strides, phantom
 from .node import IRError, Node
 from .op import (
     Attrs,
@@ -121,22 +121,25 @@ def _cast_text(node: Node, args: Sequence[str], scope: Scope, out: str | None = 
     return call_text(
         f"{args[0]}.astype",
         [dtype_source(node.dtype, scope)],
-        {"order": None if order == "K" else repr(order)},
+        {"order": None if order in ("K", None) else repr(order)},
     )
 
 
 def _copy_text(node: Node, args: Sequence[str], scope: Scope, out: str | None = None) -> str:
     if out:
         return f"{scope.numpy('copyto')}({out}, {args[0]})"
-    return f"{args[0]}.copy({scalar_source(order_letter(node), scope)})"
+    return f"{args[0]}.copy({order_letter(node) or 'K'!r})"
 
 
-def order_letter(node: Node) -> str:
-    """The ``order`` argument that gives a copy the recorded layout."""
-    natural = allocated(node.inputs, {}, node.shape or (), node.dtype or np.dtype(bool))
-    if node.strides == natural:
+def order_letter(node: Node) -> str | None:
+    """The ``order`` argument that gives a copy the recorded layout; None if there is none."""
+    x, dtype = node.inputs[0], node.dtype
+    if x.shape is None or x.dtype is None or x.strides is None:
         return "K"
-    return "C" if node.strides == tuple(sorted(node.strides or (), reverse=True)) else "F"
+    like = phantom(x.shape, x.dtype, x.strides)
+    orders: tuple[Literal["K", "C", "F"], ...] = ("K", "C", "F")
+    made = (order for order in orders if np.empty_like(like, dtype, order).strides == node.strides)
+    return next(made, None)
 
 
 def _select_dtype(inputs: Inputs, attrs: Attrs) -> np.dtype[Any]:
