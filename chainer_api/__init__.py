@@ -61,6 +61,7 @@ from chainer import link as link
 from chainer.link import Chain as Chain
 from chainer.link import ChainList as ChainList
 from chainer.link import Link as Link
+from chainer import link_hooks as link_hooks
 from chainer import sequential as sequential
 from chainer.sequential import Sequential as Sequential
 from chainer import serializer as serializer

@@ -1,0 +1,94 @@
+"""Link hook that measures time."""
+import sys
+import time
+
+from chainer import link_hook
+from chainer.backends import cuda
+from chainer.function_hooks import _report
+
+_UNITS = {'sec': 1.0, 'ms': 1e-3, 'us': 1e-6, 'ns': 1e-9}
+
+
+class TimerHook(link_hook.LinkHook):
+    """Link hook that measures how long the forward methods of links take.
+
+    The time of a link includes that of the links that it calls, which are measured, too.
+
+    Attributes:
+        call_history (list): Pairs of a link's class name and its time in seconds.
+
+    Example:
+        >>> import chainer
+        >>> class Twice(chainer.Link):
+        ...     def forward(self, x):
+        ...         return 2 * x
+        >>> hook = chainer.link_hooks.TimerHook()
+        >>> with hook:
+        ...     y = Twice()(3)
+        >>> [name for name, seconds in hook.call_history]
+        ['Twice']
+        >>> hook.print_report()  # doctest: +SKIP
+        LinkName  ElapsedTime  Occurrence
+           Twice       0.72us           1
+    """
+
+    name = 'TimerHook'
+
+    def __init__(self):
+        self.call_history = []
+        self._running = []  # pairs of a link and the time when it started, innermost last
+        self._total_time = 0
+
+    def forward_preprocess(self, args):
+        if args.link.xp is cuda.cupy:
+            start = cuda.Event()
+            start.record()
+        else:
+            start = time.perf_counter()
+        self._running.append((args.link, start))
+
+    def forward_postprocess(self, args):
+        link, start = self._running.pop()
+        while link is not args.link:  # calls that ended with an exception
+            link, start = self._running.pop()
+        if isinstance(start, float):
+            seconds = time.perf_counter() - start
+        else:
+            stop = cuda.Event()
+            stop.record()
+            stop.synchronize()
+            seconds = cuda.cupy.cuda.get_elapsed_time(start, stop) / 1000
+        self.call_history.append((type(link).__name__, seconds))
+        if not self._running:
+            self._total_time += seconds
+
+    def total_time(self):
+        """Returns the time of all outermost calls, in seconds."""
+        return self._total_time
+
+    def summary(self):
+        """Returns a summary of all calls.
+
+        Returns:
+            dict: For each class name, a dict of its ``elapsed_time`` (seconds) and ``occurrence``
+            (number of calls).
+        """
+        summary = {}
+        for name, seconds in self.call_history:
+            record = summary.setdefault(name, {'elapsed_time': 0, 'occurrence': 0})
+            record['elapsed_time'] += seconds
+            record['occurrence'] += 1
+        return summary
+
+    def print_report(self, file=sys.stdout, unit='auto'):
+        """Writes a table of times and numbers of calls.
+
+        Args:
+            file: Output file.
+            unit (str): Unit of the times: ``'auto'``, ``'sec'``, ``'ms'``, ``'us'`` or ``'ns'``.
+        """
+        rows = [('LinkName', 'ElapsedTime', 'Occurrence')]
+        for name, record in self.summary().items():
+            elapsed = _report.with_unit(record['elapsed_time'], _UNITS, unit)
+            rows.append((name, elapsed, str(record['occurrence'])))
+        _report.write_table(rows, file)
