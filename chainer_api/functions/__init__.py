@@ -82,8 +82,26 @@ from chainer.functions.connection.local_convolution_2d import (
     local_convolution_2d as local_convolution_2d,
 )
 from chainer.functions.connection.shift import shift as shift
+from chainer.functions.loss.absolute_error import absolute_error as absolute_error
+from chainer.functions.loss.contrastive import contrastive as contrastive
+from chainer.functions.loss.cross_covariance import cross_covariance as cross_covariance
+from chainer.functions.loss.decov import decov as decov
+from chainer.functions.loss.hinge import hinge as hinge
+from chainer.functions.loss.huber_loss import huber_loss as huber_loss
+from chainer.functions.loss.mean_absolute_error import mean_absolute_error as mean_absolute_error
+from chainer.functions.loss.mean_squared_error import mean_squared_error as mean_squared_error
+from chainer.functions.loss.sigmoid_cross_entropy import (
+    sigmoid_cross_entropy as sigmoid_cross_entropy,
+)
+from chainer.functions.loss.softmax_cross_entropy import (
+    softmax_cross_entropy as softmax_cross_entropy,
+)
 from chainer.functions.loss.squared_error import squared_difference as squared_difference
 from chainer.functions.loss.squared_error import squared_error as squared_error
+from chainer.functions.loss.triplet import triplet as triplet
+from chainer.functions.loss.vae import bernoulli_nll as bernoulli_nll
+from chainer.functions.loss.vae import gaussian_kl_divergence as gaussian_kl_divergence
+from chainer.functions.loss.vae import gaussian_nll as gaussian_nll
 from chainer.functions.math.arctanh import arctanh as arctanh
 from chainer.functions.math.average import average as average
 from chainer.functions.math.average import average as mean
@@ -168,6 +186,28 @@ from chainer.functions.normalization.batch_normalization import (
 )
 from chainer.functions.normalization.batch_normalization import (
     fixed_batch_normalization as fixed_batch_normalization,
+)
+from chainer.functions.normalization.batch_renormalization import (
+    batch_renormalization as batch_renormalization,
+)
+from chainer.functions.normalization.batch_renormalization import (
+    fixed_batch_renormalization as fixed_batch_renormalization,
+)
+from chainer.functions.normalization.decorrelated_batch_normalization import (
+    decorrelated_batch_normalization as decorrelated_batch_normalization,
+)
+from chainer.functions.normalization.decorrelated_batch_normalization import (
+    fixed_decorrelated_batch_normalization as fixed_decorrelated_batch_normalization,
+)
+from chainer.functions.normalization.group_normalization import (
+    group_normalization as group_normalization,
+)
+from chainer.functions.normalization.l2_normalization import normalize as normalize
+from chainer.functions.normalization.layer_normalization import (
+    layer_normalization as layer_normalization,
+)
+from chainer.functions.normalization.local_response_normalization import (
+    local_response_normalization as local_response_normalization,
 )
 from chainer.functions.pooling.average_pooling_2d import average_pooling_2d as average_pooling_2d
 from chainer.functions.pooling.average_pooling_nd import average_pooling_1d as average_pooling_1d

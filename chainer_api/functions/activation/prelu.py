@@ -13,7 +13,7 @@ class PReLUFunction(function_node.FunctionNode):
         type_check.expect(
             x_type.dtype.kind == 'f',
             w_type.dtype == x_type.dtype,
-            x_type.ndim >= 1 + w_type.ndim,
+            x_type.ndim >= w_type.ndim + 1,
             x_type.shape[1:1 + type_check.eval(w_type.ndim)] == w_type.shape,
         )
 

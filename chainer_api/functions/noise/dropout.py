@@ -1,6 +1,6 @@
 """Dropout."""
 import chainer
-from chainer import backend, function_node
+from chainer import backend, function_node, utils
 from chainer.utils import argument, type_check
 
 
@@ -28,7 +28,7 @@ class Dropout(function_node.FunctionNode):
         if self.mask is None:
             scale = x.dtype.type(1. / (1 - self.dropout_ratio))
             self.mask = (xp.random.rand(*x.shape) >= self.dropout_ratio) * scale
-        return x * xp.asarray(self.mask),
+        return utils.force_array(x * xp.asarray(self.mask)),
 
     def backward(self, indexes, grad_outputs):
         return DropoutGrad(self.mask).apply(grad_outputs)
@@ -42,7 +42,7 @@ class DropoutGrad(function_node.FunctionNode):
 
     def forward(self, inputs):
         gy, = inputs
-        return gy * backend.get_array_module(gy).asarray(self.mask),
+        return utils.force_array(gy * backend.get_array_module(gy).asarray(self.mask)),
 
     def backward(self, indexes, grad_outputs):
         return DropoutGrad(self.mask).apply(grad_outputs)

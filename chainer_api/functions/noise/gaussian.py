@@ -1,5 +1,5 @@
 """Sampling from Gaussian distributions."""
-from chainer import backend, function_node
+from chainer import backend, function_node, utils
 from chainer import functions as F
 from chainer.functions.noise import dropout
 from chainer.utils import type_check
@@ -29,8 +29,9 @@ class Gaussian(function_node.FunctionNode):
         xp = backend.get_array_module(mean)
         self.retain_inputs((1,))
         if self.eps is None:
-            self.eps = xp.random.standard_normal(ln_var.shape).astype(mean.dtype)
-        return xp.exp(ln_var * 0.5) * xp.asarray(self.eps) + mean,
+            eps = xp.random.standard_normal(ln_var.shape)
+            self.eps = utils.force_array(eps, mean.dtype)
+        return utils.force_array(xp.exp(ln_var * 0.5) * xp.asarray(self.eps) + mean),
 
     def backward(self, indexes, grad_outputs):
         ln_var, = self.get_retained_inputs()

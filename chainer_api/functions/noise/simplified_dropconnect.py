@@ -23,10 +23,9 @@ class SimplifiedDropconnect(function_node.FunctionNode):
         self.use_batchwise_mask = use_batchwise_mask
 
     def check_type_forward(self, in_types):
-        n_in = in_types.size()
-        type_check.expect(2 <= n_in, n_in <= 3)
+        names = ('x', 'W') if len(in_types) < 3 else ('x', 'W', 'b')
+        type_check.argname(in_types, names)
         x_type, w_type = in_types[:2]
-        type_check.argname((x_type, w_type), ('x', 'W'))
         type_check.expect(
             x_type.dtype.kind == 'f',
             w_type.dtype.kind == 'f',
@@ -34,9 +33,8 @@ class SimplifiedDropconnect(function_node.FunctionNode):
             w_type.ndim == 2,
             type_check.prod(x_type.shape[1:]) == w_type.shape[1],
         )
-        if type_check.eval(n_in) == 3:
+        if len(in_types) == 3:
             b_type = in_types[2]
-            type_check.argname((b_type,), ('b',))
             type_check.expect(
                 b_type.dtype == x_type.dtype,
                 b_type.ndim == 1,

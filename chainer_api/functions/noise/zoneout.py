@@ -1,6 +1,6 @@
 """Zoneout."""
 import chainer
-from chainer import backend, function_node
+from chainer import backend, function_node, utils
 from chainer.functions.noise import dropout
 from chainer.utils import argument, type_check
 
@@ -27,7 +27,7 @@ class Zoneout(function_node.FunctionNode):
         xp = backend.get_array_module(x)
         self.flag_x = xp.random.rand(*x.shape) >= self.zoneout_ratio
         self.flag_h = xp.logical_not(self.flag_x)
-        return h * self.flag_h + x * self.flag_x,
+        return utils.force_array(h * self.flag_h + x * self.flag_x),
 
     def backward(self, indexes, grad_outputs):
         gy, = grad_outputs
