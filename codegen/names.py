@@ -51,7 +51,8 @@ class Names:
 
     def _define_value(self, value: object, hint: str) -> str:
         if isinstance(value, np.dtype) and not value.names and not value.hasobject:
-            return self._define(hint, f"np.dtype({value.str!r})" if value.byteorder == ">" else f"np.dtype({value.name!r})")
+            text = value.name if value.isnative else value.str
+            return self._define(hint, f"np.dtype({text!r})")
         if isinstance(value, float):
             return self._define("number", f"float({str(value)!r})")
         path = _numpy_path(value)

@@ -148,7 +148,10 @@ class _Writer:
             self._line(node, self._call(node, self.text[node]))
         elif row.kind == "update":
             self._allocate(node, where)
-            self._line(node, f"{self.names.numpy('copyto')}({self.text[node]}, {self.operand(node.inputs[0])})")
+            self._line(
+                node,
+                f"{self.names.numpy('copyto')}({self.text[node]}, {self.operand(node.inputs[0])})",
+            )
             self._line(node, self._call(node, self.text[node]))
         elif where in (SCRATCH, KEPT) or where == FRESH and _needs_buffer(node):
             self._allocate(node, where)

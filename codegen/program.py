@@ -41,7 +41,10 @@ class Program:
         exec(compile(self.source, filename, "exec"), space)
         function = space[self.name]
         linecache.cache[filename] = (
-            len(self.source), None, self.source.splitlines(keepends=True), filename,
+            len(self.source),
+            None,
+            self.source.splitlines(keepends=True),
+            filename,
         )
         weakref.finalize(function, linecache.cache.pop, filename, None)
         return Loaded(self, function, filename)

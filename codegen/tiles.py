@@ -43,7 +43,7 @@ def tiles_of(graph: Graph) -> dict[Node, Tile]:
         height = _height(group)
         if height:
             local = frozenset(n for n in group if _is_local(n, group, roots, escaping))
-            tile = Tile(group, (group[0].shape or ())[0], height, local)
+            tile = Tile(group, group[0].dims[0], height, local)
             found.update(dict.fromkeys(group, tile))
     return found
 
@@ -51,7 +51,7 @@ def tiles_of(graph: Graph) -> dict[Node, Tile]:
 def _height(group: tuple[Node, ...]) -> int:
     """How many rows a tile has; 0 where tiles do not pay."""
     values = {*group, *(s for node in group for s in node.inputs if s.shape and by_rows(s, node))}
-    rows = (group[0].shape or ())[0]
+    rows = group[0].dims[0]
     widest = max(node.nbytes for node in values)
     height = TILE_BYTES * rows // max(widest, 1)
     total = sum(node.nbytes for node in values if viewed(node) is None)

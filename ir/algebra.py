@@ -71,7 +71,7 @@ def _minus_zero(node: Node) -> Node | None:
 
 
 def _twice_negative(node: Node) -> Node | None:
-    inner, = node.inputs
+    (inner,) = node.inputs
     if inner.op != "negative" or not (_plain(node) and _plain(inner)):
         return None
     return _stand_in(node, inner.inputs[0])
@@ -86,7 +86,7 @@ def _same_shape(node: Node) -> Node | None:
 
 
 def _reshape_twice(node: Node) -> Node | None:
-    inner, = node.inputs
+    (inner,) = node.inputs
     if inner.op != "reshape" or inner.attr("fortran") or node.attr("fortran"):
         return None
     return _made(node, make("reshape", inner.inputs[0], shape=node.shape, origin=node.origin))
@@ -98,11 +98,11 @@ def _made(node: Node, new: Node) -> Node | None:
 
 def _axes(node: Node) -> tuple[int, ...]:
     axes = node.attr("axes")
-    return tuple(range(len(node.shape or ())))[::-1] if axes is None else axes
+    return tuple(range(len(node.dims)))[::-1] if axes is None else axes
 
 
 def _transpose_twice(node: Node) -> Node | None:
-    inner, = node.inputs
+    (inner,) = node.inputs
     if inner.op != "transpose":
         return None
     first, second = _axes(inner), _axes(node)
@@ -111,7 +111,8 @@ def _transpose_twice(node: Node) -> Node | None:
 
 
 def _no_transpose(node: Node) -> Node | None:
-    return _stand_in(node, node.inputs[0]) if _axes(node) == tuple(range(len(_axes(node)))) else None
+    same = _axes(node) == tuple(range(len(node.dims)))
+    return _stand_in(node, node.inputs[0]) if same else None
 
 
 def _unbroadcast(node: Node) -> Node | None:
@@ -119,11 +120,9 @@ def _unbroadcast(node: Node) -> Node | None:
     if not any(source.op == "broadcast_to" for source in node.inputs):
         return None
     inputs = tuple(s.inputs[0] if s.op == "broadcast_to" else s for s in node.inputs)
-    if np.broadcast_shapes(*(s.shape or () for s in inputs)) != node.shape:
+    if np.broadcast_shapes(*(s.dims for s in inputs)) != node.shape:
         return None
-    return Node(
-        node.op, inputs, node.attrs, node.shape, node.dtype, node.strides, node.origin
-    )
+    return Node(node.op, inputs, node.attrs, node.shape, node.dtype, node.strides, node.origin)
 
 
 EXACT_COUNT = 1 << 24
@@ -131,7 +130,7 @@ EXACT_COUNT = 1 << 24
 
 def _mean(node: Node) -> Node | None:
     """NumPy's own mean is this sum and this division; the count must be exact in the dtype."""
-    x, = node.inputs
+    (x,) = node.inputs
     if x.dtype != node.dtype or node.dtype not in (np.float32, np.float64) or not node.size:
         return None
     count = x.size // node.size
@@ -153,7 +152,8 @@ def _power(node: Node) -> Node | None:
 
 _POWERS = {2: "square", 0.5: "sqrt", -1: "reciprocal"}
 
-ELEMENTWISE = tuple(row.name for row in OPS.values() if row.kind == "elementwise" and row.arity != 1)
+_ELEMENTWISE = [row for row in OPS.values() if row.kind == "elementwise"]
+BROADCASTING = tuple(row.name for row in _ELEMENTWISE if row.arity != 1)
 
 ROWS: tuple[Row, ...] = (
     Row("x * 1 -> x", ("multiply", "divide"), _times_one),
@@ -164,7 +164,7 @@ ROWS: tuple[Row, ...] = (
     Row("reshape of reshape", ("reshape",), _reshape_twice),
     Row("transpose of transpose", ("transpose",), _transpose_twice),
     Row("transpose to the same -> x", ("transpose",), _no_transpose),
-    Row("elementwise of broadcast_to", ELEMENTWISE, _unbroadcast),
+    Row("elementwise of broadcast_to", BROADCASTING, _unbroadcast),
     Row("mean -> sum / n", ("mean",), _mean),
     Row("x ** 2 -> square", ("pow",), _power),
 )

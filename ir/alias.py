@@ -18,7 +18,7 @@ def _is_view(node: Node) -> bool:
     if node.op == "pick":
         return _is_view(node.inputs[0])
     if node.op in ("reshape",):
-        return reshape_view(node.inputs[0], node.shape or (), node.attr("fortran")) is not None
+        return reshape_view(node.inputs[0], node.dims, node.attr("fortran")) is not None
     if node.op == "getitem":
         return is_basic(node.attr("index"))
     if any(key == "view" and value for key, value in node.attrs):

@@ -89,7 +89,8 @@ def _tuple_source(value: tuple[Any, ...], inner: Callable[[Any], str]) -> str:
     if value[:1] == ("list",) and len(value) == 2:
         return f"[{', '.join(map(inner, value[1]))}]"
     if value[:1] == ("dict",) and len(value) == 2:
-        return "{%s}" % ", ".join(f"{inner(key)}: {inner(item)}" for key, item in value[1])
+        pairs = ", ".join(f"{inner(key)}: {inner(item)}" for key, item in value[1])
+        return f"{{{pairs}}}"
     return f"({', '.join(map(inner, value))}{',' * (len(value) == 1)})"
 
 

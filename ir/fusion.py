@@ -42,7 +42,7 @@ def has_rows(node: Node) -> bool:
         return False
     if viewed(node) is not None:
         return _is_row_view(node)
-    if not is_contiguous(node.shape, node.strides or (), node.dtype.itemsize):
+    if not is_contiguous(node.shape, node.steps, node.dtype.itemsize):
         return False
     row = OPS[node.op]
     if row.kind == "elementwise":
@@ -54,8 +54,8 @@ def by_rows(source: Node, node: Node) -> bool:
     """Whether row k of a node needs row k of this input (and not the whole of it)."""
     if viewed(node) is not None or OPS[node.op].kind == "reduction":
         return True
-    shape, rows = source.shape or (), (node.shape or ())[0]
-    return len(shape) == len(node.shape or ()) and shape[0] == rows
+    shape, rows = source.dims, node.dims[0]
+    return len(shape) == len(node.dims) and shape[0] == rows
 
 
 def _is_operand(source: Node, node: Node) -> bool:
@@ -69,25 +69,25 @@ def _is_row_view(node: Node) -> bool:
     x = node.inputs[0]
     if not x.shape or x.strides is None or node.strides is None or node.op == "pick":
         return False
-    same_rows = x.shape[0] == (node.shape or ())[0] and x.strides[0] == node.strides[0]
+    same_rows = x.shape[0] == node.dims[0] and x.strides[0] == node.strides[0]
     inner = all(stride >= 0 for stride in node.strides)
     return same_rows and inner and _in_row(node) == _in_row(x) and x.size == node.size
 
 
 def _in_row(node: Node) -> int:
     """The bytes that one row spans."""
-    steps = zip((node.shape or ())[1:], (node.strides or ())[1:], strict=True)
+    steps = zip(node.dims[1:], node.steps[1:], strict=True)
     return sum((length - 1) * stride for length, stride in steps)
 
 
 def _reduces_within_rows(node: Node) -> bool:
-    x, = node.inputs
+    (x,) = node.inputs
     if x.dtype != node.dtype or x.dtype not in (np.float32, np.float64) or not x.shape:
         return False
     axis = node.attr("axis")
     axes = axis if isinstance(axis, tuple) else (axis,)
     inner = axis is not None and all(a % len(x.shape) for a in axes)
-    return inner and bool(axes) and is_contiguous(x.shape, x.strides or (), x.dtype.itemsize)
+    return inner and bool(axes) and is_contiguous(x.shape, x.steps, x.dtype.itemsize)
 
 
 def _levels(graph: Graph) -> dict[Node, int]:
@@ -112,7 +112,7 @@ def _hop(source: Node, node: Node, rows: set[Node]) -> int:
 
 
 def _joins(source: Node, node: Node) -> bool:
-    return by_rows(source, node) and (source.shape or ())[0] == (node.shape or ())[0]
+    return by_rows(source, node) and source.dims[0] == node.dims[0]
 
 
 def _sink(
@@ -139,7 +139,7 @@ def _groups(graph: Graph, level: dict[Node, int]) -> list[tuple[Node, ...]]:
         if node not in level:
             continue
         leader[node] = node
-        rows = (node.shape or ())[0]
+        rows = node.dims[0]
         for source in node.inputs:
             if source in level and level[source] == level[node] and _joins(source, node):
                 _unite(source, node, leader)

@@ -53,9 +53,10 @@ class Graph:
             picture.node(names[node], node_line(node, names), shape="ellipse")
         grouped = {node for group in self.groups for node in group}
         for k, group in enumerate(self.groups):
-            with picture.subgraph(name=f"cluster_{k}") as cluster:
-                cluster.attr(label=f"kernel {k}", style="rounded")
-                _draw(cluster, group, names)
+            cluster = graphviz.Digraph(f"cluster_{k}")
+            cluster.attr(label=f"kernel {k}", style="rounded")
+            _draw(cluster, group, names)
+            picture.subgraph(cluster)
         _draw(picture, (node for node in self.nodes if node not in grouped), names)
         for node in self.nodes:
             for source in node.inputs:

@@ -93,8 +93,8 @@ def allocated_strides(
     """Strides of the array that a ufunc allocates for its result (NumPy's order 'K')."""
     if all(is_contiguous(s, strides, dtype.itemsize) for s, strides, dtype in operands):
         return dense_strides(shape, itemsize)
-    arrays = [phantom(*_bytes(*operand)) for operand in operands]
-    flags = [["readonly"]] * len(arrays) + [["writeonly", "allocate"]]
+    arrays = [phantom(s, np.dtype(np.int8), strides) for s, strides, _ in operands]
+    flags: list[Any] = [["readonly"]] * len(arrays) + [["writeonly", "allocate"]]
     with np.nditer([*arrays, None], ["zerosize_ok"], flags, [np.int8] * len(flags)) as iterator:
         found = iterator.operands[-1].strides
     return tuple(stride * itemsize for stride in found)
@@ -110,7 +110,3 @@ def reduced_strides(
         order = [kept.index(axis) for axis in order]
     lengths = [1 if axis in axes else n for axis, n in enumerate(shape) if keep or axis in kept]
     return dense_strides(tuple(lengths), itemsize, tuple(order))
-
-
-def _bytes(shape: Shape, strides: Shape, dtype: np.dtype[Any]) -> tuple[Shape, Any, Shape]:
-    return shape, np.dtype(np.int8), strides

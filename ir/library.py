@@ -38,7 +38,7 @@ def _product_text(path: str) -> Text:
 
 
 def _dot_shape(inputs: Inputs, attrs: Attrs) -> Shape:
-    a, b = (node.shape or () for node in inputs)
+    a, b = (node.dims for node in inputs)
     if not a or not b:
         return a or b
     if a[-1] != b[-2 if len(b) > 1 else 0]:
@@ -47,7 +47,7 @@ def _dot_shape(inputs: Inputs, attrs: Attrs) -> Shape:
 
 
 def _matmul_shape(inputs: Inputs, attrs: Attrs) -> Shape:
-    a, b = (node.shape or () for node in inputs)
+    a, b = (node.dims for node in inputs)
     if not a or not b or a[-1] != b[-2 if len(b) > 1 else 0]:
         raise IRError(f"matmul: shapes {a} and {b} do not fit")
     outer = np.broadcast_shapes(a[:-2], b[:-2])
@@ -55,7 +55,7 @@ def _matmul_shape(inputs: Inputs, attrs: Attrs) -> Shape:
 
 
 def _tensordot_shape(inputs: Inputs, attrs: Attrs) -> Shape:
-    flats = [np.broadcast_to(np.int8(0), node.shape or ()) for node in inputs]
+    flats = [np.broadcast_to(np.int8(0), node.dims) for node in inputs]
     axes = attrs["axes"]
     if isinstance(axes, int):
         ndim = flats[0].ndim

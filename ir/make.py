@@ -141,6 +141,4 @@ def constant(value: Any, origin: Origin | None = None) -> Node:
 
 def remake(node: Node, inputs: tuple[Node, ...]) -> Node:
     """The same op on other inputs of the same types."""
-    return Node(
-        node.op, inputs, node.attrs, node.shape, node.dtype, node.strides, node.origin
-    )
+    return Node(node.op, inputs, node.attrs, node.shape, node.dtype, node.strides, node.origin)

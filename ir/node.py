@@ -80,6 +80,16 @@ class Node:
         return self.shape is not None and self.dtype is not None
 
     @property
+    def dims(self) -> tuple[int, ...]:
+        """The shape; empty where there is none."""
+        return self.shape if self.shape is not None else ()
+
+    @property
+    def steps(self) -> tuple[int, ...]:
+        """The strides; empty where there are none."""
+        return self.strides if self.strides is not None else ()
+
+    @property
     def size(self) -> int:
         return prod(self.shape) if self.shape is not None else 0
 

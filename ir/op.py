@@ -79,7 +79,9 @@ def register(*rows: Op) -> None:
         OPS[row.name] = row
 
 
-def call_text(fn: str, args: Sequence[str], settings: Mapping[str, str | None] | None = None) -> str:
+def call_text(
+    fn: str, args: Sequence[str], settings: Mapping[str, str | None] | None = None
+) -> str:
     """``fn(a, b, key=value)``; settings that are None are left out."""
     named = [f"{key}={text}" for key, text in (settings or {}).items() if text is not None]
     return f"{fn}({', '.join([*args, *named])})"
@@ -91,7 +93,7 @@ def dtype_source(dtype: np.dtype[Any] | None, scope: Scope) -> str:
 
 def same_shape(inputs: Inputs, attrs: Attrs) -> Shape:
     """Shape rule: that of the first input."""
-    return inputs[0].shape or ()
+    return inputs[0].dims
 
 
 def same_dtype(inputs: Inputs, attrs: Attrs) -> np.dtype[Any]:
@@ -101,12 +103,14 @@ def same_dtype(inputs: Inputs, attrs: Attrs) -> np.dtype[Any]:
 
 def common_dtype(inputs: Inputs, attrs: Attrs) -> np.dtype[Any]:
     """Dtype rule: NumPy's promotion, Python scalars being weak."""
-    return np.result_type(*(node.attr("value") if node.op == "literal" else node.dtype for node in inputs))
+    return np.result_type(
+        *(node.attr("value") if node.op == "literal" else node.dtype for node in inputs)
+    )
 
 
 def broadcast_shape(inputs: Inputs, attrs: Attrs) -> Shape:
     """Shape rule: NumPy's broadcasting."""
-    shapes = {node.shape or () for node in inputs}
+    shapes = {node.dims for node in inputs}
     if len(shapes) > 1:
         shapes.discard(())
     return shapes.pop() if len(shapes) == 1 else np.broadcast_shapes(*shapes)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable
 
-
 import numpy as np
 
 from .algebra import rewritten
@@ -26,7 +25,7 @@ FOLDED_BYTES = 1 << 16
 
 
 def rebuild(graph: Graph, replace: Callable[[Node, Node], Node]) -> Graph:
-    """Walk in order; ``replace`` sees a node on its new inputs, and as it was, and gives the new."""
+    """Walk in order; ``replace`` gets a node on its new inputs, and the node it was."""
     new: dict[Node, Node] = {}
     nodes: dict[Node, None] = {}
     for node in graph.nodes:
@@ -77,7 +76,9 @@ def _foldable(node: Node) -> bool:
 
 def _is_base(node: Node, users: dict[Node, list[Node]]) -> bool:
     """Whether a later node writes into a version of this value."""
-    return any(OPS[user.op].kind == "update" and user.inputs[0] is node for user in users.get(node, ()))
+    return any(
+        OPS[user.op].kind == "update" and user.inputs[0] is node for user in users.get(node, ())
+    )
 
 
 def simplify(graph: Graph) -> Graph:
@@ -146,5 +147,3 @@ def run_passes(graph: Graph, passes: tuple[Pass, ...] = PASSES) -> tuple[Graph, 
             log.append(f"{apply.__name__}: {len(graph.nodes)} -> {len(result.nodes)} nodes")
             graph = verify_nodes(result, apply.__name__)
     return graph, log
-
-

@@ -24,7 +24,7 @@ def axes_of(axis: Any, ndim: int) -> Shape:
 
 
 def _shape(inputs: Inputs, attrs: Attrs) -> Shape:
-    shape = inputs[0].shape or ()
+    shape = inputs[0].dims
     gone = set(axes_of(attrs["axis"], len(shape)))
     if attrs["keepdims"]:
         return tuple(1 if axis in gone else n for axis, n in enumerate(shape))
@@ -32,7 +32,7 @@ def _shape(inputs: Inputs, attrs: Attrs) -> Shape:
 
 
 def _strides(inputs: Inputs, attrs: Attrs, shape: Shape, dtype: np.dtype[Any]) -> Shape:
-    x, = inputs
+    (x,) = inputs
     assert x.shape is not None and x.strides is not None and x.dtype is not None
     axes = axes_of(attrs["axis"], len(x.shape))
     return reduced_strides(x.shape, x.strides, x.dtype, axes, attrs["keepdims"], dtype.itemsize)
@@ -133,7 +133,7 @@ def _arg_row(name: str) -> Op:
 
 
 def _scan_shape(inputs: Inputs, attrs: Attrs) -> Shape:
-    return (inputs[0].size,) if attrs["axis"] is None else inputs[0].shape or ()
+    return (inputs[0].size,) if attrs["axis"] is None else inputs[0].dims
 
 
 def _scan_row(name: str) -> Op:

@@ -75,7 +75,7 @@ def _transposed(x: np.ndarray, attrs: Attrs, shape: Shape) -> np.ndarray:
 
 
 def _transpose_shape(inputs: Inputs, attrs: Attrs) -> Shape:
-    shape = inputs[0].shape or ()
+    shape = inputs[0].dims
     axes = attrs["axes"] if attrs["axes"] is not None else range(len(shape))[::-1]
     if sorted(axes) != list(range(len(shape))):
         raise IRError(f"axes {tuple(axes)} do not permute {len(shape)} dimensions")
@@ -113,7 +113,7 @@ def _is_slice(item: Any) -> bool:
 
 
 def _getitem_shape(inputs: Inputs, attrs: Attrs) -> Shape:
-    flat = np.broadcast_to(np.int8(0), inputs[0].shape or ())
+    flat = np.broadcast_to(np.int8(0), inputs[0].dims)
     indices = [_index_stand_in(node) for node in inputs[1:]]
     return flat[thaw(attrs["index"], indices)].shape
 
@@ -121,7 +121,7 @@ def _getitem_shape(inputs: Inputs, attrs: Attrs) -> Shape:
 def _index_stand_in(node: Node) -> np.ndarray:
     if node.dtype is not None and node.dtype.kind == "b":
         raise IRError("the shape of a result indexed by a mask depends on data: use where")
-    return np.broadcast_to(np.intp(0), node.shape or ())
+    return np.broadcast_to(np.intp(0), node.dims)
 
 
 def _getitem_strides(inputs: Inputs, attrs: Attrs, shape: Shape, dtype: np.dtype[Any]) -> Shape:
@@ -141,7 +141,7 @@ def _add_at_text(node: Node, args: Sequence[str], scope: Scope, out: str | None 
 
 
 def _base_strides(inputs: Inputs, attrs: Attrs, shape: Shape, dtype: np.dtype[Any]) -> Shape:
-    return inputs[0].strides or ()
+    return inputs[0].steps
 
 
 def _update_row(name: str, text: Text) -> Op:
@@ -172,14 +172,14 @@ def _stack_text(node: Node, args: Sequence[str], scope: Scope, out: str | None =
 def _concatenate_shape(inputs: Inputs, attrs: Attrs) -> Shape:
     if attrs["axis"] is None:
         return (sum(node.size for node in inputs),)
-    flats = [np.broadcast_to(np.int8(0), node.shape or ()) for node in inputs]
+    flats = [np.broadcast_to(np.int8(0), node.dims) for node in inputs]
     axis = attrs["axis"] % flats[0].ndim
     length = sum(flat.shape[axis] for flat in flats)
     return flats[0].shape[:axis] + (length,) + flats[0].shape[axis + 1 :]
 
 
 def _stack_shape(inputs: Inputs, attrs: Attrs) -> Shape:
-    shape = inputs[0].shape or ()
+    shape = inputs[0].dims
     axis = attrs["axis"] % (len(shape) + 1)
     return shape[:axis] + (len(inputs),) + shape[axis:]
 
@@ -218,14 +218,16 @@ def _creation_text(fn: str) -> Text:
 
 def fresh_text(node: Node, scope: Scope, fn: str = "empty", args: Sequence[str] = ()) -> str:
     """Text that makes an array of a node's shape, dtype and layout."""
-    shape, strides, dtype = node.shape or (), node.strides or (), node.dtype
+    shape, strides, dtype = node.dims, node.steps, node.dtype
     assert dtype is not None
     order = order_of(strides)
     kind = dtype_source(dtype, scope)
     if not is_dense(shape, strides, dtype.itemsize):
         size, start = extent(shape, strides, dtype.itemsize)
         memory = f"{scope.numpy('empty')}({size}, {scope.numpy('uint8')})"
-        return call_text(scope.numpy("ndarray"), [repr(shape), kind, memory, str(start), repr(strides)])
+        return call_text(
+            scope.numpy("ndarray"), [repr(shape), kind, memory, str(start), repr(strides)]
+        )
     in_memory = tuple(shape[axis] for axis in order)
     made = call_text(scope.numpy(fn), [repr(in_memory), *args, kind])
     if order == tuple(range(len(shape))):
@@ -244,8 +246,7 @@ def _arange_shape(inputs: Inputs, attrs: Attrs) -> Shape:
 
 
 def _eye_text(node: Node, args: Sequence[str], scope: Scope, out: str | None = None) -> str:
-    rows, columns = node.shape or ()
-    values = [str(rows), str(columns), repr(node.attr("k")), dtype_source(node.dtype, scope)]
+    values = [*map(str, node.dims), repr(node.attr("k")), dtype_source(node.dtype, scope)]
     return call_text(scope.numpy("eye"), values)
 
 
@@ -275,7 +276,7 @@ def _view_row(name: str, text: Text, attrs: dict[str, Any], shape: Any, take: An
 
 def _zero_shape(take: Any) -> Any:
     def shape(inputs: Inputs, attrs: Attrs) -> Shape:
-        return take(np.broadcast_to(np.int8(0), inputs[0].shape or ()), attrs, ()).shape
+        return take(np.broadcast_to(np.int8(0), inputs[0].dims), attrs, ()).shape
 
     return shape
 
@@ -330,7 +331,9 @@ register(
     Op("stack", "shape", None, _stack_text, {"axis": 0}, _stack_shape, common_dtype),
     _copying("pad", _pad_text, {"pad_width": REQUIRED, "mode": "constant", "settings": ()}),
     _copying("tile", _numpy_text("tile", "reps"), {"reps": REQUIRED}),
-    _copying("repeat", _numpy_text("repeat", "repeats", "axis"), {"repeats": REQUIRED, "axis": None}),
+    _copying(
+        "repeat", _numpy_text("repeat", "repeats", "axis"), {"repeats": REQUIRED, "axis": None}
+    ),
     _copying("take", _take_text, {"axis": None, "mode": "raise"}),
     _copying("sort", _numpy_text("sort", "axis", "kind"), {"axis": -1, "kind": None}),
     _copying(
@@ -350,4 +353,3 @@ register(
     ),
     Op("eye", "creation", 0, _eye_text, {"k": 0}),
 )
-

@@ -97,8 +97,8 @@ def _layout_text(node: Node) -> str:
     if strides == dense_strides(shape, dtype.itemsize):
         return ""
     if is_dense(shape, strides, dtype.itemsize):
-        return "{%s}" % ",".join(map(str, order_of(strides)))
-    return "{strides %s}" % ",".join(map(str, strides))
+        return f"{{{','.join(map(str, order_of(strides)))}}}"
+    return f"{{strides {','.join(map(str, strides))}}}"
 
 
 def _attr_texts(node: Node) -> Iterator[str]:
@@ -130,5 +130,3 @@ class _Slots(tuple[str, ...]):
 def neighbourhood(nodes: Iterable[Node], names: Mapping[Node, str]) -> str:
     """The lines of a few nodes, for error messages."""
     return "\n".join(f"  {node_line(node, names)}" for node in nodes)
-
-

@@ -103,7 +103,10 @@ def _group_fault(graph: Graph) -> Fault:
     for group in graph.groups:
         for node in group:
             if node not in place or node in seen:
-                return f"a group holds {node!r}, which the graph does not or another group does", node
+                return (
+                    f"a group holds {node!r}, which the graph does not or another group does",
+                    node,
+                )
             seen.add(node)
         places = [place[node] for node in group]
         if places != list(range(places[0], places[0] + len(places))):

@@ -82,7 +82,7 @@ class Recorder:
 
 def random_array(rng, shape, dtype):
     array = rng.standard_normal(shape) * 2
-    array = array.astype(dtype) if dtype != bool else array > 0
+    array = array > 0 if np.dtype(dtype).kind == "b" else array.astype(dtype)
     return np.asarray(array)
 
 
@@ -144,8 +144,11 @@ def step(recorder):
         name, keep = pick(rng, ["sum", "max", "mean", "any", "prod"]), bool(rng.random() < 0.6)
         axes = pick(rng, [axis, axis, axis, None])
         return record(
-            name, (x,), lambda a: getattr(np, name)(a, axis=axes, keepdims=keep),
-            axis=axes, keepdims=keep,
+            name,
+            (x,),
+            lambda a: getattr(np, name)(a, axis=axes, keepdims=keep),
+            axis=axes,
+            keepdims=keep,
         )
     if choice == 6:
         shape = pick(rng, [(-1,), value.shape[::-1], (1, *value.shape), (2, -1)])
@@ -191,8 +194,13 @@ def step(recorder):
     if choice == 17:
         half = len(value) // 2
         return record(
-            "call", (x,), lambda a: tuple(np.split(a, [half])),
-            fn=np.split, args=(Slot(0), [half]), n_outputs=2, view=True,
+            "call",
+            (x,),
+            lambda a: tuple(np.split(a, [half])),
+            fn=np.split,
+            args=(Slot(0), [half]),
+            n_outputs=2,
+            view=True,
         )
     if choice == 18:
         places = recorder.constant(np.array([0, 0, 1]))
@@ -209,7 +217,7 @@ def step(recorder):
 
 def host(array):
     """Stands for a user's function: gives a new array and the one it got."""
-    return np.asarray(array * 2 if array.dtype != bool else ~array), array
+    return np.asarray(array * 2 if array.dtype.kind != "b" else ~array), array
 
 
 def grow(recorder, count):
