@@ -29,3 +29,10 @@ def inverse(a: Any) -> Any:
 def determinant(a: Any) -> Any:
     """Compute the determinants (...) of matrices (..., n, n)."""
     return array_module(a).linalg.det(_single(a)).astype(a.dtype, copy=False)
+
+
+@library_op("symmetric_eigen")
+def symmetric_eigen(a: Any) -> tuple[Any, Any]:
+    """Eigenvalues (..., n), ascending, and eigenvectors (..., n, n) of symmetric matrices."""
+    values, vectors = array_module(a).linalg.eigh(_single(a))
+    return values.astype(a.dtype, copy=False), vectors.astype(a.dtype, copy=False)
