@@ -88,3 +88,8 @@ from chainer.reporter import Summary as Summary
 from chainer.reporter import get_current_reporter as get_current_reporter
 from chainer.reporter import report as report
 from chainer.reporter import report_scope as report_scope
+
+from chainer import dataset as dataset
+from chainer import datasets as datasets
+from chainer import iterators as iterators
+from chainer import training as training

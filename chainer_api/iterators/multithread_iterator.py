@@ -1,0 +1,54 @@
+"""An iterator that loads with threads."""
+import functools
+import operator
+from multiprocessing import pool
+
+from chainer.iterators import _prefetch
+
+
+class MultithreadIterator(_prefetch.PrefetchIterator):
+    """Iterator that loads the next batch with threads while the current one is worked on.
+
+    Good for datasets that wait (files, networks) or leave the interpreter's lock (image decoders).
+
+    Args:
+        dataset: Dataset with ``len`` and integer indexing that several threads may read at once.
+        batch_size (int): Number of examples in a batch.
+        repeat (bool): Whether to start again at the end of the dataset.
+        shuffle (bool): As for :class:`~chainer.iterators.SerialIterator`.
+        n_threads (int): Number of threads.
+        order_sampler: As for :class:`~chainer.iterators.SerialIterator`.
+
+    Raises:
+        ValueError: ``batch_size`` is not positive, or both ``shuffle`` and ``order_sampler`` are
+            given.
+
+    >>> from chainer.iterators import MultithreadIterator
+    >>> with MultithreadIterator(range(5), 3, repeat=False, shuffle=False) as iterator:
+    ...     list(iterator)
+    [[0, 1, 2], [3, 4]]
+    """
+
+    _order_key = '_order'
+    _threads = None
+
+    def __init__(self, dataset, batch_size, repeat=True, shuffle=None, n_threads=1,
+                 order_sampler=None):
+        super().__init__(dataset, batch_size, repeat, shuffle, order_sampler, n_prefetch=1)
+        self.n_threads = n_threads
+
+    def _load(self, indices, state):
+        if self._threads is None:
+            self._threads = pool.ThreadPool(self.n_threads)
+        read = functools.partial(operator.getitem, self.dataset)
+        return self._threads.map_async(read, indices, chunksize=1)
+
+    def _collect(self, loading):
+        return loading.get()
+
+    def finalize(self):
+        """Stops the threads; what they are loading is dropped."""
+        threads, self._threads = self._threads, None
+        if threads is not None:
+            self._forget_batches()
+            threads.terminate()

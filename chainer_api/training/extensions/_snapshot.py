@@ -1,0 +1,160 @@
+"""Saving a training, and finding what was saved."""
+import functools
+import os
+import re
+import string
+import warnings
+import zipfile
+
+from chainer.serializers import npz
+from chainer.training import _files, extension
+
+
+def snapshot(savefun=npz.save_npz, filename='snapshot_iter_{.updater.iteration}', *, target=None,
+             condition=None, writer=None, snapshot_on_error=False, n_retains=-1, autoload=False):
+    """Makes an extension that saves the trainer, to resume from.
+
+    A file is written under another name first, and gets its own when it is whole and on the disk:
+    whenever the process is killed, the snapshots in the folder are good ones.
+
+    Its trigger is ``(1, 'epoch')``, its priority -100, lower than that of most extensions.
+
+    Args:
+        savefun: Saves; called with a path and the object. Not together with ``writer``.
+        filename (str): Name of the file in the trainer's ``out``: a format string, formatted with
+            the trainer, or a function of the trainer.
+        target: What to save instead of the trainer.
+        condition: Called without arguments when the trigger fires; nothing is saved if it returns
+            false.
+        writer: What writes files, see :mod:`chainer.training.extensions.snapshot_writers`; called
+            with the name, the folder and a dictionary of arrays.
+        snapshot_on_error (bool): Whether to save when an exception ends the training loop.
+        n_retains (int): Number of newest snapshots to keep; all if it is not positive.
+        autoload (bool): Whether to load the newest readable snapshot in the trainer's ``out``
+            (a npz file) before training, if there is one.
+
+    Raises:
+        TypeError: Both ``savefun`` and ``writer`` are given.
+    """
+    if writer is not None and savefun not in (None, npz.save_npz):
+        raise TypeError('savefun and writer arguments cannot be specified together.')
+    return _Snapshot('snapshot', target, filename, savefun or npz.save_npz, writer, condition,
+                     snapshot_on_error, n_retains, autoload)
+
+
+def snapshot_object(target, filename, savefun=npz.save_npz, *, condition=None, writer=None,
+                    snapshot_on_error=False, n_retains=-1, autoload=False):
+    """Makes an extension that saves an object, such as the model.
+
+    Args:
+        target: What to save.
+        filename (str): Name of the file in the trainer's ``out``, see :func:`snapshot`; for example
+            ``'model_iter_{.updater.iteration}'``.
+        savefun: Saves; called with a path and the object.
+
+    The other arguments, trigger and priority are those of :func:`snapshot`.
+    """
+    if writer is not None and savefun not in (None, npz.save_npz):
+        raise TypeError('savefun and writer arguments cannot be specified together.')
+    return _Snapshot('snapshot_object', target, filename, savefun or npz.save_npz, writer,
+                     condition, snapshot_on_error, n_retains, autoload)
+
+
+class _Snapshot(extension.Extension):
+
+    trigger = (1, 'epoch')
+    priority = -100
+    default_name = None
+
+    def __init__(self, default_name, target, filename, savefun, writer, condition,
+                 snapshot_on_error, n_retains, autoload):
+        self.default_name = default_name
+        self.filename = filename
+        self.condition = condition
+        self.writer = writer
+        self.n_retains = n_retains
+        self.autoload = autoload
+        self._target = target
+        self._savefun = savefun
+        self._snapshot_on_error = snapshot_on_error
+
+    def initialize(self, trainer):
+        if self.autoload:
+            self._load_newest(trainer)
+        if self.writer is not None and self.n_retains > 0:
+            self.writer._add_cleanup_hook(functools.partial(
+                _remove_old, self._pattern(), trainer.out, self.n_retains))
+
+    def __call__(self, trainer):
+        if self.condition is None or self.condition():
+            self._save(trainer)
+
+    def on_error(self, trainer, exc, tb):
+        if self._snapshot_on_error:
+            self._save(trainer)
+
+    def finalize(self):
+        if self.writer is not None:
+            self.writer.finalize()
+
+    def _save(self, trainer):
+        target = trainer if self._target is None else self._target
+        make_name = self.filename if callable(self.filename) else self.filename.format
+        name = make_name(trainer)
+        if self.writer is not None:
+            serializer = npz.DictionarySerializer()
+            serializer.save(target)
+            self.writer(name, trainer.out, serializer.target)
+            return
+        _files.write_whole(
+            os.path.join(trainer.out, name), lambda path: self._savefun(path, target), durable=True)
+        if self.n_retains > 0:
+            _remove_old(self._pattern(), trainer.out, self.n_retains)
+
+    def _pattern(self):
+        if callable(self.filename):
+            raise TypeError('n_retains and autoload need a format string as the file name, to know '
+                            'the snapshots by')
+        return ''.join(
+            re.escape(text) + ('' if field is None else '(.+)')
+            for text, field, _, _ in string.Formatter().parse(self.filename))
+
+    def _load_newest(self, trainer):
+        target = trainer if self._target is None else self._target
+        names = _find(self._pattern(), trainer.out)
+        for name in reversed(names):
+            path = os.path.join(trainer.out, name)
+            if _is_whole(path):
+                npz.load_npz(path, target)
+                return
+            warnings.warn(f'{path} is no npz file or is damaged; looking for an older snapshot')
+        if names:
+            raise ValueError(
+                f'none of the {len(names)} snapshots in {trainer.out} can be read; remove them to '
+                'start anew')
+
+
+def _find(pattern, folder):
+    """The names of the snapshots in a folder, oldest first."""
+    found = []
+    with os.scandir(folder) as entries:
+        for entry in entries:
+            match = re.fullmatch(pattern, entry.name)
+            if match and entry.is_file():
+                # Numbers decide between files of one clock tick.
+                numbers = [int(g) if g.isdecimal() else -1 for g in match.groups()]
+                found.append((entry.stat().st_mtime_ns, numbers, entry.name))
+    return [name for _, _, name in sorted(found)]
+
+
+def _remove_old(pattern, folder, n_retains):
+    for name in _find(pattern, folder)[:-n_retains]:
+        os.remove(os.path.join(folder, name))
+
+
+def _is_whole(path):
+    try:
+        with zipfile.ZipFile(path) as file:
+            return file.testzip() is None
+    except (zipfile.BadZipFile, OSError, EOFError):
+        return False

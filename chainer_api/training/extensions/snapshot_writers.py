@@ -1,0 +1,247 @@
+"""Ways to write snapshots: at once, or behind the back of the training.
+
+A writer is called with the name of a file, a folder, and a dictionary of arrays; pass it to
+:func:`chainer.training.extensions.snapshot`. Whatever the way, a file gets its name when it is
+whole and on the disk.
+"""
+import multiprocessing
+import os
+import queue
+import threading
+import warnings
+
+import numpy
+
+from chainer.serializers import npz
+from chainer.training import _files
+
+
+class Writer:
+    """Base of snapshot writers."""
+
+    _cleanup_hook = None
+
+    def __call__(self, filename, outdir, target):
+        """Writes a snapshot, now or later.
+
+        Args:
+            filename (str): Name of the file.
+            outdir (str): Its folder.
+            target (dict): Arrays by key.
+        """
+        raise NotImplementedError(
+            f'{type(self).__name__} must define __call__(filename, outdir, target)')
+
+    def save(self, filename, outdir, target, savefun, **kwds):
+        """Writes a snapshot now: ``savefun(path, target, **kwds)`` writes a temporary file, which
+        then gets its name."""
+        _files.write_whole(
+            os.path.join(outdir, filename), lambda path: savefun(path, target, **kwds),
+            durable=True)
+        self._post_save()
+
+    def finalize(self):
+        """Called at the end of training: waits for what is being written."""
+
+    def _add_cleanup_hook(self, hook_fun):
+        self._cleanup_hook = hook_fun
+
+    def _post_save(self):
+        if self._cleanup_hook is not None:
+            self._cleanup_hook()
+
+
+class SimpleWriter(Writer):
+    """Writes at once, in this thread.
+
+    Args:
+        savefun: Saves; called with a path and a dictionary of arrays.
+        kwds: More arguments for it.
+    """
+
+    def __init__(self, savefun=npz.save_npz, **kwds):
+        self._savefun = savefun
+        self._kwds = kwds
+
+    def __call__(self, filename, outdir, target):
+        """Writes a snapshot."""
+        self.save(filename, outdir, target, self._savefun, **self._kwds)
+
+
+class StandardWriter(Writer):
+    """Base of writers that have a worker for each snapshot, and one at a time.
+
+    Subclasses define :meth:`create_worker`.
+
+    Args:
+        savefun: Saves; called with a path and a dictionary of arrays.
+        kwds: More arguments for it.
+    """
+
+    def __init__(self, savefun=npz.save_npz, **kwds):
+        self._savefun = savefun
+        self._kwds = kwds
+        self._worker = None
+
+    def __call__(self, filename, outdir, target):
+        """Waits for the snapshot before, and begins to write one.
+
+        Raises ``RuntimeError`` if the one before could not be written.
+        """
+        problem = self._wait()
+        if problem is not None:
+            raise RuntimeError(problem)
+        self._worker = self.create_worker(filename, outdir, _copied(target), **self._kwds)
+        self._worker.start()
+
+    def create_worker(self, filename, outdir, target, **kwds):
+        """Makes a thread or process (or the like, with ``start`` and ``join``) that saves."""
+        raise NotImplementedError(f'{type(self).__name__} must define create_worker')
+
+    def finalize(self):
+        """Waits for the snapshot being written, and warns if it could not be."""
+        problem = self._wait()
+        if problem is not None:
+            warnings.warn(problem)
+
+    def _wait(self):
+        worker, self._worker = self._worker, None
+        if worker is None:
+            return None
+        worker.join()
+        return self._problem(worker)
+
+    def _problem(self, worker):
+        """A message if a worker that has ended did not succeed, or ``None``."""
+        return None
+
+
+class _SavingThread(threading.Thread):
+    error = None
+
+    def run(self):
+        try:
+            super().run()
+        except Exception as error:
+            self.error = error
+
+
+class ThreadWriter(StandardWriter):
+    """Writes in a thread."""
+
+    def create_worker(self, filename, outdir, target, **kwds):
+        """A thread that saves."""
+        return _SavingThread(
+            target=self.save, args=(filename, outdir, target, self._savefun), kwargs=kwds)
+
+    def _problem(self, worker):
+        if worker.error is None:
+            return None
+        return f'a snapshot could not be written by a thread: {worker.error!r}'
+
+
+class ProcessWriter(StandardWriter):
+    """Writes in a process."""
+
+    def create_worker(self, filename, outdir, target, **kwds):
+        """A process that saves."""
+        return multiprocessing.Process(
+            target=SimpleWriter.save,
+            args=(_hooked(self), filename, outdir, target, self._savefun), kwargs=kwds)
+
+    def _problem(self, worker):
+        if worker.exitcode == 0:
+            return None
+        return (f'a snapshot could not be written: process {worker.pid} ended with code '
+                f'{worker.exitcode}')
+
+
+class QueueWriter(Writer):
+    """Base of writers that have a queue of snapshots, and one worker for all of them.
+
+    Subclasses define :meth:`create_queue` and :meth:`create_consumer`.
+
+    Args:
+        savefun: Saves; called with a path and a dictionary of arrays.
+        task: Writer that the worker calls; a :class:`SimpleWriter` if ``None``.
+    """
+
+    def __init__(self, savefun=npz.save_npz, task=None):
+        self._task = self.create_task(savefun) if task is None else task
+        self._queue = None
+        self._consumer = None
+
+    def __call__(self, filename, outdir, target):
+        """Puts a snapshot into the queue."""
+        if self._consumer is None:
+            if self._cleanup_hook is not None:
+                self._task._add_cleanup_hook(self._cleanup_hook)
+            self._queue = self.create_queue()
+            self._consumer = self.create_consumer(self._queue)
+            self._consumer.start()
+        self._queue.put((self._task, filename, outdir, _copied(target)))
+
+    def create_task(self, savefun):
+        """The writer that the worker calls."""
+        return SimpleWriter(savefun=savefun)
+
+    def create_queue(self):
+        """The queue."""
+        raise NotImplementedError(f'{type(self).__name__} must define create_queue()')
+
+    def create_consumer(self, q):
+        """A thread or process that calls :meth:`consume`."""
+        raise NotImplementedError(f'{type(self).__name__} must define create_consumer(q)')
+
+    @staticmethod
+    def consume(q):
+        """Writes what comes out of a queue, until a ``None`` comes."""
+        while (snapshot := q.get()) is not None:
+            task, *args = snapshot
+            try:
+                task(*args)
+            except Exception as error:
+                warnings.warn(f'the snapshot {args[0]} could not be written: {error!r}')
+
+    def finalize(self):
+        """Waits until the queue is written."""
+        if self._consumer is not None:
+            self._queue.put(None)
+            self._consumer.join()
+            self._queue = self._consumer = None
+
+
+class ThreadQueueWriter(QueueWriter):
+    """Writes in one thread, from a queue."""
+
+    def create_queue(self):
+        """A queue for threads."""
+        return queue.Queue()
+
+    def create_consumer(self, q):
+        """A thread."""
+        return threading.Thread(target=self.consume, args=(q,))
+
+
+class ProcessQueueWriter(QueueWriter):
+    """Writes in one process, from a queue."""
+
+    def create_queue(self):
+        """A queue for processes."""
+        return multiprocessing.Queue()
+
+    def create_consumer(self, q):
+        """A process."""
+        return multiprocessing.Process(target=self.consume, args=(q,))
+
+
+def _copied(target):
+    # The training goes on and writes into the arrays while they are saved.
+    return {key: numpy.array(value) for key, value in target.items()}
+
+
+def _hooked(writer):
+    """A writer that can go to another process and cleans up like ``writer``."""
+    simple = SimpleWriter()
+    simple._cleanup_hook = writer._cleanup_hook
+    return simple
