@@ -1,7 +1,8 @@
 """The backward engine.
 
-Functions run in the order of decreasing rank, those of equal rank in the order in which they were
-reached. The gradients of a variable are added in the order in which they arrive; the gradient that
+Functions run in the order of decreasing rank, those of equal rank the last applied first: so the
+order within a part of the graph does not depend on the rest of it. The gradients of a variable
+are added in the order in which they arrive; the gradient that
 a leaf has from before comes first. All sums are made by functions, so that they are recorded where
 gradients are.
 """
@@ -242,6 +243,12 @@ def backward(outputs, grad_outputs=None, *, enable_double_backprop=False):
         _backward_to_leaves(grads, list(grads), False, None)
 
 
+def _arrival(func, grads):
+    """Return the indexes of the outputs of ``func`` in the order in which gradients reached them."""
+    index = {ref(): i for i, ref in enumerate(func.outputs)}
+    return tuple([index[node] for node in grads if node in index])
+
+
 def _backward_to_leaves(grads, start, retain_grad, loss_scale):
     """Propagate gradients from the nodes ``start`` to all leaves."""
     heap = []
@@ -250,13 +257,15 @@ def _backward_to_leaves(grads, start, retain_grad, loss_scale):
         func = node._creator_node
         if func is not None and func not in seen:
             seen.add(func)
-            heap.append((-func.rank, len(seen), func))
+            heap.append((-func.rank, -func.number, func))
     heapq.heapify(heap)
     leaves = {}
 
     while heap:
         func = _heappop(heap)[2]
         inputs = func.inputs
+        if func.trusted_gradients:
+            func.arrival = _arrival(func, grads)
         gys = []
         for ref in func.outputs:
             y = ref()
@@ -285,7 +294,7 @@ def _backward_to_leaves(grads, start, retain_grad, loss_scale):
             creator = x._creator_node
             if creator is not None and creator not in seen and x in grads:
                 seen.add(creator)
-                _heappush(heap, (-creator.rank, len(seen), creator))
+                _heappush(heap, (-creator.rank, -creator.number, creator))
 
     for x in leaves:
         arrived = grads.get(x)
@@ -421,12 +430,14 @@ def _backward_between(grads, start, wanted, input_nodes, retain_grad):
         func = node._creator_node
         if func is not None and func not in seen and any([x in wanted for x in func.inputs]):
             seen.add(func)
-            _heappush(heap, (-func.rank, len(seen), func))
+            _heappush(heap, (-func.rank, -func.number, func))
 
     for node in start:
         push(node)
     while heap:
         func = _heappop(heap)[2]
+        if func.trusted_gradients:
+            func.arrival = _arrival(func, grads)
         gys = []
         for ref in func.outputs:
             y = ref()

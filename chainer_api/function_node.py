@@ -1,5 +1,6 @@
 """Nodes of the computational graph that compute, and :func:`chainer.grad`."""
 import collections
+import itertools
 import traceback
 import weakref
 
@@ -11,12 +12,15 @@ from chainer.utils import type_check
 
 _Variable = variable.Variable
 _make_output = variable._make_output
+_make_plain = variable._make_plain
 _ndarray = numpy.ndarray
 _ref = weakref.ref
-_config = configuration.config
+_local_entries = configuration.local_entries
+_global_entries = configuration.global_entries
 _trace_state = _tracing.state
 _hook_state = function_hook._thread_local
 _check_types = type_check.check_forward
+_next_number = itertools.count(1).__next__
 
 
 class FunctionNode:
@@ -59,6 +63,7 @@ class FunctionNode:
     inputs = None
     outputs = None
     rank = 0
+    number = 0  # of its application: counts up
     stack = None
     lazy_grad_sum = False
     is_elementwise = False
@@ -68,8 +73,10 @@ class FunctionNode:
     _supports_static_optimizations = False
     #: Why the function cannot be recorded, if it cannot: one line.
     opaque = None
-    #: Whether gradients have the right shapes and dtypes by construction.
+    #: Whether gradients have the right shapes and dtypes by construction. Backward then also sets
+    #: ``arrival``, the order in which gradients have reached the outputs.
     trusted_gradients = False
+    arrival = (0,)
 
     _input_indexes_to_retain = None
     _output_indexes_to_retain = None
@@ -138,13 +145,15 @@ class FunctionNode:
             in_data.append(array)
         in_data = tuple(in_data)
 
-        config = _config
-        debug = config.debug
+        # Settings and thread-local state, without the detour through chainer.config.
+        local = _local_entries.__dict__
+        debug = local['debug'] if 'debug' in local else _global_entries['debug']
         if debug:
             self.stack = traceback.extract_stack()
         if not on_cpu:
             self._check_arrays(in_data)
-        if config.type_check and type(self).check_type_forward is not _no_type_check:
+        if (local['type_check'] if 'type_check' in local else _global_entries['type_check']) and (
+                type(self).check_type_forward is not _no_type_check):
             _check_types(self, in_data)
 
         hooks = _hook_state.function_hooks
@@ -153,15 +162,15 @@ class FunctionNode:
             for hook in hooks:
                 hook.forward_preprocess(self, in_data)
         else:
-            hooks = ()
+            hooks = None
+        if self.inputs is not None:  # applied a second time
+            self._input_indexes_to_retain = self._output_indexes_to_retain = None
 
         device = None
         if not on_cpu:
             device = cuda.get_device_from_array(*in_data)
             device.__enter__()
         try:
-            self._input_indexes_to_retain = None
-            self._output_indexes_to_retain = None
             trace = _trace_state.trace
             outputs = self.forward(in_data) if trace is None else trace.apply_function(
                 self, in_data)
@@ -173,18 +182,20 @@ class FunctionNode:
             raise TypeError(
                 f'forward of {self.label} must return a tuple of arrays (also for a single one: '
                 f'`return y,`), not {type(outputs)}')
-        for hook in hooks:
-            hook.forward_postprocess(self, in_data)
+        if hooks is not None:
+            for hook in hooks:
+                hook.forward_postprocess(self, in_data)
         if debug:
             check_nan(self, outputs, 'forward')
 
-        output_vars = tuple([_make_output(y, requires_grad) for y in outputs])
-        if config.enable_backprop:
-            self._connect(input_vars, output_vars, outputs)
-        return output_vars
+        if local['enable_backprop'] if 'enable_backprop' in local else (
+                _global_entries['enable_backprop']):
+            return self._connect(input_vars, outputs, requires_grad)
+        return tuple([_make_plain(y, requires_grad) for y in outputs])
 
-    def _connect(self, input_vars, output_vars, output_data):
-        """Link the node to its inputs and outputs, and keep what forward asked to retain."""
+    def _connect(self, input_vars, outputs, requires_grad):
+        """Return the variables of ``outputs``, linked to the inputs through this node, and keep
+        what forward asked to retain."""
         rank = 0
         input_nodes = []
         for x in input_vars:
@@ -194,12 +205,15 @@ class FunctionNode:
             input_nodes.append(node)
         self.inputs = tuple(input_nodes)
         self.rank = rank
-        output_nodes = []
         rank += 1
-        for y in output_vars:
+        output_vars = []
+        output_nodes = []
+        for y in outputs:
+            y = _make_output(y, requires_grad)
             node = y._node
             node._creator_node = self
             node._rank = rank
+            output_vars.append(y)
             output_nodes.append(_ref(node))
         self.outputs = tuple(output_nodes)
 
@@ -211,9 +225,9 @@ class FunctionNode:
         if indexes is not None:
             retained = [None] * len(output_vars)
             for i in indexes:
-                array = output_data[i]
-                output_vars[i]._node._data = retained[i] = array
+                output_vars[i]._node._data = retained[i] = outputs[i]
             self._retained_output_data = tuple(retained)
+        return tuple(output_vars)
 
     def _all_hooks(self, thread_hooks):
         hooks = dict(thread_hooks or ())

@@ -132,6 +132,13 @@ class Recorder:
         """The node whose value ``array`` holds now."""
         return self.wrap(array).node()
 
+    def home_of(self, rec: RecArray) -> Node:
+        """The placeholder of an array that outlives the call, the present value of others."""
+        for node, _, bound in self.externals:
+            if bound is rec:
+                return node
+        return rec.node()
+
     # -- ending and taking back
 
     def escape(self, reason: str, where: str = "") -> None:

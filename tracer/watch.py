@@ -6,10 +6,12 @@ reports the first look at their values. Shape, dtype and passing the array on ar
 
 from __future__ import annotations
 
+import functools
 import os
 import random
 import sys
 import sysconfig
+import threading
 import time
 from collections.abc import Callable
 from types import CodeType, FrameType
@@ -137,9 +139,50 @@ def user_location(depth: int = 1) -> tuple[str, int]:
     return (frame.f_code.co_filename, frame.f_lineno) if frame else ("?", 0)
 
 
-_CONVERTERS = frozenset(
-    {np.asarray, np.array, np.asanyarray, np.ascontiguousarray, np.asfortranarray, np.frombuffer}
-)
+_CONVERTERS = {
+    name: getattr(np, name)
+    for name in ("asarray", "array", "asanyarray", "ascontiguousarray", "asfortranarray")
+}
+
+
+class _Converters:
+    """Has ``numpy.asarray`` and its kin report watched arguments while any trace runs.
+
+    NumPy reads an array of a subclass there without asking it.
+    """
+
+    def __init__(self) -> None:
+        self._lock, self._traces = threading.Lock(), 0
+
+    def install(self) -> None:
+        with self._lock:
+            self._traces += 1
+            if self._traces == 1:
+                for name, function in _CONVERTERS.items():
+                    setattr(np, name, _reporting(function))
+
+    def remove(self) -> None:
+        with self._lock:
+            self._traces -= 1
+            if self._traces == 0:
+                for name, function in _CONVERTERS.items():
+                    setattr(np, name, function)
+
+
+def _reporting(function: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(function)
+    def convert(*args: Any, **kwargs: Any) -> Any:
+        for value in args[:1]:
+            items = value if type(value) in (list, tuple) else (value,)
+            for item in items:
+                if type(item) is WatchedArray:
+                    _report(item, f"numpy.{function.__name__}")
+        return function(*args, **kwargs)
+
+    return convert
+
+
+_converters = _Converters()
 _EFFECTS = frozenset({print, input, open, time.time, time.perf_counter, time.monotonic,
                       time.process_time, time.time_ns, os.urandom})
 
@@ -160,11 +203,13 @@ class CallWatch:
 
     def __enter__(self) -> CallWatch:
         self._previous = sys.getprofile()
+        _converters.install()
         sys.setprofile(self._profile)
         return self
 
     def __exit__(self, *exc: Any) -> None:
         sys.setprofile(self._previous)
+        _converters.remove()
 
     def _profile(self, frame: FrameType, event: str, arg: Any) -> None:
         code = frame.f_code
@@ -181,8 +226,8 @@ class CallWatch:
         try:
             if function in _EFFECTS:
                 self._effect(f"{function.__name__}() was called")
-            elif function in _CONVERTERS and self._handed_out():
-                self._effect(f"numpy.{function.__name__}() was called")
+            elif function in _CONVERTERS.values() and self._handed_out():
+                self._effect(f"{function.__name__}() of NumPy was called")
         except TypeError:
             return  # an unhashable callable is none of those
         owner = getattr(function, "__self__", None)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import copy
 import dataclasses
-import heapq
 from collections.abc import Callable, Sequence
 from types import FunctionType
 from typing import Any, NamedTuple
@@ -134,6 +133,7 @@ class Rebuilt(NamedTuple):
     outputs: Sequence[Variable]
     functions: Sequence[FunctionNode]
     arrays: dict[Node, Any]
+    same_leaf: Sequence[Sequence[int]]  # aliases that stand for one Variable
 
 
 class Recording:
@@ -151,7 +151,8 @@ class Recording:
         self.written = tuple(n.inputs[0] for n in rec.nodes if n.op == "write")
         self.draws = session.draws
         self._sources = rec.sources
-        self.uses = in_gradient_order(session, results.chained)
+        self.uses = reached_uses(session, results.chained)
+        self._same_leaf = same_leaves(self.uses)
         self._applied = _applied(session, self.uses, inputs)
         self._outputs = tuple(_where_made(session, v) for v in results.chained)
 
@@ -174,7 +175,7 @@ class Recording:
             made.append(outputs)
             functions.append(func)
         outputs = [made[i][k] for i, k in self._outputs]
-        return Rebuilt(aliases, outputs, functions, env)
+        return Rebuilt(aliases, outputs, functions, env, self._same_leaf)
 
     def extended(self, fetches: Sequence[Fetch]) -> Recording:
         """The recording with further arrays to fetch, which only a backward needs."""
@@ -263,32 +264,31 @@ def _applied(
     return tuple(applied)
 
 
-def in_gradient_order(session: Session, outputs: Sequence[Variable]) -> tuple[Use, ...]:
-    """The uses of leaves in the order in which backward gives their gradients.
+def functions_before(outputs: Sequence[Variable]) -> list[FunctionNode]:
+    """All functions that Variables were computed by."""
+    found: dict[int, FunctionNode] = {}
+    stack = [y.creator_node for y in outputs]
+    while stack:
+        func = stack.pop()
+        if func is None or id(func) in found or func.inputs is None:
+            continue
+        found[id(func)] = func
+        stack += [node.creator_node for node in func.inputs]
+    return list(found.values())
 
-    Gradients of one leaf are then added in the same order as without the call's node.
-    """
-    order: dict[int, int] = {}
-    heap: list[tuple[int, int, Any]] = []
-    seen: set[int] = set()
 
-    def push(func: Any) -> None:
-        if func is not None and id(func) not in seen:
-            seen.add(id(func))
-            heapq.heappush(heap, (-func.rank, len(seen), func))
+def reached_uses(session: Session, outputs: Sequence[Variable]) -> tuple[Use, ...]:
+    """The uses of leaves on which the outputs depend."""
+    reached = {id(node) for func in functions_before(outputs) for node in func.inputs}
+    return tuple(use for use in session.uses if id(use.alias.node) in reached)
 
-    for y in outputs:
-        push(y.creator_node)
-    aliases = {id(use.alias.node) for use in session.uses}
-    while heap:
-        func = heapq.heappop(heap)[2]
-        for node in func.inputs:
-            if id(node) in aliases:
-                order.setdefault(id(node), len(order))
-            elif node.requires_grad:
-                push(node.creator_node)
-    reached = [use for use in session.uses if id(use.alias.node) in order]
-    return tuple(sorted(reached, key=lambda use: order[id(use.alias.node)]))
+
+def same_leaves(uses: Sequence[Use]) -> list[list[int]]:
+    """Which uses are of one leaf, where there are several."""
+    groups: dict[int, list[int]] = {}
+    for k, use in enumerate(uses):
+        groups.setdefault(id(use.leaf.outer), []).append(k)
+    return [slots for slots in groups.values() if len(slots) > 1]
 
 
 def make_results(structure: Any, given: Sequence[Any], make: Callable[[Out], Any]) -> Any:

@@ -23,7 +23,7 @@ from chainwright.ir import Graph
 from chainwright.runtime import Kept, Key, Ledger, Prologue, Schedule
 
 from ._arguments import is_object
-from ._recording import Out, Rebuilt, Recording, Results, in_gradient_order, make_results
+from ._recording import Out, Rebuilt, Recording, Results, functions_before, make_results, reached_uses, same_leaves
 from ._session import Fetch, Read, Session, Use
 
 _WAITING = 3  # calls without a backward until one is no longer waited for
@@ -47,8 +47,9 @@ class StaticScheduleFunction(FunctionNode):
     ) -> tuple[Any, ...]:
         if configuration.config.enable_backprop:
             return self._differentiable(target_input_indexes, grad_outputs)
-        key = tuple(
-            [None if g is None else (g._array.dtype, g._array.strides) for g in grad_outputs]
+        key = (
+            self.arrival,
+            *[None if g is None else (g._array.dtype, g._array.strides) for g in grad_outputs],
         )
         run = self._backwards.get(key)
         if run is None:
@@ -72,7 +73,7 @@ class StaticScheduleFunction(FunctionNode):
         if session is None and self._recording is entry.recording and key not in entry.backwards:
             session = self._recording.renewed_session(rebuilt)
         if session is None or not session.recorder.live or key in entry.backwards:
-            return _gradients(rebuilt, grad_outputs)
+            return _gradients(rebuilt, grad_outputs, self.arrival)
         started = time.perf_counter()
         recorder = session.recorder
         first = len(recorder.nodes)
@@ -84,7 +85,7 @@ class StaticScheduleFunction(FunctionNode):
                 nodes.append(recorder.input(view, f"gy{k}", "gradient"))
                 inner[k] = Variable(view, requires_grad=False)
         with session.active():
-            grads = _gradients(rebuilt, tuple(inner))
+            grads = _gradients(rebuilt, tuple(inner), self.arrival)
             outputs = tuple(recorder.node_of(g._array) for g in grads if g is not None)
         if recorder.live:
             graph = Graph(
@@ -106,7 +107,7 @@ class StaticScheduleFunction(FunctionNode):
 
     def _differentiable(self, indexes: tuple[int, ...], grad_outputs: Any) -> tuple[Any, ...]:
         """Gradients that can be differentiated again: through the define-by-run graph."""
-        grads = _gradients(self._graph(), grad_outputs)
+        grads = _gradients(self._graph(), grad_outputs, self.arrival)
         self.dissolve([g for g in grads if g is not None])
         return tuple(grads[i] for i in indexes)
 
@@ -130,7 +131,7 @@ class StaticScheduleFunction(FunctionNode):
             outer = places.get(id(alias.node))
             if outer is not None and outer._data is None:
                 outer._data = alias.node._data
-        for func in _functions_before([*rebuilt.outputs, *others]):
+        for func in functions_before([*rebuilt.outputs, *others]):
             func.inputs = tuple(places.get(id(node), node) for node in func.inputs)
             func.outputs = tuple(
                 weakref.ref(places[id(ref())]) if id(ref()) in places else ref
@@ -142,19 +143,6 @@ class StaticScheduleFunction(FunctionNode):
         self.dissolve()
         assert self.outputs is not None
         return [node for ref in self.outputs if (node := ref()) is not None]
-
-
-def _functions_before(outputs: Sequence[Variable]) -> list[FunctionNode]:
-    """All functions that Variables were computed by."""
-    found: dict[int, FunctionNode] = {}
-    stack = [y.creator_node for y in outputs]
-    while stack:
-        func = stack.pop()
-        if func is None or id(func) in found or func.inputs is None:
-            continue
-        found[id(func)] = func
-        stack += [node.creator_node for node in func.inputs]
-    return list(found.values())
 
 
 def rebuild(recording: Recording, arrays: Sequence[Any], random_state: Any) -> Rebuilt:
@@ -176,16 +164,49 @@ def rebuild(recording: Recording, arrays: Sequence[Any], random_state: Any) -> R
             array[...] = before
 
 
-def _gradients(rebuilt: Rebuilt, grad_outputs: tuple[Any, ...]) -> list[Any]:
-    pairs = [(y, g) for y, g in zip(rebuilt.outputs, grad_outputs, strict=True) if g is not None]
-    if not pairs:
-        return [None] * len(rebuilt.aliases)
-    return _backprop.grad(
-        [y for y, _ in pairs],
-        list(rebuilt.aliases),
-        [g for _, g in pairs],
-        enable_double_backprop=configuration.config.enable_backprop,
-    )
+class _Port(FunctionNode):
+    """Stands for what uses an output outside of the call."""
+
+    def backward(self, target_input_indexes: Any, grad_outputs: Any) -> Any:
+        return grad_outputs
+
+
+def _port(y: Variable) -> Variable:
+    """A Variable whose gradient reaches ``y`` when that of a function outside would.
+
+    So backward takes the functions in the order of define-by-run, as far as the rank of what uses
+    ``y`` outside is the one that ``y`` gives it.
+    """
+    made = Variable(y._array)
+    _Port()._connect((y,), (made,), ())
+    return made
+
+
+def _gradients(
+    rebuilt: Rebuilt, grad_outputs: tuple[Any, ...], arrival: Sequence[int]
+) -> list[Any]:
+    """The gradients of the uses of leaves.
+
+    Those of several uses of one leaf are put in the order in which backward has made them, so that
+    they are added in the same order as without the call's node.
+    """
+    aliases = [alias.node for alias in rebuilt.aliases]
+    outputs = [rebuilt.outputs[k] for k in arrival]
+    if not outputs:
+        return [None] * len(aliases)
+    if len(rebuilt.outputs) > 1:
+        outputs = [_port(y) for y in outputs]
+    start = [y.node for y in outputs]
+    grads = {node: [grad_outputs[k]] for node, k in zip(start, arrival, strict=True)}
+    wanted = _backprop._nodes_between(start, aliases)
+    results = _backprop._backward_between(grads, start, wanted, aliases, False)
+    found = dict(zip(aliases, results, strict=True))
+    order = {node: k for k, node in enumerate(grads)}
+    for slots in rebuilt.same_leaf:
+        made = sorted((aliases[k] for k in slots), key=lambda n: order.get(n, len(order)))
+        for k, node in zip(slots, made, strict=True):
+            results[k] = found[node]
+    return results
 
 
 class Entry:
@@ -367,15 +388,16 @@ def _fetcher(use: Use) -> Any:
 
 def first_call(session: Session, entry: Entry, results: Results, leaves: Sequence[Any]) -> Any:
     """Connect the traced call to the caller's graph, as one node."""
-    uses = in_gradient_order(session, results.chained)
+    uses = reached_uses(session, results.chained)
     arrays = results.arrays
     chained = {
         k: _make_output(arrays[k], True) for k in results.chained_indexes
     }
     if chained:
         node = StaticScheduleFunction(entry, ())
+        aliases = [use.alias for use in uses]
         node._rebuilt = Rebuilt(
-            [use.alias for use in uses], results.chained, session.functions(), {}
+            aliases, results.chained, session.functions(), {}, same_leaves(uses)
         )
         node._session = session
         node._connect([use.leaf.outer for use in uses], tuple(chained.values()), arrays)

@@ -399,7 +399,7 @@ class Session:
         for name, value in items:
             array = unwatch(value)
             if isinstance(array, np.ndarray) and id(array) in known:
-                found.append((name, known[id(array)].node()))
+                found.append((name, self.recorder.home_of(known[id(array)])))
         return tuple(found)
 
     def _link_input(self, given: Any) -> Variable:
