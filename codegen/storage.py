@@ -23,11 +23,15 @@ OURS = frozenset({"elementwise", "reduction", "scan", "creation", "update", "pro
 
 @dataclass(slots=True)
 class Storage:
-    """The plan: ``block`` maps each value to the first value in its memory."""
+    """The plan: ``block`` maps each value to the first value in its memory.
+
+    ``handed`` is what host calls receive: they may keep it, so that it is never overwritten.
+    """
 
     roots: dict[Node, Node]
     last: dict[Node, int]
     tiles: dict[Node, Tile]
+    handed: frozenset[Node]
     block: dict[Node, Node] = field(default_factory=dict)
     reused: dict[Node, Node] = field(default_factory=dict)
     place: dict[Node, str] = field(default_factory=dict)
@@ -51,7 +55,7 @@ class Storage:
 def plan_storage(graph: Graph, saved_count: int, tiles: dict[Node, Tile]) -> Storage:
     """Decide for every value of a graph where it lives."""
     roots = roots_of(graph.nodes)
-    plan = Storage(roots, _last_uses(graph, roots), tiles)
+    plan = Storage(roots, _last_uses(graph, roots), tiles, _handed(graph, roots))
     for k, node in enumerate(graph.nodes):
         if plan.root(node) is not node:
             continue
@@ -72,6 +76,11 @@ def _last_uses(graph: Graph, roots: dict[Node, Node]) -> dict[Node, int]:
             last[roots.get(source, source)] = k
     last.update((roots.get(node, node), len(graph.nodes)) for node in graph.outputs)
     return last
+
+
+def _handed(graph: Graph, roots: dict[Node, Node]) -> frozenset[Node]:
+    hosts = (node for node in graph.nodes if node.op == "host")
+    return frozenset(roots.get(source, source) for node in hosts for source in node.inputs)
 
 
 def _reusable(node: Node, k: int, plan: Storage) -> Node | None:
@@ -97,7 +106,7 @@ def _fits(x: Node, node: Node) -> bool:
 
 def _ends_here(x: Node, node: Node, k: int, plan: Storage) -> bool:
     """Whether this node is the last to read an array that the program itself made."""
-    if x.is_leaf or plan.root(x) is not x or plan.last[x] != k:
+    if x.is_leaf or plan.root(x) is not x or plan.last[x] != k or x in plan.handed:
         return False
     if OPS[x.op].kind not in OURS or x.op == "pick":
         return False
@@ -107,8 +116,7 @@ def _ends_here(x: Node, node: Node, k: int, plan: Storage) -> bool:
 
 
 def _place(graph: Graph, plan: Storage, fresh_count: int) -> None:
-    handed = [source for node in graph.nodes if node.op == "host" for source in node.inputs]
-    fresh = {plan.block_of(node) for node in (*graph.outputs[:fresh_count], *handed)}
+    fresh = {plan.block_of(node) for node in (*graph.outputs[:fresh_count], *plan.handed)}
     saved = {plan.block_of(node) for node in graph.outputs[fresh_count:]}
     for node in plan.block.values():
         if node in fresh:

@@ -6,6 +6,7 @@ memory layout of every array that a sum or product reads, and which outputs shar
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Hashable
 
 import numpy as np
@@ -62,10 +63,21 @@ def fold_constants(graph: Graph) -> Graph:
     def replace(node: Node, was: Node) -> Node:
         if was in kept or _is_base(was, users) or not _foldable(node):
             return node
-        value = np.asarray(run_node(node, [value_of(source, {}) for source in node.inputs]))
-        return constant(value, node.origin) if value.strides == node.strides else node
+        value = _computed(node)
+        same = value is not None and value.strides == node.strides
+        return constant(value, node.origin) if same else node
 
     return rebuild(graph, replace)
+
+
+def _computed(node: Node) -> np.ndarray | None:
+    """The value of a node; None where computing it warns, which every replay should do again."""
+    try:
+        with np.errstate(all="raise"), warnings.catch_warnings():
+            warnings.simplefilter("error")
+            return np.asarray(run_node(node, [value_of(source, {}) for source in node.inputs]))
+    except (FloatingPointError, Warning):
+        return None
 
 
 def _foldable(node: Node) -> bool:

@@ -50,6 +50,8 @@ def _reshape_strides(inputs: Inputs, attrs: Attrs, shape: Shape, dtype: np.dtype
 def reshape_view(x: Node, shape: Shape, fortran: bool) -> Shape | None:
     """Strides of a reshape that is a view, ``None`` where it copies."""
     assert x.shape is not None and x.strides is not None and x.dtype is not None
+    if x.shape == shape:
+        return x.strides
     if 0 in x.shape:
         return np.empty(x.shape, x.dtype).reshape(shape, order="F" if fortran else "C").strides
     if not fortran:
@@ -60,7 +62,10 @@ def reshape_view(x: Node, shape: Shape, fortran: bool) -> Shape | None:
 
 def _reshape_text(node: Node, args: Sequence[str], scope: Scope, out: str | None = None) -> str:
     order = {"order": "'F'" if node.attr("fortran") else None}
-    return call_text(f"{args[0]}.reshape", [repr(node.shape)], order)
+    x, shape = node.inputs[0], node.dims
+    if shape == x.shape and node.strides != x.strides and node.size:
+        shape = (*shape[:-1], -1)  # NumPy then lays axes of length one out anew
+    return call_text(f"{args[0]}.reshape", [repr(shape)], order)
 
 
 def _transpose_text(node: Node, args: Sequence[str], scope: Scope, out: str | None = None) -> str:

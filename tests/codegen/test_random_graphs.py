@@ -137,6 +137,8 @@ def step(recorder):
         name = pick(rng, BINARY + COMPARE)
         others = [pick(rng, arrays_of(recorder)), recorder.literal(pick(rng, [2.0, 1, 0.0, 1.5]))]
         y = pick(rng, others)
+        if name == "power" and value.dtype.kind != "f":
+            raise ValueError("other data may have negative exponents")
         pair = (x, y) if y.op != "literal" or rng.random() < 0.7 else (y, x)
         return record(name, pair, getattr(np, name))
     if choice == 5:
@@ -251,7 +253,12 @@ def same_bits(got, expected, node):
     assert isinstance(got, np.ndarray), node
     assert got.dtype == expected.dtype and got.shape == expected.shape, node
     assert got.strides == expected.strides or 0 in got.shape, (node, got.strides, expected.strides)
-    assert got.tobytes() == expected.tobytes(), node
+    assert plain_nans(got).tobytes() == plain_nans(expected).tobytes(), node
+
+
+def plain_nans(array):
+    """NaNs without sign: where both operands are NaN, NumPy's loops take the sign of either."""
+    return np.where(np.isnan(array), np.nan, array).astype(array.dtype, copy=False)
 
 
 def call(program, *inputs):
