@@ -204,6 +204,7 @@ class FunctionNode:
                 rank = node._rank
             input_nodes.append(node)
         self.inputs = tuple(input_nodes)
+        self.number = _next_number()
         self.rank = rank
         rank += 1
         output_vars = []

@@ -9,5 +9,15 @@ from .guards import Prologue, Ref, fingerprint
 from .ledger import Event, Ledger, Report
 from .schedule import Kept, Schedule
 
-__all__ = ["Cache", "Event", "Kept", "Key", "Ledger", "Prologue", "Ref", "Report", "Schedule",
-           "fingerprint"]
+__all__ = [
+    "Cache",
+    "Event",
+    "Kept",
+    "Key",
+    "Ledger",
+    "Prologue",
+    "Ref",
+    "Report",
+    "Schedule",
+    "fingerprint",
+]

@@ -62,9 +62,7 @@ class Schedule:
         self.built: Built = build(forward, backwards)
         n_saved = len(self.built.saved)
         self._n = len(self.built.forward.outputs) - n_saved
-        self.program = numpy_target.generate(
-            self.built.forward, title=title, saved_count=n_saved
-        )
+        self.program = numpy_target.generate(self.built.forward, title=title, saved_count=n_saved)
         self.backward_programs = {
             key: numpy_target.generate(graph, title=f"{title} backward")
             for key, graph in self.built.backwards.items()
@@ -108,8 +106,8 @@ class Backward:
     def __init__(self, loaded: Any, graph: Graph) -> None:
         self._run = loaded.function
         self.scratch = Pool(loaded.new_scratch)
-        saved = [p for p in graph.inputs if dict(p.attrs)["kind"] == "saved"]
-        self._picks = tuple(dict(p.attrs)["index"] for p in saved)
+        saved = [p for p in graph.inputs if p.attr("kind") == "saved"]
+        self._picks: tuple[int, ...] = tuple(p.attr("index") for p in saved)
 
     def __call__(self, values: tuple[Any, ...], gradients: tuple[Any, ...]) -> tuple[Any, ...]:
         scratch = self.scratch.take()

@@ -11,7 +11,21 @@ from .recorder import Escape, Mark, Recorder, Source
 from .watch import CallWatch, WatchedArray, is_library, unwatch, user_location, watch
 
 __all__ = [
-    "CallWatch", "CodeReads", "Escape", "Mark", "Read", "RecArray", "Recorder", "Source", "Storage",
-    "WatchedArray", "code_reads", "is_library", "root", "unwatch", "unwrap",
-    "user_location", "watch",
+    "CallWatch",
+    "CodeReads",
+    "Escape",
+    "Mark",
+    "Read",
+    "RecArray",
+    "Recorder",
+    "Source",
+    "Storage",
+    "WatchedArray",
+    "code_reads",
+    "is_library",
+    "root",
+    "unwatch",
+    "unwrap",
+    "user_location",
+    "watch",
 ]

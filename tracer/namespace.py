@@ -101,8 +101,13 @@ class Random:
             template = Template()
             frozen = freeze(template.take(args)), freeze(template.take(kwargs))
             return record(
-                rec, "random", tuple(template.arrays), lambda: self._drawn(function, args, kwargs),
-                fn=name, args=frozen[0], kwargs=frozen[1],
+                rec,
+                "random",
+                tuple(template.arrays),
+                lambda: self._drawn(function, args, kwargs),
+                fn=name,
+                args=frozen[0],
+                kwargs=frozen[1],
             )
 
         self.__dict__[name] = draw

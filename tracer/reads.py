@@ -105,7 +105,10 @@ def _followed(value: Any) -> bool:
         file = getattr(value, "__file__", None)
         return file is not None and not is_library(file) and "site-packages" not in file
     return isinstance(value, type) and value.__module__.partition(".")[0] not in (
-        "builtins", "numpy", "chainer", "chainwright",
+        "builtins",
+        "numpy",
+        "chainer",
+        "chainwright",
     )
 
 

@@ -183,9 +183,7 @@ class RecArray(NDArrayOperatorsMixin):
         if self._node is None or self._version != self.storage.version:
             node = self.storage.node
             for step in self.path:
-                node = self.recorder.emit(
-                    step.op, (node, *step.inputs), step.result, **step.attrs
-                )
+                node = self.recorder.emit(step.op, (node, *step.inputs), step.result, **step.attrs)
             self._node, self._version = node, self.storage.version
         return self._node
 
@@ -289,7 +287,9 @@ class RecArray(NDArrayOperatorsMixin):
         if not rec.live or func in STATIC:
             return func(*unwrap(args), **unwrap(kwargs))
         if func in DATA:
-            rec.escape(f"numpy.{func.__name__} gives a result whose shape or type depends on values")
+            rec.escape(
+                f"the result of numpy.{func.__name__} depends on values, not on shapes alone"
+            )
             return func(*unwrap(args), **unwrap(kwargs))
         if kwargs.get("out") is not None:
             out = kwargs["out"]
@@ -424,7 +424,7 @@ class RecArray(NDArrayOperatorsMixin):
             return self.held[unwrap(index)]
         template = Template()
         frozen = freeze(template.take_index(index))
-        if any(getattr(a, "dtype", None) == bool for a in template.arrays):
+        if any(a.dtype.kind == "b" for a in template.arrays):
             self.recorder.escape("a boolean mask gives a shape that depends on values")
             return self.held[unwrap(index)]
         return record(
@@ -474,7 +474,7 @@ class RecArray(NDArrayOperatorsMixin):
     def imag(self) -> Any:
         return call(np.imag, (self,), {})
 
-    def reshape(self, *shape: Any, order: str = "C") -> Any:
+    def reshape(self, *shape: Any, order: Any = "C") -> Any:
         shape = shape[0] if len(shape) == 1 and type(shape[0]) in (tuple, list) else shape
         if not self.recorder.live:
             return self.held.reshape(tuple(shape), order=order)
@@ -491,7 +491,8 @@ class RecArray(NDArrayOperatorsMixin):
 
     def transpose(self, *axes: Any) -> Any:
         axes = axes[0] if len(axes) == 1 and not isinstance(axes[0], (int, np.integer)) else axes
-        full = tuple(range(self.ndim))[::-1] if not axes else tuple(int(a) % self.ndim for a in axes)
+        axes = axes or tuple(range(self.ndim))[::-1]
+        full = tuple(int(a) % self.ndim for a in axes)
         if not self.recorder.live:
             return self.held.transpose(full)
         return record(
@@ -503,14 +504,20 @@ class RecArray(NDArrayOperatorsMixin):
             axes=full,
         )
 
-    def astype(self, dtype: Any, order: str = "K", casting: str = "unsafe",
-               subok: bool = True, copy: bool = True) -> Any:
+    def astype(
+        self,
+        dtype: Any,
+        order: Any = "K",
+        casting: str = "unsafe",
+        subok: bool = True,
+        copy: bool = True,
+    ) -> Any:
         dtype = np.dtype(dtype)
         if not copy and dtype == self.dtype:
             return self
         return _unary(self, "cast", lambda a: a.astype(dtype, order))
 
-    def copy(self, order: str = "C") -> Any:
+    def copy(self, order: Any = "C") -> Any:
         if not self.recorder.live:
             return self.held.copy(order)
         return record(self.recorder, "copy", (self,), lambda: self.held.copy(order))
@@ -568,14 +575,37 @@ def _unary(x: RecArray, op: str, run: Callable[[np.ndarray], Any], **attrs: Any)
 
 NP_METHODS = frozenset(
     "sum prod mean max min any all argmax argmin var std cumsum cumprod dot ravel swapaxes squeeze "
-    "diagonal clip take repeat round conj conjugate trace choose argsort searchsorted argpartition"
-    .split()
+    "diagonal clip take repeat round conj conjugate trace choose argsort searchsorted "
+    "argpartition".split()
 )
-STATIC = {np.shape, np.ndim, np.size, np.result_type, np.can_cast, np.iscomplexobj,
-          np.isrealobj, np.may_share_memory, np.shares_memory, np.min_scalar_type}
-DATA = {np.array_equal, np.allclose, np.array_equiv, np.array_repr, np.array_str,
-        np.array2string, np.save, np.savez, np.nonzero, np.unique, np.flatnonzero,
-        np.argwhere, np.extract, np.compress}
+STATIC = {
+    np.shape,
+    np.ndim,
+    np.size,
+    np.result_type,
+    np.can_cast,
+    np.iscomplexobj,
+    np.isrealobj,
+    np.may_share_memory,
+    np.shares_memory,
+    np.min_scalar_type,
+}
+DATA = {
+    np.array_equal,
+    np.allclose,
+    np.array_equiv,
+    np.array_repr,
+    np.array_str,
+    np.array2string,
+    np.save,
+    np.savez,
+    np.nonzero,
+    np.unique,
+    np.flatnonzero,
+    np.argwhere,
+    np.extract,
+    np.compress,
+}
 
 
 def _axes(axis: Any) -> Any:
@@ -637,7 +667,10 @@ def _joined(function: Any) -> Callable[..., Any]:
             return NotImplemented
         items = tuple(arrays)
         return record(
-            first.recorder, function.__name__, items, lambda: function(unwrap(items), axis),
+            first.recorder,
+            function.__name__,
+            items,
+            lambda: function(unwrap(items), axis),
             axis=axis,
         )
 
@@ -682,7 +715,7 @@ def _reshaped(function: Any) -> Callable[..., Any]:
     return handler
 
 
-def _ravel(a: Any, order: str = "C") -> Any:
+def _ravel(a: Any, order: Any = "C") -> Any:
     return a.reshape(-1, order=order)
 
 

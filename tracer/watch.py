@@ -183,8 +183,19 @@ def _reporting(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 _converters = _Converters()
-_EFFECTS = frozenset({print, input, open, time.time, time.perf_counter, time.monotonic,
-                      time.process_time, time.time_ns, os.urandom})
+_EFFECTS = frozenset(
+    {
+        print,
+        input,
+        open,
+        time.time,
+        time.perf_counter,
+        time.monotonic,
+        time.process_time,
+        time.time_ns,
+        os.urandom,
+    }
+)
 
 
 class CallWatch:
@@ -194,7 +205,9 @@ class CallWatch:
     """
 
     def __init__(
-        self, code_seen: Callable[[FrameType], None], effect: Callable[[str], None],
+        self,
+        code_seen: Callable[[FrameType], None],
+        effect: Callable[[str], None],
         handed_out: Callable[[], bool],
     ) -> None:
         self._code_seen, self._effect, self._handed_out = code_seen, effect, handed_out

@@ -90,9 +90,7 @@ def _same(value: Any) -> Any:
     return value
 
 
-def rebuild(
-    value: Any, change: Callable[[Any], Any], other: Callable[[Any], Any] = _same
-) -> Any:
+def rebuild(value: Any, change: Callable[[Any], Any], other: Callable[[Any], Any] = _same) -> Any:
     """The same structure with ``change(leaf)`` for each Variable and array.
 
     ``other`` is called with everything that is neither a leaf nor a container.

@@ -204,8 +204,18 @@ class Recording:
 
 
 _SAME_EACH_TIME = (
-    bool, int, float, complex, str, bytes, type(None), type, np.generic, np.dtype,
-    FunctionType, Link,
+    bool,
+    int,
+    float,
+    complex,
+    str,
+    bytes,
+    type(None),
+    type,
+    np.generic,
+    np.dtype,
+    FunctionType,
+    Link,
 )
 
 
@@ -235,9 +245,7 @@ def _where_made(session: Session, value: Variable) -> tuple[int, int]:
     raise Unreplayable("a result was made by no function of the call")
 
 
-def _applied(
-    session: Session, uses: Sequence[Use], inputs: Sequence[Node]
-) -> tuple[Applied, ...]:
+def _applied(session: Session, uses: Sequence[Use], inputs: Sequence[Node]) -> tuple[Applied, ...]:
     use_index = {id(use.alias): k for k, use in enumerate(uses)}
     made: dict[int, tuple[int, int]] = {}
     known = set(inputs)

@@ -15,7 +15,6 @@ from typing import Any
 import numpy as np
 
 import chainer
-
 from chainer import _backprop, configuration
 from chainer.function_node import FunctionNode
 from chainer.variable import Variable, VariableNode, _make_gradient, _make_output
@@ -23,7 +22,16 @@ from chainwright.ir import Graph
 from chainwright.runtime import Kept, Key, Ledger, Prologue, Schedule
 
 from ._arguments import is_object
-from ._recording import Out, Rebuilt, Recording, Results, functions_before, make_results, reached_uses, same_leaves
+from ._recording import (
+    Out,
+    Rebuilt,
+    Recording,
+    Results,
+    functions_before,
+    make_results,
+    reached_uses,
+    same_leaves,
+)
 from ._session import Fetch, Read, Session, Use
 
 _WAITING = 3  # calls without a backward until one is no longer waited for
@@ -41,6 +49,13 @@ class StaticScheduleFunction(FunctionNode):
     def __init__(self, entry: Entry, arrays: Sequence[Any], random_state: Any = None) -> None:
         self._entry, self._arrays, self._random_state = entry, arrays, random_state
         self._recording = entry.recording
+
+    def attach(self, inputs: Any, arrays: Sequence[Any], ranks: Sequence[int]) -> Any:
+        """Link the node to its inputs; returns its outputs, ``ranks`` above the inputs."""
+        outputs = self._connect(inputs, arrays, True)
+        for y, above in zip(outputs, ranks, strict=True):
+            y._node._rank = self.rank + above
+        return outputs
 
     def backward(
         self, target_input_indexes: tuple[int, ...], grad_outputs: tuple[Any, ...]
@@ -89,7 +104,10 @@ class StaticScheduleFunction(FunctionNode):
             outputs = tuple(recorder.node_of(g._array) for g in grads if g is not None)
         if recorder.live:
             graph = Graph(
-                tuple(nodes), tuple(recorder.nodes[first:]), outputs, name=f"{session.name} backward"
+                tuple(nodes),
+                tuple(recorder.nodes[first:]),
+                outputs,
+                name=f"{session.name} backward",
             )
             present = tuple(g is not None for g in grads)
             entry.add_backward(key, graph, present, session, time.perf_counter() - started)
@@ -119,8 +137,7 @@ class StaticScheduleFunction(FunctionNode):
         rebuilt = self._graph()
         assert self.inputs is not None and self.outputs is not None
         places = {
-            id(alias.node): outer
-            for alias, outer in zip(rebuilt.aliases, self.inputs, strict=True)
+            id(alias.node): outer for alias, outer in zip(rebuilt.aliases, self.inputs, strict=True)
         }
         for inner, outer in zip(rebuilt.outputs, self.outputs, strict=True):
             node = outer()
@@ -177,9 +194,7 @@ def _port(y: Variable) -> Variable:
     So backward takes the functions in the order of define-by-run, as far as the rank of what uses
     ``y`` outside is the one that ``y`` gives it.
     """
-    made = Variable(y._array)
-    _Port()._connect((y,), (made,), ())
-    return made
+    return _Port()._connect((y,), (y._array,), True)[0]
 
 
 def _gradients(
@@ -250,8 +265,11 @@ class Entry:
         self._ranks = ranks_above(recording.uses, results)
         one = results.structure
         self._single = (
-            type(one) is Out and one.kind == "chained" and len(self._chained) == 1
-            and not results.writings and not results.reports
+            type(one) is Out
+            and one.kind == "chained"
+            and len(self._chained) == 1
+            and not results.writings
+            and not results.reports
         )
 
     def _guard(self, fetches: Sequence[Fetch]) -> None:
@@ -328,27 +346,20 @@ class Entry:
             inputs = [get(leaves) for get in self._inputs]
         made, kept = schedule.forward(arrays)  # type: ignore[union-attr]
         if self._single:
-            y = _make_output(made[0], True)
-            node = StaticScheduleFunction(self, arrays, state)
-            if kept is not None:
-                node._kept, node._backwards = kept, schedule.backwards  # type: ignore[union-attr]
-            node._connect(inputs, (y,), made)
-            y._node._rank = node.rank + self._ranks[0]
-            return y
-        return self._assemble(leaves, inputs, made, arrays, kept, state)
-
-    def _assemble(
-        self, leaves: Sequence[Any], inputs: Any, made: Any, arrays: Any, kept: Any, state: Any
-    ) -> Any:
-        chained = {k: _make_output(made[k], True) for k in self._chained}
-        if chained:
-            node = StaticScheduleFunction(self, arrays, state)
-            if kept is not None:
-                node._kept, node._backwards = kept, self.schedule.backwards
-            node._connect(inputs, tuple(chained.values()), made)
-            for y, above in zip(chained.values(), self._ranks, strict=True):
-                y._node._rank = node.rank + above
+            return self._node(arrays, kept, state).attach(inputs, made, self._ranks)[0]
+        outputs = [made[k] for k in self._chained]
+        chained = {}
+        if outputs:
+            ys = self._node(arrays, kept, state).attach(inputs, outputs, self._ranks)
+            chained = dict(zip(self._chained, ys, strict=True))
         return deliver(self._results, leaves, made, chained)
+
+    def _node(self, arrays: Any, kept: Kept | None, state: Any) -> StaticScheduleFunction:
+        node = StaticScheduleFunction(self, arrays, state)
+        if kept is not None:
+            assert self.schedule is not None
+            node._kept, node._backwards = kept, self.schedule.backwards
+        return node
 
 
 def deliver(results: Results, leaves: Sequence[Any], made: Any, chained: dict[int, Any]) -> Any:
@@ -390,19 +401,20 @@ def first_call(session: Session, entry: Entry, results: Results, leaves: Sequenc
     """Connect the traced call to the caller's graph, as one node."""
     uses = reached_uses(session, results.chained)
     arrays = results.arrays
-    chained = {
-        k: _make_output(arrays[k], True) for k in results.chained_indexes
-    }
-    if chained:
+    chained = {}
+    if results.chained:
         node = StaticScheduleFunction(entry, ())
         aliases = [use.alias for use in uses]
         node._rebuilt = Rebuilt(
             aliases, results.chained, session.functions(), {}, same_leaves(uses)
         )
         node._session = session
-        node._connect([use.leaf.outer for use in uses], tuple(chained.values()), arrays)
-        for y, above in zip(chained.values(), ranks_above(uses, results), strict=True):
-            y.node._rank = node.rank + above
+        ys = node.attach(
+            [use.leaf.outer for use in uses],
+            [arrays[k] for k in results.chained_indexes],
+            ranks_above(uses, results),
+        )
+        chained = dict(zip(results.chained_indexes, ys, strict=True))
     quiet = results if not results.reports else _without_reports(results)
     return deliver(quiet, leaves, arrays, chained)
 
@@ -418,5 +430,3 @@ def _without_reports(results: Results) -> Any:
     quiet = object.__new__(Results)
     quiet.structure, quiet.writings, quiet.reports = results.structure, results.writings, []
     return quiet
-
-

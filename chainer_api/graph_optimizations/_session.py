@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from chainer import configuration, function, function_node, variable
+from chainer import configuration, function, function_node
 from chainer._tracing import state
 from chainer.link import Link
 from chainer.variable import Parameter, Variable
@@ -649,5 +649,3 @@ def _same_states(a: tuple[Any, Any], b: tuple[Any, Any]) -> bool:
         and np.array_equal(left["state"]["key"], right["state"]["key"])
         and (left["has_gauss"], left["gauss"]) == (right["has_gauss"], right["gauss"])
     )
-
-

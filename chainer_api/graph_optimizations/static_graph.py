@@ -22,8 +22,12 @@ __all__ = ["ScheduleManager", "StaticScheduleFunction", "static_graph"]
 
 _FEW, _MANY, _PER_KEY = 8, 64, 4  # schedules kept by a chain: minimize_cache_size or not
 _MISSES = 6  # traces in a row, each because the same thing has changed
-_OPTIONS = ("force_test_define_by_run", "minimize_cache_size", "verbosity_level",
-            "enable_double_backprop")
+_OPTIONS = (
+    "force_test_define_by_run",
+    "minimize_cache_size",
+    "verbosity_level",
+    "enable_double_backprop",
+)
 _trace_state = _tracing.state
 _function_hooks = function_hook._thread_local
 _link_hooks = link_hook._thread_local
@@ -121,9 +125,7 @@ class Site:
         self.ledger.add("define-by-run", reason, _line(self.method))
         return self._eager(chain, args, kwargs)
 
-    def _trace(
-        self, chain: Any, args: Any, kwargs: Any, flat: Flat, key: Key, entries: Any
-    ) -> Any:
+    def _trace(self, chain: Any, args: Any, kwargs: Any, flat: Flat, key: Key, entries: Any) -> Any:
         reason = self._why(entries)
         if self._changing is not None:
             return self._eager(chain, args, kwargs)
@@ -186,7 +188,8 @@ class Site:
         if len(self._misses) >= _MISSES and len(set(self._misses[-_MISSES:])) == 1:
             self._changing = reason
             self.ledger.add(
-                "define-by-run", f"{reason} in every call, so no recording stays valid",
+                "define-by-run",
+                f"{reason} in every call, so no recording stays valid",
                 _line(self.method),
             )
         return reason
@@ -385,9 +388,7 @@ def _decorate(method: Any, options: Options) -> Callable[..., Any]:
         hint = ""
         if isinstance(method, type):
             hint = "; decorate its __call__ or forward method instead of the class"
-        raise TypeError(
-            f"static_graph decorates a method of a chain, not {method!r}{hint}"
-        )
+        raise TypeError(f"static_graph decorates a method of a chain, not {method!r}{hint}")
     name = method.__qualname__.replace("<locals>.", "")
 
     @functools.wraps(method)

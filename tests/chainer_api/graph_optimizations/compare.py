@@ -32,8 +32,11 @@ def arrays_in(value):
     if isinstance(value, dict):
         return [(f"{k}.{p}", a) for k, v in value.items() for p, a in arrays_in(v)]
     if isinstance(value, (tuple, list)):
-        return [(f"{type(value).__name__}{k}.{p}", a) for k, v in enumerate(value)
-                for p, a in arrays_in(v)]
+        return [
+            (f"{type(value).__name__}{k}.{p}", a)
+            for k, v in enumerate(value)
+            for p, a in arrays_in(v)
+        ]
     if hasattr(value, "__dataclass_fields__"):
         return arrays_in({k: getattr(value, k) for k in value.__dataclass_fields__})
     return [(repr(value), np.zeros(0))]
@@ -109,7 +112,9 @@ def check(plain, static, make_inputs, iterations=5, **options):
         inputs = make_inputs(np.random.RandomState(k))
         expected = step(plain, inputs, k, **options)
         actual = step(static, inputs, k, **options)
-        for what, a, b in zip(("result", "input gradients", "state"), expected, actual, strict=False):
+        for what, a, b in zip(
+            ("result", "input gradients", "state"), expected, actual, strict=False
+        ):
             assert_same_bits(a, b, f"iteration {k}: {what}")
         assert_same_random_state(expected[3], actual[3])
 

@@ -209,7 +209,14 @@ class Keywords(MLP):
 
 def test_s2_keyword_arguments():
     plain, static = pair(Keywords)
-    for kwargs in [{}, {"k": 5}, {"k": 5.0}, {"mode": "tanh"}, {"names": ["relu", "sigmoid"]}, {"k": -0.0}]:
+    for kwargs in [
+        {},
+        {"k": 5},
+        {"k": 5.0},
+        {"mode": "tanh"},
+        {"names": ["relu", "sigmoid"]},
+        {"k": -0.0},
+    ]:
         check(plain, static, x32(3, 4), iterations=3, call=lambda c, x, kw=kwargs: c(x, **kw))
     assert hits(static) == 12
 
@@ -225,7 +232,10 @@ class Nested(MLP):
 
 def test_s3_nesting_belongs_to_the_key():
     plain, static = pair(Nested)
-    two = lambda r: (chainer.Variable(r.randn(3, 4).astype("f")), chainer.Variable(r.randn(3, 4).astype("f")))  # noqa: E731
+    two = lambda r: (
+        chainer.Variable(r.randn(3, 4).astype("f")),
+        chainer.Variable(r.randn(3, 4).astype("f")),
+    )
     for call in (lambda c, x, y: c([x], y), lambda c, x, y: c(x, [y])):
         check(plain, static, two, iterations=3, call=call)
 
@@ -250,7 +260,10 @@ def test_s3_train_and_backprop_are_two_things():
     plain, static = pair(Dropout)
     for train in (True, False):
         for backprop in (True, False):
-            with chainer.using_config("train", train), chainer.using_config("enable_backprop", backprop):
+            with (
+                chainer.using_config("train", train),
+                chainer.using_config("enable_backprop", backprop),
+            ):
                 check(plain, static, x32(3, 4), iterations=4)
 
 
@@ -305,7 +318,11 @@ def test_s6_parameters_are_inputs():
         for chain in (plain, static):
             v = chainer.Variable(x.copy())
             y = chain(v)
-            got.append(chainer.grad([y], [chain.l1.W, chain.l2.b, v], [chainer.Variable(np.ones((3, 5), "f"))]))
+            got.append(
+                chainer.grad(
+                    [y], [chain.l1.W, chain.l2.b, v], [chainer.Variable(np.ones((3, 5), "f"))]
+                )
+            )
         assert_same_bits(got[0], got[1], k)
     assert hits(static) == 3
 
@@ -467,7 +484,7 @@ class ReturnsInput(MLP):
 
 def test_s12_returning_an_input():
     plain, static = pair(ReturnsInput)
-    two = lambda r: (chainer.Variable(r.randn(3, 4).astype("f")), r.randn(2).astype("f"))  # noqa: E731
+    two = lambda r: (chainer.Variable(r.randn(3, 4).astype("f")), r.randn(2).astype("f"))
     check(plain, static, two)
     x, y = chainer.Variable(np.ones((3, 4), "f")), np.ones(2, "f")
     a, _, b = static(x, y)
@@ -482,7 +499,7 @@ def test_s12_the_same_array_twice():
 
     plain, static = pair(Same)
     one = x32(3, 4)
-    two = lambda r: (*one(r), *one(r))  # noqa: E731
+    two = lambda r: (*one(r), *one(r))
     check(plain, static, one, call=lambda c, x: c(x, x))
     check(plain, static, two)
     check(plain, static, lambda r: (r.randn(3, 4).astype("f"),), call=lambda c, x: c(x, x))
@@ -566,8 +583,12 @@ def test_s14_wrong_options():
 
 @pytest.mark.parametrize(
     "options",
-    [{"force_test_define_by_run": True}, {"minimize_cache_size": False}, {"verbosity_level": 2},
-     {"enable_double_backprop": True}],
+    [
+        {"force_test_define_by_run": True},
+        {"minimize_cache_size": False},
+        {"verbosity_level": 2},
+        {"enable_double_backprop": True},
+    ],
 )
 def test_s14_right_options(options):
     np.random.seed(0)
@@ -589,7 +610,7 @@ def test_two_calls_before_one_backward():
     def call(chain, x, y):
         return chain(x), chain(y), chain(x)
 
-    two = lambda r: (*x32(3, 4)(r), *x32(3, 4)(r))  # noqa: E731
+    two = lambda r: (*x32(3, 4)(r), *x32(3, 4)(r))
     check(plain, static, two, call=call)
     assert hits(static) > 6
 
@@ -613,12 +634,12 @@ class OldStyle(chainer.Function):
         self.factor = factor
 
     def forward(self, inputs):
-        x, = inputs
+        (x,) = inputs
         self.mask = x > np.median(x)
-        return np.where(self.mask, x * np.float32(self.factor), x),
+        return (np.where(self.mask, x * np.float32(self.factor), x),)
 
     def backward(self, inputs, grads):
-        return np.where(self.mask, grads[0] * np.float32(self.factor), grads[0]),
+        return (np.where(self.mask, grads[0] * np.float32(self.factor), grads[0]),)
 
 
 class NewStyle(chainer.FunctionNode):
@@ -673,7 +694,7 @@ def test_a_link_with_state(names):
             loss += F.softmax_cross_entropy(chain(x), t)
         return loss
 
-    make = lambda r: (r.randint(0, 10, (5, 3)).astype("i"), r.randint(0, 10, (5, 3)).astype("i"))  # noqa: E731
+    make = lambda r: (r.randint(0, 10, (5, 3)).astype("i"), r.randint(0, 10, (5, 3)).astype("i"))
     check(plain, static, make, iterations=6, call=call)
     assert_same_bits(plain.lstm.h, static.lstm.h, "h")
     assert_same_bits(plain.lstm.c, static.lstm.c, "c")
@@ -694,7 +715,7 @@ def test_truncated_backpropagation():
         loss.unchain_backward()
         return loss.array
 
-    make = lambda r: (r.randint(0, 10, (4, 3)).astype("i"), r.randint(0, 10, (4, 3)).astype("i"))  # noqa: E731
+    make = lambda r: (r.randint(0, 10, (4, 3)).astype("i"), r.randint(0, 10, (4, 3)).astype("i"))
     check(plain, static, make, iterations=6, call=call)
     assert hits(static) >= 12
 
@@ -717,7 +738,7 @@ def test_double_backprop(enable):
             chain.cleargrads()
             x = chainer.Variable(np.random.RandomState(k).randn(3, 4).astype("f"))
             y = chain(x)
-            gx, = chainer.grad([F.sum(y * y)], [x], enable_double_backprop=True)
+            (gx,) = chainer.grad([F.sum(y * y)], [x], enable_double_backprop=True)
             loss = F.sum(gx * gx) + F.sum(y)
             loss.backward()
             got.append([loss, gx, x.grad, *[p.grad for p in chain.params()]])
@@ -741,7 +762,7 @@ def test_double_backprop_repeats_the_random_numbers_of_its_call():
             np.random.seed(k)
             x = chainer.Variable(np.random.RandomState(k).randn(3, 4).astype("f"))
             y, z = chain(x), np.random.rand(2)
-            gx, = chainer.grad([F.sum(y)], [x], enable_double_backprop=True)
+            (gx,) = chainer.grad([F.sum(y)], [x], enable_double_backprop=True)
             chain.cleargrads()
             F.sum(gx * gx).backward()
             got.append([y, gx, z, x.grad, *[p.grad for p in chain.params()], np.random.rand(3)])
@@ -781,10 +802,12 @@ def test_graph_drawing_shows_every_function():
     for chain in (plain, static):
         loss = F.sum(chain(chainer.Variable(np.ones((3, 4), "f"))))
         graph = chainer.computational_graph.build_computational_graph([loss])
-        seen.append((
-            sorted(getattr(n, "label", "") for n in graph.nodes),
-            len(graph.edges),
-        ))
+        seen.append(
+            (
+                sorted(getattr(n, "label", "") for n in graph.nodes),
+                len(graph.edges),
+            )
+        )
     assert seen[0] == seen[1]
 
 

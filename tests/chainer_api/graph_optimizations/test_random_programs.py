@@ -63,7 +63,9 @@ class RandomChain(chainer.Chain):
         self.program = []
         self.flag = bool(seed % 2)
         self.offset = random.randn(4).astype("f")
-        names = [*UNARY] * 2 + [*BINARY] * 3 + ["link", "statistics", "branch", "attribute", "state"]
+        names = (
+            [*UNARY] * 2 + [*BINARY] * 3 + ["link", "statistics", "branch", "attribute", "state"]
+        )
         for k in range(random.randint(4, 14)):
             op = names[random.randint(len(names))]
             sources = [int(random.randint(max(0, k - 3), k + 2)) for _ in range(2)]
