@@ -2,9 +2,8 @@
 
 Functions run in the order of decreasing rank, those of equal rank the last applied first: so the
 order within a part of the graph does not depend on the rest of it. The gradients of a variable
-are added in the order in which they arrive; the gradient that
-a leaf has from before comes first. All sums are made by functions, so that they are recorded where
-gradients are.
+are added in the order in which they arrive; the gradient that a leaf has from before comes first.
+All sums are made by functions, so that they are recorded where gradients are.
 """
 import heapq
 
@@ -17,7 +16,7 @@ from chainer.function_node import FunctionNode, check_nan
 
 _Variable = variable.Variable
 _ndarray = numpy.ndarray
-_config = configuration.config
+_peek = configuration.peek
 _hook_state = function_hook._thread_local
 _default_accumulate = FunctionNode.backward_accumulate
 _heappush = heapq.heappush
@@ -90,7 +89,7 @@ def _gradients(func, targets, gys, grads):
     return gxs
 
 
-def _step(func, targets, gys, grads, check):
+def _step(func, targets, gys, grads, check, debug, lazy):
     """Run the backward computation of ``func`` and add its results to ``grads``.
 
     Args:
@@ -99,6 +98,8 @@ def _step(func, targets, gys, grads, check):
         gys (tuple): Gradients of the outputs.
         grads (dict): Gradients on their way.
         check (bool): Whether shapes and dtypes of the results are checked.
+        debug (bool): Whether they are checked for NaN.
+        lazy (bool): Whether gradients wait until all of them can be added in one go.
     """
     inputs = func.inputs
     hooks = _hook_state.function_hooks
@@ -109,39 +110,41 @@ def _step(func, targets, gys, grads, check):
         for hook in hooks:
             hook.backward_preprocess(func, in_data, gy_data)
     else:
-        hooks = ()
+        hooks = None
     if cuda.available:
         with cuda.get_device_from_array(*[g._array for g in gys if g is not None]):
             gxs = _gradients(func, targets, gys, grads)
     else:
         gxs = _gradients(func, targets, gys, grads)
 
-    debug = _config.debug
-    longer = ()
-    for i, gx in zip(targets, gxs, strict=True):
+    longer = None
+    for k, i in enumerate(targets):
+        gx = gxs[k]
         if gx is None:
             continue
         node = inputs[i]
-        if check or debug:
-            array = gx._array if isinstance(gx, _Variable) else _wrong_gradient(func, i, gx)
-            if array is None:
-                continue
-            if check and (array.shape != node.shape or array.dtype != node.dtype) and (
-                    node.shape is not None):
-                _wrong_gradient(func, i, gx)
-            if debug:
-                check_nan(func, (array,), 'backward')
+        array = gx._array if isinstance(gx, _Variable) else _wrong_gradient(func, i, gx)
+        if array is None:
+            continue
+        if check and (array.shape != node.shape or array.dtype != node.dtype) and (
+                node.shape is not None):
+            _wrong_gradient(func, i, gx)
+        if debug:
+            check_nan(func, (array,), 'backward')
         arrived = grads.get(node)
         if arrived is None:
             grads[node] = [gx]
         else:
             arrived.append(gx)
-            longer += arrived,
-    if longer and not _config.lazy_grad_sum:
+            if longer is None:
+                longer = []
+            longer.append(arrived)
+    if longer is not None and not lazy:
         for arrived in longer:
             arrived[:] = _sum(arrived),
-    for hook in hooks:
-        hook.backward_postprocess(func, in_data, gy_data)
+    if hooks is not None:
+        for hook in hooks:
+            hook.backward_postprocess(func, in_data, gy_data)
 
 
 def _ones(var, loss_scale):
@@ -159,34 +162,41 @@ def _ones(var, loss_scale):
 
 def backward_from_variable(var, retain_grad, enable_double_backprop, loss_scale):
     """Do what :meth:`chainer.Variable.backward` says."""
-    with configuration.using_config('enable_backprop', enable_double_backprop):
-        node = var._node
-        gy = node._grad_var
-        if gy is None:
-            if var._array is not None and var._array.size == 1:
-                node._grad_var = gy = _ones(var, loss_scale)
-        func = node._creator_node
-        if func is not None:
-            node._grad_var = None
-            if gy is not None and _is_simple(func, retain_grad, loss_scale):
-                _backward_one(func, node, gy)
-                return
-            # Functions run even without a gradient: some make one of their own.
-            _backward_to_leaves({} if gy is None else {node: [gy]}, [node], retain_grad, loss_scale)
+    node = var._node
+    gy = node._grad_var
+    if gy is None:
+        if var._array is not None and var._array.size == 1:
+            node._grad_var = gy = _ones(var, loss_scale)
+    func = node._creator_node
+    if func is None:
+        return
+    node._grad_var = None
+    # What configuration.using_config('enable_backprop', ...) does, in less time.
+    entries = configuration.local_entries.__dict__
+    old = entries.get('enable_backprop', entries)
+    entries['enable_backprop'] = enable_double_backprop
+    try:
+        if gy is not None and not retain_grad and loss_scale is None and _is_simple(func):
+            _backward_one(func, node, gy)
+            return
+        # Functions run even without a gradient: some make one of their own.
+        _backward_to_leaves({} if gy is None else {node: [gy]}, [node], retain_grad, loss_scale)
+    finally:
+        if old is entries:
+            del entries['enable_backprop']
+        else:
+            entries['enable_backprop'] = old
 
 
-def _is_simple(func, retain_grad, loss_scale):
+def _is_simple(func):
     """Whether backward ends with ``func``, and nobody wants to see how it goes."""
-    if retain_grad or loss_scale is not None or _config.debug or _config.lazy_grad_sum:
-        return False
-    if _hook_state.function_hooks or func._local_function_hooks or cuda.available:
-        return False
-    if type(func).backward_accumulate is not _default_accumulate:
-        return False
     for x in func.inputs:
         if x._creator_node is not None or x._old_style_grad_generator is not None:
             return False
-    return True
+    return not (
+        _hook_state.function_hooks or func._local_function_hooks or cuda.available
+        or _peek('debug') or _peek('lazy_grad_sum')
+        or type(func).backward_accumulate is not _default_accumulate)
 
 
 def _backward_one(func, node, gy):
@@ -196,12 +206,15 @@ def _backward_one(func, node, gy):
     if not targets:
         return
     gxs = _gradients(func, targets, tuple([gy if y() is node else None for y in func.outputs]), {})
-    for i, gx in zip(targets, gxs):
+    for k, i in enumerate(targets):
+        gx = gxs[k]
         if gx is None:
             continue
         x = inputs[i]
         if not func.trusted_gradients:
             array = gx._array if isinstance(gx, _Variable) else _wrong_gradient(func, i, gx)
+            if array is None:
+                continue
             if (array.shape != x.shape or array.dtype != x.dtype) and x.shape is not None:
                 _wrong_gradient(func, i, gx)
         old = x._grad_var
@@ -244,7 +257,7 @@ def backward(outputs, grad_outputs=None, *, enable_double_backprop=False):
 
 
 def _arrival(func, grads):
-    """Return the indexes of the outputs of ``func`` in the order in which gradients reached them."""
+    """Return the indexes of the outputs of ``func`` in the order in which gradients came."""
     index = {ref(): i for i, ref in enumerate(func.outputs)}
     return tuple([index[node] for node in grads if node in index])
 
@@ -260,6 +273,8 @@ def _backward_to_leaves(grads, start, retain_grad, loss_scale):
             heap.append((-func.rank, -func.number, func))
     heapq.heapify(heap)
     leaves = {}
+    debug = _peek('debug')
+    lazy = _peek('lazy_grad_sum')
 
     while heap:
         func = _heappop(heap)[2]
@@ -277,20 +292,21 @@ def _backward_to_leaves(grads, start, retain_grad, loss_scale):
             gys.append(gy)
             if retain_grad:
                 y.grad_var = gy
-        targets = tuple([i for i, x in enumerate(inputs) if x._requires_grad])
-        if not targets:
-            continue
-        for i in targets:
-            x = inputs[i]
+        targets = []
+        for i, x in enumerate(inputs):
+            if not x._requires_grad:
+                continue
+            targets.append(i)
             if x._creator_node is None and x not in leaves:
                 leaves[x] = None
                 if x._old_style_grad_generator is not None:
                     _refuse_old_style(x)
                 if x._grad_var is not None:
                     grads[x] = [x._grad_var]
-        _step(func, targets, tuple(gys), grads, True)
-        for i in targets:
-            x = inputs[i]
+        if not targets:
+            continue
+        _step(func, tuple(targets), tuple(gys), grads, True, debug, lazy)
+        for x in inputs:
             creator = x._creator_node
             if creator is not None and creator not in seen and x in grads:
                 seen.add(creator)
@@ -425,6 +441,8 @@ def _backward_between(grads, start, wanted, input_nodes, retain_grad):
     seen = set()
     inputs_left = set(input_nodes)
     results = {}
+    debug = _peek('debug')
+    lazy = _peek('lazy_grad_sum')
 
     def push(node):
         func = node._creator_node
@@ -454,7 +472,7 @@ def _backward_between(grads, start, wanted, input_nodes, retain_grad):
             x = func.inputs[i]
             if x._old_style_grad_generator is not None:
                 _refuse_old_style(x)
-        _step(func, targets, tuple(gys), grads, False)
+        _step(func, targets, tuple(gys), grads, False, debug, lazy)
         for i in targets:
             x = func.inputs[i]
             if x in grads:

@@ -195,6 +195,16 @@ class VariableNode:
             self._data = data
 
 
+class _LazyNode:
+    """Stands for ``Variable._node`` until it is asked for: many variables never need a node."""
+
+    def __get__(self, variable, cls=None):
+        if variable is None:
+            return self
+        variable._node = node = VariableNode(variable, None)
+        return node
+
+
 _new_variable = object.__new__
 _new_node = object.__new__
 _ref = weakref.ref
@@ -216,8 +226,15 @@ def _make_output(array, requires_grad):
     return variable
 
 
-def _make_gradient(array, requires_grad=False):
+def _make_plain(array, requires_grad):
     """Return a Variable of ``array`` that gets its node only if somebody asks for it."""
+    if type(array) is not _ndarray:
+        _check_array(array)
+    return _make_gradient(array, requires_grad)
+
+
+def _make_gradient(array, requires_grad=False):
+    """Return a Variable of ``array``, known to be an array, without a node."""
     variable = _new_variable(Variable)
     variable._array = array
     variable._requires_grad = requires_grad
@@ -257,6 +274,7 @@ class Variable:
     __array_priority__ = 200  # array + variable comes to Variable.__radd__
 
     _loss_scale = None
+    _node = _LazyNode()
 
     def __init__(self, data=None, *, name=None, grad=None, requires_grad=True, **removed):
         if removed:
@@ -269,13 +287,6 @@ class Variable:
         if grad is not None:
             self.grad = grad
 
-    def __getattr__(self, name):
-        # Reached for missing attributes only: gradients are made without a node.
-        if name == '_node' and '_array' in self.__dict__:
-            self._node = node = VariableNode(self, None)
-            return node
-        raise AttributeError(f'{type(self).__name__!r} object has no attribute {name!r}')
-
     # Copying and pickling leave the graph behind.
 
     def __copy__(self):
@@ -285,7 +296,9 @@ class Variable:
         target.__dict__.update(self.__dict__)
         node = self._node
         target._node = VariableNode(target, node.name)
-        target._node._grad_var = node._grad_var
+        gv = node._grad_var
+        if gv is not None:
+            target._node._grad_var = Variable(gv._array)
         return target
 
     def __reduce__(self):
@@ -434,7 +447,8 @@ class Variable:
     @property
     def xp(self):
         """Array module of the array (``None`` if uninitialized)."""
-        return None if self._array is None else backend.get_array_module(self._array)
+        device = self.device
+        return None if device is None else device.xp
 
     @property
     def T(self):
@@ -826,7 +840,14 @@ class Parameter(Variable):
     def __reduce__(self):
         return _recover_parameter, (
             self._array, self.name, self.grad, self._first_grad is None, self.initializer,
-            self.update_rule, self._initial_device or self.device)
+            self.update_rule, self.device)
+
+    @property
+    def device(self):
+        """:class:`~chainer.backend.Device` of the array, or where it is going to be."""
+        if self._array is None:
+            return self._initial_device or _cpu.CpuDevice()
+        return super().device
 
     @property
     def is_initialized(self):
@@ -850,7 +871,7 @@ class Parameter(Variable):
         Args:
             shape (int or tuple of int): Shape.
         """
-        device = self._initial_device or _cpu.CpuDevice()
+        device = self.device
         xp = device.xp
         with device.create_context():
             data = chainer.initializers.generate_array(self.initializer, shape, xp)

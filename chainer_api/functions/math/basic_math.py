@@ -51,6 +51,11 @@ def _operand(x, value):
 
 
 def _check_binary(in_types, floating):
+    if type(in_types) is type_check.LightTypeInfoTuple and len(in_types) == 2:
+        lhs, rhs = in_types
+        dtype = lhs.dtype
+        if dtype == rhs.dtype and lhs.shape == rhs.shape and (not floating or dtype.kind == 'f'):
+            return  # what nearly all calls are
     type_check.argname(in_types, ('lhs', 'rhs'))
     lhs, rhs = in_types
     if floating:
