@@ -4,7 +4,8 @@ Each worker has a pipe of its own. It is sent chunks of indices, works them off 
 answers in order; nobody else reads or writes there, so that whatever happens to a worker, this
 process knows what it was doing. Examples of some size come through memory that the worker makes,
 without a name in the file system, and hands over through the pipe: it is gone when both have closed
-it, however they end.
+it, however they end. The arrays of such examples lie in that memory; this process tells the workers
+which parts (slots) of it are not in use any more.
 """
 import collections
 import contextlib
@@ -20,6 +21,7 @@ import sys
 import tempfile
 import time
 import traceback
+import weakref
 from multiprocessing import connection, reduction
 
 import numpy
@@ -47,8 +49,8 @@ class WorkerPool:
     Args:
         dataset: The dataset, inherited (fork) or pickled (spawn, forkserver) by the workers.
         n_processes (int): The number of workers.
-        n_slots (int): The number of chunks of one worker that may be under way or not yet
-            collected, and one more.
+        n_slots (int): The number of chunks of one worker that may be under way or in use without
+            being sent through the pipe.
         slot_size (int): Bytes of shared memory for a chunk to begin with.
         max_chunks (int): The number of chunks after which a worker is replaced, or ``None``.
     """
@@ -120,7 +122,10 @@ class Worker:
         context = multiprocessing.get_context()
         self.submitted = 0
         self.under_way = collections.deque()
+        self._n_slots = n_slots
         self._memory = None
+        self._free_slots = collections.deque(range(n_slots))
+        self._slots_in_use = {}
         self._doing = context.RawArray('d', (_IDLE, 0.))
         self._pipe, theirs = context.Pipe()
         self.process = context.Process(
@@ -143,9 +148,10 @@ class Worker:
         """Sends a chunk; returns its number."""
         number = self.submitted
         self.submitted += 1
-        self.under_way.append(number)
+        slot = self._free_slots.popleft() if self._free_slots else None
+        self.under_way.append((number, slot))
         with contextlib.suppress(OSError):  # it is dead, which receive() will find and report
-            self._pipe.send((number, indices, seeds))
+            self._pipe.send((slot, indices, seeds))
         return number
 
     def receive(self, number, watch):
@@ -164,8 +170,10 @@ class Worker:
                     continue
             except (EOFError, OSError) as error:
                 raise WorkerError(self._obituary()) from error
-            if self.under_way.popleft() == number:
-                return self._open(kind, *content)
+            answered, slot = self.under_way.popleft()
+            examples, error = self._open(slot, kind, *content)
+            if answered == number:
+                return examples, error
 
     def where(self):
         """The stack of the worker as text, as far as it can be had from outside."""
@@ -179,7 +187,9 @@ class Worker:
             size, last = os.fstat(self._log.fileno()).st_size, size
             if size == last > before:
                 break
-        return self._logged(before)
+        stack = self._logged(before).splitlines()
+        ours = [i for i, line in enumerate(stack) if __file__ in line]
+        return '\n'.join(stack[:ours[0]] if ours else stack)
 
     def end(self, deadline):
         """Waits for the terminated process, and kills it at ``deadline``."""
@@ -189,8 +199,6 @@ class Worker:
             self.process.join()
         self.process.close()
         self._pipe.close()
-        if self._memory is not None:
-            self._memory.close()
         if self._log is not None:
             self._log.close()
 
@@ -205,20 +213,39 @@ class Worker:
     def _map(self, size):
         handle = reduction.recv_handle(self._pipe)
         try:
-            if self._memory is not None:
-                self._memory.close()
             self._memory = mmap.mmap(handle, size)
         finally:
             os.close(handle)
+        # Arrays in the memory before hold on to it. Chunks under way will lie in the new one.
+        taken = {slot for _, slot in self.under_way}
+        self._free_slots = collections.deque(i for i in range(self._n_slots) if i not in taken)
+        self._slots_in_use = {}
 
-    def _open(self, kind, *content):
+    def _open(self, slot, kind, *content):
         if kind == 'error':
-            return None, _rebuild_error(*content)
-        if kind == 'sent':
-            return pickle.loads(*content), None
-        buffers = [numpy.frombuffer(self._memory, numpy.uint8, size, start).copy()
-                   for start, size in content[0]]
-        return pickle.loads(buffers[0], buffers=buffers[1:]), None
+            examples, error = None, _rebuild_error(*content)
+        else:
+            entries, used = content
+            memory = self._hand_out(slot) if used else None
+            examples, error = [_load(memory, *entry) for entry in entries], None
+            if used:
+                return examples, error
+        if slot is not None:
+            self._free_slots.append(slot)
+        return examples, error
+
+    def _hand_out(self, slot):
+        """The memory of a slot, which is free again when all that holds on to it is gone."""
+        slot_size = len(self._memory) // self._n_slots
+        memory = numpy.frombuffer(self._memory, numpy.uint8, slot_size, slot * slot_size)
+        free, in_use = self._free_slots, self._slots_in_use
+
+        def release(_):
+            in_use.pop(slot, None)
+            free.append(slot)
+
+        in_use[slot] = weakref.ref(memory, release)
+        return memory
 
     def _logged(self, start=0):
         if self._log is None:
@@ -256,6 +283,13 @@ def _end(workers):
         worker.end(deadline)
 
 
+def _load(memory, pickled, places):
+    buffers = [memory[start:start + size] for start, size in places]
+    if pickled is None:
+        pickled = buffers.pop(0)
+    return pickle.loads(pickled, buffers=buffers)
+
+
 def _rebuild_error(index, pickled, text):
     try:
         error = pickle.loads(pickled)
@@ -284,15 +318,16 @@ def _work(pipe, dataset, doing, n_slots, slot_size):
             while not pipe.poll(2.):  # siblings may hold the pipe open that the parent has left
                 if os.getppid() != parent:
                     return
-            number, indices, seeds = pipe.recv()
-            pipe.send(_answer(dataset, doing, memory, number, indices, seeds))
+            slot, indices, seeds = pipe.recv()
+            pipe.send(_answer(dataset, doing, memory, slot, indices, seeds))
     except (EOFError, ConnectionError):
         return
 
 
-def _answer(dataset, doing, memory, number, indices, seeds):
-    examples = []
+def _answer(dataset, doing, memory, slot, indices, seeds):
+    entries = []
     where = None
+    memory.begin(slot, len(indices))
     try:
         for index, seed in zip(indices, seeds, strict=True):
             where = index
@@ -300,9 +335,9 @@ def _answer(dataset, doing, memory, number, indices, seeds):
             doing[0] = index
             random.seed(seed)
             numpy.random.seed(seed)
-            examples.append(dataset[index])
-        where = f'{indices[0]} to {indices[-1]}, while sending the examples'
-        return memory.store(number, examples)
+            # Stored at once: the dataset makes the next example in the same, warm memory.
+            entries.append(memory.store(dataset[index]))
+        return 'examples', entries, memory.used
     except Exception as error:
         return 'error', where, *_describe(error)
     finally:
@@ -320,7 +355,11 @@ def _describe(error):
 
 
 class _Memory:
-    """The worker's end of the shared memory: a ring of slots, one for an answer."""
+    """The worker's end of the shared memory: a row of slots of one size, each for a chunk.
+
+    Attributes:
+        used (int): Bytes used of the current slot.
+    """
 
     def __init__(self, pipe, n_slots, slot_size):
         self._pipe = pipe
@@ -331,32 +370,51 @@ class _Memory:
         if slot_size:
             self._grow(slot_size)
 
-    def store(self, number, examples):
-        """The message that brings the examples to the parent."""
-        out_of_band = []
+    def begin(self, slot, n_examples):
+        """Begins a chunk of examples, in a slot or (``None``) all through the pipe."""
+        self._slot = slot
+        self._to_come = n_examples
+        self.used = 0
 
-        def keep_out(buffer):
-            if memoryview(buffer).nbytes <= _SMALL:
-                return True
-            out_of_band.append(buffer.raw())
-            return False
+    def store(self, example):
+        """What to send through the pipe for an example: its pickle (``None`` if that is large as
+        well) and the places of its large buffers in the slot."""
+        large = []
 
-        pickled = pickle.dumps(examples, protocol=5, buffer_callback=keep_out)
-        buffers = [memoryview(pickled), *out_of_band]
-        size = sum(_rounded(buffer.nbytes) for buffer in buffers)
-        if size > _SMALL and size > self._slot_size and self._possible:
-            self._grow(size + size // 4)
-        if size <= _SMALL or size > self._slot_size:
-            if out_of_band:
-                pickled = pickle.dumps(examples, protocol=5)
-            return 'sent', pickled
+        def keep_in_band(buffer):
+            buffer = buffer.raw()
+            if buffer.nbytes > _SMALL:
+                large.append(buffer)
+            return buffer.nbytes <= _SMALL
+
+        pickled = pickle.dumps(example, protocol=5, buffer_callback=keep_in_band)
+        if len(pickled) > _SMALL:
+            large.insert(0, memoryview(pickled))
+        size = sum(_rounded(buffer.nbytes) for buffer in large)
+        has_room = not large or self._make_room(size)
+        self._to_come -= 1
+        if not has_room:
+            return pickle.dumps(example, protocol=5), ()
         places = []
-        position = number % self._n_slots * self._slot_size
-        for buffer in buffers:
-            self._map[position:position + buffer.nbytes] = buffer
-            places.append((position, buffer.nbytes))
-            position += _rounded(buffer.nbytes)
-        return 'shared', places
+        for buffer in large:
+            start = self._slot * self._slot_size + self.used
+            self._map[start:start + buffer.nbytes] = buffer
+            places.append((self.used, buffer.nbytes))
+            self.used += _rounded(buffer.nbytes)
+        return None if len(pickled) > _SMALL else pickled, places
+
+    def _make_room(self, size):
+        if self._slot is None or not self._possible:
+            return False
+        if self.used + size > self._slot_size:
+            start = self._slot * self._slot_size
+            stored = self._map[start:start + self.used] if self.used else b''
+            self._grow(self.used + self._to_come * size * 5 // 4)
+            if not self._possible:
+                return False
+            start = self._slot * self._slot_size
+            self._map[start:start + self.used] = stored
+        return True
 
     def _grow(self, slot_size):
         size = _rounded(slot_size, mmap.PAGESIZE) * self._n_slots
@@ -366,11 +424,11 @@ class _Memory:
                 new_map = mmap.mmap(file.fileno(), size)
                 self._pipe.send(('memory', size))
                 reduction.send_handle(self._pipe, file.fileno(), os.getppid())
-        except OSError:  # no room: answers go through the pipe
+        except OSError:  # no room: examples go through the pipe
             self._possible = False
             return
-        # The old memory may hold answers that the parent has not read. It maps the new one when it
-        # comes to this place in the pipe, behind those answers.
+        # The parent maps it when it comes to this place in the pipe, behind the chunks that lie in
+        # the memory before.
         self._map = new_map
         self._slot_size = size // self._n_slots
 

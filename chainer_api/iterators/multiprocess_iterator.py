@@ -70,7 +70,8 @@ class MultiprocessIterator(_prefetch.PrefetchIterator):
         if self._pool is None:
             per_worker = -(-self.batch_size // self.n_processes)
             self._pool = _worker_pool.WorkerPool(
-                self.dataset, self.n_processes, n_slots=self.n_prefetch + 2,
+                # The batches begun, the one last handed out, and the one before it.
+                self.dataset, self.n_processes, n_slots=self.n_prefetch + 3,
                 slot_size=(self.shared_mem or 0) * per_worker, max_chunks=self._maxtasksperchild)
             self._stop_workers = weakref.finalize(self, self._pool.close)
         seeds = numpy.random.SeedSequence((self._seed, state.epoch, state.position))

@@ -1,12 +1,14 @@
 """What the extensions that change an optimizer's attribute share."""
+from chainer import serializer as serializer_module
 from chainer.training import extension
 
 
 class Shift(extension.Extension):
     """Base of extensions that set an attribute of an optimizer by the number of their calls.
 
-    The attribute is set before the training as well, and again when it was resumed. Subclasses
-    define :meth:`_value`.
+    The attribute is set before the training as well. Optimizers do not save such attributes: the
+    extension saves what the attribute is, and sets it again when the training is resumed.
+    Subclasses define :meth:`_value`.
 
     Args:
         attr (str): Name of the attribute.
@@ -19,19 +21,23 @@ class Shift(extension.Extension):
         self._init = init
         self._optimizer = optimizer
         self._t = 0
-        self._last_value = None
+        self._resumed_value = None
 
     def initialize(self, trainer):
         """Sets the attribute to its initial value, or to the last one of a resumed training."""
-        optimizer = self._get_optimizer(trainer)
+        if self._optimizer is None:
+            self._optimizer = trainer.updater.get_optimizer('main')
         if self._init is None:
-            self._init = getattr(optimizer, self._attr)
-        self._set(optimizer, self._first_value() if self._last_value is None else self._last_value)
+            self._init = getattr(self._optimizer, self._attr)
+        value = self._resumed_value
+        if value is None:
+            value = self._value(self._t) if self._t else self._first_value()
+        setattr(self._optimizer, self._attr, value)
 
     def __call__(self, trainer):
         """Sets the attribute to its next value."""
         self._t += 1
-        self._set(self._get_optimizer(trainer), self._value(self._t))
+        setattr(self._optimizer, self._attr, self._value(self._t))
 
     def _first_value(self):
         return self._init
@@ -40,18 +46,24 @@ class Shift(extension.Extension):
         """The value after ``t`` calls."""
         raise NotImplementedError
 
-    def _get_optimizer(self, trainer):
-        return self._optimizer or trainer.updater.get_optimizer('main')
-
-    def _set(self, optimizer, value):
-        setattr(optimizer, self._attr, value)
-        self._last_value = value
-
     def serialize(self, serializer):
-        """Saves or restores the number of calls and the last value."""
+        """Saves or restores the number of calls, the initial value and that of now."""
         self._t = serializer('_t', self._t)
-        last_value = serializer('_last_value', self._last_value)
-        self._last_value = None if last_value is None else float(last_value)
+        if isinstance(serializer, serializer_module.Deserializer):
+            self._resumed_value = _load(serializer, '_last_value')
+            if self._init is None:
+                self._init = _load(serializer, '_init')
+        elif self._optimizer is not None and self._init is not None:
+            serializer('_last_value', float(getattr(self._optimizer, self._attr)))
+            serializer('_init', float(self._init))
+
+
+def _load(serializer, key):
+    try:
+        value = serializer(key, None)
+    except KeyError:  # Chainer saves some of these for some of the extensions
+        return None
+    return None if value is None else float(value)
 
 
 def limited(value, target, rising):

@@ -35,7 +35,7 @@ class MicroAverage(extension.Extension):
         if self._numerator_key in observation and self._denominator_key in observation:
             self._numerator += float(variable.as_array(observation[self._numerator_key]))
             self._denominator += float(variable.as_array(observation[self._denominator_key]))
-        if self._trigger(trainer):
+        if self._trigger(trainer) and self._denominator:
             observation[self._result_key] = self._numerator / self._denominator
             self._numerator = 0.
             self._denominator = 0.

@@ -35,6 +35,7 @@ class Writer:
     def save(self, filename, outdir, target, savefun, **kwds):
         """Writes a snapshot now: ``savefun(path, target, **kwds)`` writes a temporary file, which
         then gets its name."""
+        target = _Serializable(target)
         _files.write_whole(
             os.path.join(outdir, filename), lambda path: savefun(path, target, **kwds),
             durable=True)
@@ -146,8 +147,7 @@ class ProcessWriter(StandardWriter):
     def create_worker(self, filename, outdir, target, **kwds):
         """A process that saves."""
         return multiprocessing.Process(
-            target=SimpleWriter.save,
-            args=(_hooked(self), filename, outdir, target, self._savefun), kwargs=kwds)
+            target=self.save, args=(filename, outdir, target, self._savefun), kwargs=kwds)
 
     def _problem(self, worker):
         if worker.exitcode == 0:
@@ -235,13 +235,14 @@ class ProcessQueueWriter(QueueWriter):
         return multiprocessing.Process(target=self.consume, args=(q,))
 
 
+class _Serializable(dict):
+    """A dictionary of arrays that can also be saved like the object that it was made of."""
+
+    def serialize(self, serializer):
+        for key, value in self.items():
+            serializer(key, value)
+
+
 def _copied(target):
     # The training goes on and writes into the arrays while they are saved.
     return {key: numpy.array(value) for key, value in target.items()}
-
-
-def _hooked(writer):
-    """A writer that can go to another process and cleans up like ``writer``."""
-    simple = SimpleWriter()
-    simple._cleanup_hook = writer._cleanup_hook
-    return simple

@@ -5,7 +5,8 @@ from chainer.training.extensions import _shift
 class WarmupShift(_shift.Shift):
     """Extension that takes an attribute of an optimizer to its initial value in even steps.
 
-    It is set before the training, and again when that is resumed.
+    It is set before the training, and again when that is resumed. Once the value is reached the
+    attribute is left to others.
 
     Args:
         attr (str): Name of the attribute, such as ``'lr'``.
@@ -24,6 +25,10 @@ class WarmupShift(_shift.Shift):
     def _first_value(self):
         return self._warmup_start
 
+    def __call__(self, trainer):
+        """Sets the attribute to its next value, while warming up."""
+        if self._t < self._warmup_iter:
+            super().__call__(trainer)
+
     def _value(self, t):
-        done = min(t / self._warmup_iter, 1.)
-        return self._warmup_start + (self._init - self._warmup_start) * done
+        return self._warmup_start + (self._init - self._warmup_start) * t / self._warmup_iter
