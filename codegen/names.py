@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-RESERVED = frozenset({*keyword.kwlist, *dir(builtins), "np", "scratch", "kept"})
+RESERVED = frozenset({*keyword.kwlist, *dir(builtins), "np", "scratch", "kept", "i", "j"})
 
 
 class Names:
@@ -69,8 +69,8 @@ class Names:
             self.constants[self._values[key]] = np.array(value, dtype)
         return self._values[key]
 
-    def starts(self, text: str) -> str:
-        """The name of the first rows of all tiles."""
+    def tiles(self, text: str) -> str:
+        """The name of a list of tiles."""
         if text not in self._paths:
             self._paths[text] = self._define("tiles", text)
         return self._paths[text]

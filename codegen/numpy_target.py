@@ -16,7 +16,6 @@ import numpy as np
 
 from chainwright.ir import Graph, Node
 from chainwright.ir.elementwise import order_letter, resolved
-from chainwright.ir.fusion import by_rows
 from chainwright.ir.interpret import run_node
 from chainwright.ir.layout import extent
 from chainwright.ir.op import OPS
@@ -114,11 +113,10 @@ class _Writer:
         return place(spans)
 
     def _bytes(self, node: Node) -> int:
-        whole = _span_bytes(node)
         if not self.plan.is_local(node):
-            return whole
-        tile = self.plan.tiles[node]
-        return whole // tile.rows * tile.height
+            return _span_bytes(node)
+        assert node.dtype is not None
+        return extent(self.plan.tiles[node].shape(node), node.steps, node.dtype.itemsize)[0]
 
     def _entry(self, node: Node, where: str) -> str:
         """The name of an array in an arena, which the first line of the function unpacks."""
@@ -126,7 +124,7 @@ class _Writer:
         offset = self.arenas[where][0][self.plan.block_of(node)]
         view = _view_at(node, offset, self.plan)
         if self.plan.is_local(node):
-            view = view._replace(shape=(self.plan.tiles[node].height, *view.shape[1:]))
+            view = view._replace(shape=self.plan.tiles[node].shape(node))
         self.entries[where][name] = view
         return name
 
@@ -186,10 +184,8 @@ class _Writer:
                 self.text[node] = self.text[self.plan.reused[node]]
             else:
                 self._allocate(node, self.plan.place_of(node))
-        first, stop = self.names.new("i"), self.names.new("j")
-        self.body.append(f"for {first} in {self.names.starts(tile.starts)}:")
-        self.body.append(f"    {stop} = {first} + {tile.height}")
-        slices = _Slices(self, tile, f"[{first}:{stop}]")
+        self.body.append(f"for {tile.letters} in {self.names.tiles(tile.slices)}:")
+        slices = _Slices(self, tile)
         for node in tile.group:
             if self.plan.root(node) is node:
                 slices.write(node)
@@ -245,29 +241,26 @@ class _Writer:
 
 
 class _Slices:
-    """The lines inside a loop over tiles: values stand for their rows ``[i:j]``."""
+    """The lines inside a loop over tiles: values stand for their part in the tile."""
 
-    def __init__(self, writer: _Writer, tile: Tile, index: str) -> None:
-        self.writer, self.tile, self.index = writer, tile, index
-        self.names: dict[Node, str] = {}
+    def __init__(self, writer: _Writer, tile: Tile) -> None:
+        self.writer, self.tile = writer, tile
+        self.names: dict[tuple[Node, str], str] = {}
 
     def write(self, node: Node) -> None:
-        def operand(source: Node) -> str:
-            rows = source.op != "literal" and by_rows(source, node)
-            return self._rows(source) if rows else self.writer.operand(source)
-
-        args = self.writer.arguments(node, operand)
-        text = OPS[node.op].text(node, args, self.writer.names, self._rows(node))
+        args = self.writer.arguments(node, lambda source: self._part(source, node))
+        text = OPS[node.op].text(node, args, self.writer.names, self._part(node, node))
         self.writer.body.append(with_comment(f"    {text}", node.origin))
 
-    def _rows(self, node: Node) -> str:
-        whole = self.writer.operand(node)
-        if node in self.tile.local:
+    def _part(self, source: Node, node: Node) -> str:
+        whole, index = self.writer.operand(source), self.tile.index(source, node)
+        if not index:
             return whole
-        if node not in self.names:
-            self.names[node] = self.writer.names.new(f"{whole}_{self.index[1]}")
-            self.writer.body.append(f"    {self.names[node]} = {whole}{self.index}")
-        return self.names[node]
+        if (source, index) not in self.names:
+            name = self.writer.names.new(f"{whole}_{''.join(filter(str.isalpha, index))}")
+            self.names[source, index] = name
+            self.writer.body.append(f"    {name} = {whole}{index}")
+        return self.names[source, index]
 
 
 def _needs_buffer(node: Node) -> bool:
