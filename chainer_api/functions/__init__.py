@@ -82,14 +82,34 @@ from chainer.functions.connection.local_convolution_2d import (
     local_convolution_2d as local_convolution_2d,
 )
 from chainer.functions.connection.shift import shift as shift
+from chainer.functions.evaluation.accuracy import accuracy as accuracy
+from chainer.functions.evaluation.binary_accuracy import binary_accuracy as binary_accuracy
+from chainer.functions.evaluation.classification_summary import (
+    classification_summary as classification_summary,
+)
+from chainer.functions.evaluation.classification_summary import f1_score as f1_score
+from chainer.functions.evaluation.classification_summary import fbeta_score as fbeta_score
+from chainer.functions.evaluation.classification_summary import precision as precision
+from chainer.functions.evaluation.classification_summary import recall as recall
+from chainer.functions.evaluation.r2_score import r2_score as r2_score
 from chainer.functions.loss.absolute_error import absolute_error as absolute_error
+from chainer.functions.loss.black_out import black_out as black_out
 from chainer.functions.loss.contrastive import contrastive as contrastive
+from chainer.functions.loss.crf1d import argmax_crf1d as argmax_crf1d
+from chainer.functions.loss.crf1d import crf1d as crf1d
 from chainer.functions.loss.cross_covariance import cross_covariance as cross_covariance
+from chainer.functions.loss.ctc import (
+    connectionist_temporal_classification as connectionist_temporal_classification,
+)
 from chainer.functions.loss.decov import decov as decov
+from chainer.functions.loss.discriminative_loss import (
+    discriminative_margin_based_clustering_loss as discriminative_margin_based_clustering_loss,
+)
 from chainer.functions.loss.hinge import hinge as hinge
 from chainer.functions.loss.huber_loss import huber_loss as huber_loss
 from chainer.functions.loss.mean_absolute_error import mean_absolute_error as mean_absolute_error
 from chainer.functions.loss.mean_squared_error import mean_squared_error as mean_squared_error
+from chainer.functions.loss.negative_sampling import negative_sampling as negative_sampling
 from chainer.functions.loss.sigmoid_cross_entropy import (
     sigmoid_cross_entropy as sigmoid_cross_entropy,
 )
@@ -217,6 +237,15 @@ from chainer.functions.pooling.max_pooling_2d import max_pooling_2d as max_pooli
 from chainer.functions.pooling.max_pooling_nd import max_pooling_1d as max_pooling_1d
 from chainer.functions.pooling.max_pooling_nd import max_pooling_3d as max_pooling_3d
 from chainer.functions.pooling.max_pooling_nd import max_pooling_nd as max_pooling_nd
+from chainer.functions.pooling.roi_average_align_2d import (
+    roi_average_align_2d as roi_average_align_2d,
+)
+from chainer.functions.pooling.roi_average_pooling_2d import (
+    roi_average_pooling_2d as roi_average_pooling_2d,
+)
+from chainer.functions.pooling.roi_max_align_2d import roi_max_align_2d as roi_max_align_2d
+from chainer.functions.pooling.roi_max_pooling_2d import roi_max_pooling_2d as roi_max_pooling_2d
+from chainer.functions.pooling.roi_pooling_2d import roi_pooling_2d as roi_pooling_2d
 from chainer.functions.pooling.spatial_pyramid_pooling_2d import (
     spatial_pyramid_pooling_2d as spatial_pyramid_pooling_2d,
 )
@@ -225,3 +254,4 @@ from chainer.functions.pooling.unpooling_nd import unpooling_1d as unpooling_1d
 from chainer.functions.pooling.unpooling_nd import unpooling_3d as unpooling_3d
 from chainer.functions.pooling.unpooling_nd import unpooling_nd as unpooling_nd
 from chainer.functions.pooling.upsampling_2d import upsampling_2d as upsampling_2d
+from chainer.functions.util.forget import forget as forget

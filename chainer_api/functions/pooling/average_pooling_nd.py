@@ -37,7 +37,7 @@ def counts(node, y):
         return math.prod(node.ksize)
     ones = numpy.ones((1, 1) + node._in_shape, y.dtype)
     width = kernels.sum_pooling(ones, outsize=node._outsize, **node.settings)
-    return backend.get_array_module(y).asarray(width)
+    return backend.get_array_module(y).asarray(width.astype(y.dtype, copy=False))
 
 
 class AveragePoolingND(_AveragePooling, pooling_nd._PoolingND):
