@@ -87,7 +87,7 @@ class StatelessLSTM(LSTMBase):
         if h is not None:
             gates = gates + self.lateral(h)
         if c is None:
-            c = _zero_state(self, x)
+            c = zero_state(self, x, self.state_size)
         return F.lstm(c, gates)
 
 
@@ -189,15 +189,22 @@ class LSTM(LSTMBase):
             gates = gates + self.lateral(h)
         c = self.c
         if c is None:
-            c = _zero_state(self, x)
+            c = zero_state(self, x, self.state_size)
         self.c, y = F.lstm(c, gates)
         self.h = y if ended is None else F.concat((y, ended), axis=0)
         return y
 
 
-def _zero_state(lstm, x):
-    with chainer.using_device(lstm.device):
-        return variable.Variable(lstm.xp.zeros((x.shape[0], lstm.state_size), dtype=x.dtype))
+def zero_state(rnn, x, state_size):
+    """States of zeros for a recurrent link and its input."""
+    with chainer.using_device(rnn.device):
+        return variable.Variable(rnn.xp.zeros((x.shape[0], state_size), dtype=x.dtype))
+
+
+def split_gates(gates):
+    """The parts of the four gates, whose elements take turns along the second axis."""
+    gates = F.reshape(gates, (gates.shape[0], -1, 4))
+    return [gates[:, :, i] for i in range(4)]
 
 
 def visit_states(visitor, *states):

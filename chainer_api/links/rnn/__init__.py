@@ -1,1 +1,1 @@
-"""Recurrent connections; Chainer 5 had these modules in ``chainer.links.connection``."""
+"""Module paths of Chainer 7 for the recurrent links."""

@@ -1,0 +1,59 @@
+"""Group normalization layer."""
+from chainer import functions as F
+from chainer import initializers, link, variable
+
+
+class GroupNormalization(link.Link):
+    """Group normalization layer: makes each group of channels of each sample standard.
+
+    See: `Wu and He, Group Normalization <https://arxiv.org/abs/1803.08494>`_.
+
+    Args:
+        groups (int): Number of groups, a divisor of the number of channels.
+        size (int or None): Number of channels. If it is ``None``, the first call decides.
+        eps (float): Added to the variance.
+        initial_gamma (initializer): Initializes the scale: an initializer, a scalar or an array.
+            The default is one.
+        initial_beta (initializer): Likewise for the shift. The default is zero.
+
+    Attributes:
+        groups (int): As given.
+        gamma (Parameter): Scale, of shape (size,).
+        beta (Parameter): Shift, of shape (size,).
+        eps (float): As given.
+
+    .. seealso:: :func:`chainer.functions.group_normalization`
+
+    Example:
+        >>> L.GroupNormalization(2)(np.ones((5, 4, 6, 6), np.float32)).shape
+        (5, 4, 6, 6)
+    """
+
+    def __init__(self, groups, size=None, eps=1e-5, initial_gamma=None, initial_beta=None):
+        super().__init__()
+        self.groups = groups
+        self.eps = eps
+        with self.init_scope():
+            self.gamma = variable.Parameter(
+                initializers._get_initializer(1 if initial_gamma is None else initial_gamma))
+            self.beta = variable.Parameter(
+                initializers._get_initializer(0 if initial_beta is None else initial_beta))
+        if size is not None:
+            self._initialize_params(size)
+
+    def _initialize_params(self, size):
+        self.gamma.initialize(size)
+        self.beta.initialize(size)
+
+    def forward(self, x):
+        """Normalizes a batch.
+
+        Args:
+            x (Variable or array): Shape (batch, channels, ...).
+
+        Returns:
+            Variable: Shape and dtype of the input.
+        """
+        if self.gamma.array is None:
+            self._initialize_params(x.shape[1])
+        return F.group_normalization(x, self.groups, self.gamma, self.beta, self.eps)
