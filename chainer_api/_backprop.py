@@ -151,7 +151,7 @@ def _ones(var, loss_scale):
     """Return a gradient of ones for a variable."""
     array = var._array
     if type(array) is _ndarray and array.ndim == 0:
-        ones = numpy.ones((), array.dtype)
+        ones = numpy.array(1, array.dtype)
     else:
         with cuda.get_device_from_array(array):
             ones = chainer.backend.get_array_module(array).ones_like(array)
@@ -202,10 +202,15 @@ def _is_simple(func):
 def _backward_one(func, node, gy):
     """Backward through ``func`` alone: its gradients are those of leaves."""
     inputs = func.inputs
-    targets = tuple([i for i, x in enumerate(inputs) if x._requires_grad])
-    if not targets:
-        return
-    gxs = _gradients(func, targets, tuple([gy if y() is node else None for y in func.outputs]), {})
+    if func.trusted_gradients:
+        func.prepare_alone(node)
+        targets = func.all_inputs
+    else:
+        targets = tuple([i for i, x in enumerate(inputs) if x._requires_grad])
+        if not targets:
+            return
+    gxs = _gradients(func, targets, (gy,) if len(func.outputs) == 1 else tuple(
+        [gy if y() is node else None for y in func.outputs]), {})
     for k, i in enumerate(targets):
         gx = gxs[k]
         if gx is None:
@@ -247,6 +252,7 @@ def backward(outputs, grad_outputs=None, *, enable_double_backprop=False):
         for y in outputs:
             if y.creator_node is not None:
                 y.grad_var = None
+    grad_outputs = _gradients_or_none('grad_outputs', grad_outputs, len(outputs))
     _check_lengths(outputs=outputs, grad_outputs=grad_outputs)
     grads = {}
     for y, gy in zip(outputs, grad_outputs, strict=True):
@@ -254,12 +260,6 @@ def backward(outputs, grad_outputs=None, *, enable_double_backprop=False):
             grads.setdefault(y._node, []).append(gy)
     with configuration.using_config('enable_backprop', enable_double_backprop):
         _backward_to_leaves(grads, list(grads), False, None)
-
-
-def _arrival(func, grads):
-    """Return the indexes of the outputs of ``func`` in the order in which gradients came."""
-    index = {ref(): i for i, ref in enumerate(func.outputs)}
-    return tuple([index[node] for node in grads if node in index])
 
 
 def _backward_to_leaves(grads, start, retain_grad, loss_scale):
@@ -280,7 +280,7 @@ def _backward_to_leaves(grads, start, retain_grad, loss_scale):
         func = _heappop(heap)[2]
         inputs = func.inputs
         if func.trusted_gradients:
-            func.arrival = _arrival(func, grads)
+            func.prepare(grads)
         gys = []
         for ref in func.outputs:
             y = ref()
@@ -339,6 +339,17 @@ def _check_variables(**sequences):
                 raise TypeError(f'{name} must contain Variables only, not {type(x)}')
 
 
+def _gradients_or_none(name, gradients, length):
+    """Return a list of Variables and ``None``, as the user has given it."""
+    if gradients is None:
+        return [None] * length
+    if isinstance(gradients, (tuple, list)):
+        _check_variables(**{name: [g for g in gradients if g is not None]})
+        return gradients
+    raise TypeError(
+        f'{name} must be None or a tuple or a list of Variables, not {type(gradients)}')
+
+
 def _check_lengths(**sequences):
     (first, values), *others = sequences.items()
     for name, sequence in others:
@@ -381,10 +392,8 @@ def grad(
         [variable([ 6., 12.])]
     """
     _check_variables(outputs=outputs, inputs=inputs)
-    if grad_outputs is None:
-        grad_outputs = [None] * len(outputs)
-    if grad_inputs is None:
-        grad_inputs = [None] * len(inputs)
+    grad_outputs = _gradients_or_none('grad_outputs', grad_outputs, len(outputs))
+    grad_inputs = _gradients_or_none('grad_inputs', grad_inputs, len(inputs))
     _check_lengths(outputs=outputs, grad_outputs=grad_outputs)
     _check_lengths(inputs=inputs, grad_inputs=grad_inputs)
 
@@ -455,7 +464,7 @@ def _backward_between(grads, start, wanted, input_nodes, retain_grad):
     while heap:
         func = _heappop(heap)[2]
         if func.trusted_gradients:
-            func.arrival = _arrival(func, grads)
+            func.prepare(grads)
         gys = []
         for ref in func.outputs:
             y = ref()

@@ -1,6 +1,7 @@
 """Nodes of the computational graph that compute, and :func:`chainer.grad`."""
 import collections
 import itertools
+import sys
 import traceback
 import weakref
 
@@ -73,10 +74,9 @@ class FunctionNode:
     _supports_static_optimizations = False
     #: Why the function cannot be recorded, if it cannot: one line.
     opaque = None
-    #: Whether gradients have the right shapes and dtypes by construction. Backward then also sets
-    #: ``arrival``, the order in which gradients have reached the outputs.
+    #: Whether gradients have the right shapes and dtypes by construction. Backward then calls
+    #: ``prepare(grads)`` first, with the gradients on their way, by node and in order of arrival.
     trusted_gradients = False
-    arrival = (0,)
 
     _input_indexes_to_retain = None
     _output_indexes_to_retain = None
@@ -149,7 +149,7 @@ class FunctionNode:
         local = _local_entries.__dict__
         debug = local['debug'] if 'debug' in local else _global_entries['debug']
         if debug:
-            self.stack = traceback.extract_stack()
+            self.stack = traceback.extract_stack(sys._getframe(1))
         if not on_cpu:
             self._check_arrays(in_data)
         if (local['type_check'] if 'type_check' in local else _global_entries['type_check']) and (
@@ -188,10 +188,16 @@ class FunctionNode:
         if debug:
             check_nan(self, outputs, 'forward')
 
-        if local['enable_backprop'] if 'enable_backprop' in local else (
-                _global_entries['enable_backprop']):
-            return self._connect(input_vars, outputs, requires_grad)
-        return tuple([_make_plain(y, requires_grad) for y in outputs])
+        try:
+            if local['enable_backprop'] if 'enable_backprop' in local else (
+                    _global_entries['enable_backprop']):
+                return self._connect(input_vars, outputs, requires_grad)
+            return tuple([_make_plain(y, requires_grad) for y in outputs])
+        except variable.NotAnArray:
+            kinds = ', '.join([type(y).__name__ for y in outputs])
+            raise TypeError(
+                f'forward of {self.label} must return a tuple of arrays, and returned ({kinds}); '
+                'chainer.utils.force_array makes arrays of NumPy scalars') from None
 
     def _connect(self, input_vars, outputs, requires_grad):
         """Return the variables of ``outputs``, linked to the inputs through this node, and keep

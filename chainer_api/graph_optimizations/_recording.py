@@ -152,7 +152,7 @@ class Recording:
         self.draws = session.draws
         self._sources = rec.sources
         self.uses = reached_uses(session, results.chained)
-        self._same_leaf = same_leaves(self.uses)
+        self.same_leaf = same_leaves(self.uses)
         self._applied = _applied(session, self.uses, inputs)
         self._outputs = tuple(_where_made(session, v) for v in results.chained)
 
@@ -175,7 +175,7 @@ class Recording:
             made.append(outputs)
             functions.append(func)
         outputs = [made[i][k] for i, k in self._outputs]
-        return Rebuilt(aliases, outputs, functions, env, self._same_leaf)
+        return Rebuilt(aliases, outputs, functions, env, self.same_leaf)
 
     def extended(self, fetches: Sequence[Fetch]) -> Recording:
         """The recording with further arrays to fetch, which only a backward needs."""

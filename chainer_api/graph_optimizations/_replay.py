@@ -7,6 +7,8 @@ through :meth:`StaticScheduleFunction.backward`.
 
 from __future__ import annotations
 
+import functools
+import itertools
 import time
 import weakref
 from collections.abc import Sequence
@@ -41,6 +43,9 @@ class StaticScheduleFunction(FunctionNode):
     """One call of a static chain: all of its functions as a single node of the graph."""
 
     trusted_gradients = True
+    _arrival: tuple[int, ...] = (0,)  # of gradients at the outputs, in order
+    _alone: tuple[bool, ...] = ()  # leaves used several times: no gradient has reached them yet
+    _same_leaf: Sequence[Sequence[int]] = ()
     _rebuilt: Rebuilt | None = None
     _kept: Kept  # with _backwards, the programs of the schedule that has run
     _backwards: Any = {}
@@ -49,6 +54,8 @@ class StaticScheduleFunction(FunctionNode):
     def __init__(self, entry: Entry, arrays: Sequence[Any], random_state: Any = None) -> None:
         self._entry, self._arrays, self._random_state = entry, arrays, random_state
         self._recording = entry.recording
+        if entry.recording is not None:
+            self._same_leaf = entry.recording.same_leaf
 
     def attach(self, inputs: Any, arrays: Sequence[Any], ranks: Sequence[int]) -> Any:
         """Link the node to its inputs; returns its outputs, ``ranks`` above the inputs."""
@@ -57,13 +64,36 @@ class StaticScheduleFunction(FunctionNode):
             y._node._rank = self.rank + above
         return outputs
 
+    @property
+    def all_inputs(self) -> tuple[int, ...]:
+        """The indexes of the inputs, all of which require gradients."""
+        assert self.inputs is not None
+        return self._entry.all_inputs or tuple(range(len(self.inputs)))
+
+    def prepare_alone(self, node: VariableNode) -> None:
+        """Like :meth:`prepare`, where backward begins at the output ``node`` and ends here."""
+        assert self.inputs is not None and self.outputs is not None
+        if self._same_leaf or len(self.outputs) > 1:
+            held = {x: None for x in self.inputs if x._grad_var is not None}
+            self.prepare({node: None, **held})
+
+    def prepare(self, grads: dict[VariableNode, Any]) -> None:
+        """Note what decides the order in which gradients are added."""
+        assert self.inputs is not None and self.outputs is not None
+        if len(self.outputs) > 1:
+            index = {ref(): k for k, ref in enumerate(self.outputs)}
+            self._arrival = tuple([index[node] for node in grads if node in index])
+        if self._same_leaf:
+            self._alone = tuple([self.inputs[s[0]] not in grads for s in self._same_leaf])
+
     def backward(
         self, target_input_indexes: tuple[int, ...], grad_outputs: tuple[Any, ...]
     ) -> tuple[Any, ...]:
         if configuration.config.enable_backprop:
             return self._differentiable(target_input_indexes, grad_outputs)
         key = (
-            self.arrival,
+            self._arrival,
+            self._alone,
             *[None if g is None else (g._array.dtype, g._array.strides) for g in grad_outputs],
         )
         run = self._backwards.get(key)
@@ -88,7 +118,7 @@ class StaticScheduleFunction(FunctionNode):
         if session is None and self._recording is entry.recording and key not in entry.backwards:
             session = self._recording.renewed_session(rebuilt)
         if session is None or not session.recorder.live or key in entry.backwards:
-            return _gradients(rebuilt, grad_outputs, self.arrival)
+            return _gradients(rebuilt, grad_outputs, self._arrival, self._alone)
         started = time.perf_counter()
         recorder = session.recorder
         first = len(recorder.nodes)
@@ -100,7 +130,7 @@ class StaticScheduleFunction(FunctionNode):
                 nodes.append(recorder.input(view, f"gy{k}", "gradient"))
                 inner[k] = Variable(view, requires_grad=False)
         with session.active():
-            grads = _gradients(rebuilt, tuple(inner), self.arrival)
+            grads = _gradients(rebuilt, tuple(inner), self._arrival, self._alone)
             outputs = tuple(recorder.node_of(g._array) for g in grads if g is not None)
         if recorder.live:
             graph = Graph(
@@ -125,7 +155,7 @@ class StaticScheduleFunction(FunctionNode):
 
     def _differentiable(self, indexes: tuple[int, ...], grad_outputs: Any) -> tuple[Any, ...]:
         """Gradients that can be differentiated again: through the define-by-run graph."""
-        grads = _gradients(self._graph(), grad_outputs, self.arrival)
+        grads = _gradients(self._graph(), grad_outputs, self._arrival, self._alone)
         self.dissolve([g for g in grads if g is not None])
         return tuple(grads[i] for i in indexes)
 
@@ -198,12 +228,16 @@ def _port(y: Variable) -> Variable:
 
 
 def _gradients(
-    rebuilt: Rebuilt, grad_outputs: tuple[Any, ...], arrival: Sequence[int]
+    rebuilt: Rebuilt,
+    grad_outputs: tuple[Any, ...],
+    arrival: Sequence[int],
+    alone: Sequence[bool],
 ) -> list[Any]:
     """The gradients of the uses of leaves.
 
     Those of several uses of one leaf are put in the order in which backward has made them, so that
-    they are added in the same order as without the call's node.
+    they are added in the same order as without the call's node; where they are the first that
+    the leaf gets (``alone``), they are added here.
     """
     aliases = [alias.node for alias in rebuilt.aliases]
     outputs = [rebuilt.outputs[k] for k in arrival]
@@ -217,11 +251,19 @@ def _gradients(
     results = _backprop._backward_between(grads, start, wanted, aliases, False)
     found = dict(zip(aliases, results, strict=True))
     order = {node: k for k, node in enumerate(grads)}
-    for slots in rebuilt.same_leaf:
+    for slots, first in zip(rebuilt.same_leaf, alone, strict=True):
         made = sorted((aliases[k] for k in slots), key=lambda n: order.get(n, len(order)))
-        for k, node in zip(slots, made, strict=True):
-            results[k] = found[node]
+        parts = [found[node] for node in made]
+        if first:
+            present = [g for g in parts if g is not None]
+            parts = [functools.reduce(_add, present)] if present else []
+        for k, g in itertools.zip_longest(slots, parts):
+            results[k] = g
     return results
+
+
+def _add(a: Variable, b: Variable) -> Variable:
+    return a + b
 
 
 class Entry:
@@ -233,11 +275,12 @@ class Entry:
     def __init__(self, ledger: Ledger, key: Key, args: Any, kwargs: Any) -> None:
         self.ledger, self.key = ledger, key
         self.prologue = Prologue(is_object)
-        self._check: Any = None
+        self.check: Any = None
         #: Whether the arguments are nothing but Variables and arrays, in their order.
         self.simple = not kwargs and all(type(a) in (Variable, np.ndarray) for a in args)
         self._args = args if self.simple else ()
         self.reason: str | None = None
+        self.all_inputs: tuple[int, ...] = ()
         self.recording: Recording | None = None
         self._reads: list[Read] = []
         self._states: list[Any] = []
@@ -259,6 +302,7 @@ class Entry:
         self._indexes = recording.argument_indexes
         self._chained = tuple(results.chained_indexes)
         self._inputs = tuple(_fetcher(use) for use in recording.uses)
+        self.all_inputs = tuple(range(len(recording.uses)))
         places = [u.leaf.place for u in recording.uses if u.leaf.kind == "parameter"]
         self._fixed = places if len(places) == len(recording.uses) else None
         self._draws = recording.draws
@@ -288,13 +332,13 @@ class Entry:
             source = fetch.source
             expression = prologue.expression(source.how, source.owner, source.key) + fetch.suffix
             prologue.fetch(source.text, expression, fetch.array)
-        self._check = prologue.build()
+        self.check = prologue.build()
 
     def enter(self, args: Any, leaves: Sequence[Any]) -> tuple[Any, ...] | None:
         """The arrays to replay with, or None if these calls are not of this entry's kind."""
         if self.simple:
-            return self._check(args)
-        fetched = self._check(())
+            return self.check(args)
+        fetched = self.check(())
         if fetched is None or self.recording is None:
             return fetched
         given = [leaves[i] for i in self._indexes]
@@ -302,7 +346,7 @@ class Entry:
 
     def give_up(self, escape: Any) -> None:
         """Calls like this one stay define-by-run."""
-        if self._check is None:
+        if self.check is None:
             self._guard(())
         self.reason = f"{escape.reason}" if escape else "the trace was incomplete"
         where = escape.where if escape else ""
@@ -408,7 +452,7 @@ def first_call(session: Session, entry: Entry, results: Results, leaves: Sequenc
         node._rebuilt = Rebuilt(
             aliases, results.chained, session.functions(), {}, same_leaves(uses)
         )
-        node._session = session
+        node._session, node._same_leaf = session, node._rebuilt.same_leaf
         ys = node.attach(
             [use.leaf.outer for use in uses],
             [arrays[k] for k in results.chained_indexes],

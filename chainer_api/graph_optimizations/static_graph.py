@@ -29,6 +29,7 @@ _OPTIONS = (
     "enable_double_backprop",
 )
 _trace_state = _tracing.state
+_local, _global = configuration.local_entries, configuration.global_entries
 _function_hooks = function_hook._thread_local
 _link_hooks = link_hook._thread_local
 
@@ -68,27 +69,27 @@ class Site:
         self.cache: Cache[Entry] = Cache(options.limit, _PER_KEY)
         self._misses: list[str] = []
         self._changing: str | None = None
-        self._last: tuple[Entry, bool, bool] | None = None
+        self._last: tuple[Entry, Any, bool, bool] | None = None
 
     def __call__(self, chain: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        config = configuration.config
-        train = config.train
+        local = _local.__dict__.get
+        train = local("train", _global["train"])
+        backprop = local("enable_backprop", _global["enable_backprop"])
         if (
             _trace_state.trace is not None  # an outer call records this one as its own part
             or self._changing is not None
             or _function_hooks.function_hooks
             or _link_hooks.hooks
-            or config.debug
+            or local("debug", _global["debug"])
             or (not train and self.options.force_test_define_by_run)
         ):
             return self._eager(chain, args, kwargs)
-        backprop = config.enable_backprop
         last = self._last
-        if last is not None and not kwargs and last[1] is train and last[2] is backprop:
+        if last is not None and not kwargs and last[2] is train and last[3] is backprop:
             # The common case: as the last time.
-            entry = last[0]
-            arrays = entry.enter(args, args)
-            if arrays is not None and entry.ready():
+            entry, check, _, _ = last
+            arrays = check(args)
+            if arrays is not None and (entry.schedule is not None or entry.ready()):
                 self.ledger.hits += 1
                 return entry.replay(args, arrays)
         return self._look_up(chain, args, kwargs, train, backprop)
@@ -111,7 +112,7 @@ class Site:
                     return self._run(session, entry, chain, args, kwargs, flat.leaves)[0]
                 self.ledger.hits += 1
                 if entry.simple:
-                    self._last = (entry, train, backprop)
+                    self._last = (entry, entry.check, train, backprop)
                 return entry.replay(flat.leaves, arrays)
         return self._trace(chain, args, kwargs, flat, key, entries)
 

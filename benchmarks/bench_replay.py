@@ -1,0 +1,207 @@
+"""What a replay costs: define-by-run, compiled, the bare program, NumPy by hand, the original.
+
+    .venv/bin/python benchmarks/bench_replay.py        (writes benchmarks/results/replay.md)
+
+One thread; all variants take turns in each round, the medians over the rounds are compared. The
+original runs through the oracle (CHAINER_ORACLE, by default ../shared/tools/oracle), if it is there.
+"""
+
+import json
+import os
+import pathlib
+import statistics
+import subprocess
+import sys
+
+os.environ["OMP_NUM_THREADS"] = os.environ["OPENBLAS_NUM_THREADS"] = "1"
+HERE = pathlib.Path(__file__).parent
+sys.path.insert(0, str(HERE))
+
+import numpy as np  # noqa: E402
+import workloads  # noqa: E402
+
+ORACLE = os.environ.get("CHAINER_ORACLE", str(HERE.parents[1] / "shared/tools/oracle"))
+ROUNDS, NUMBER = 7, 300
+
+
+def mlp_by_hand(model, inputs):
+    """Forward and backward as one writes them with preallocated arrays."""
+    x, t = (v.array for v in inputs)
+    w1, b1, w2, b2, w3, b3 = (
+        p.array for link in (model.l1, model.l2, model.l3) for p in (link.W, link.b)
+    )
+    h1, h2, y = (np.empty((32, n), "f") for n in (64, 64, 1))
+    gh1, gh2, gx = (np.empty((32, n), "f") for n in (64, 64, 32))
+    m1, m2 = np.empty((32, 64), bool), np.empty((32, 64), bool)
+    g1, g2, g3 = np.empty((64, 32), "f"), np.empty((64, 64), "f"), np.empty((1, 64), "f")
+    gb1, gb2, gb3 = np.empty(64, "f"), np.empty(64, "f"), np.empty(1, "f")
+    zero, scale = np.zeros((), "f"), np.array(2 / 32, "f")
+    dot, add, maximum, multiply, greater = np.dot, np.add, np.maximum, np.multiply, np.greater
+    total = np.add.reduce
+
+    def run():
+        dot(x, w1.T, h1)
+        add(h1, b1, h1)
+        maximum(h1, zero, out=h1)
+        dot(h1, w2.T, h2)
+        add(h2, b2, h2)
+        maximum(h2, zero, out=h2)
+        dot(h2, w3.T, y)
+        add(y, b3, y)
+        np.subtract(y, t, y)
+        flat = y.ravel()
+        loss = flat.dot(flat) / 32
+        multiply(y, scale, y)
+        dot(y.T, h2, g3)
+        total(y, 0, None, gb3)
+        dot(y, w3, gh2)
+        greater(h2, zero, m2)
+        multiply(gh2, m2, gh2)
+        dot(gh2.T, h1, g2)
+        total(gh2, 0, None, gb2)
+        dot(gh2, w2, gh1)
+        greater(h1, zero, m1)
+        multiply(gh1, m1, gh1)
+        dot(gh1.T, x, g1)
+        total(gh1, 0, None, gb1)
+        dot(gh1, w1, gx)
+        return loss
+
+    return run, lambda: [gx, g1, gb1, g2, gb2, g3, gb3]
+
+
+def elementwise_by_hand(model, inputs):
+    x, s = inputs[0].array, model.scale.array
+    tanhs, sums = [np.empty_like(x) for _ in range(25)], [np.empty_like(x) for _ in range(25)]
+    mask, g, a, gs = np.empty(x.shape, bool), np.empty_like(x), np.empty_like(x), np.empty_like(x)
+    zero, one = np.zeros((), "f"), np.ones((), "f")
+    add, multiply, maximum, tanh = np.add, np.multiply, np.maximum, np.tanh
+    subtract, greater = np.subtract, np.greater
+
+    def run():
+        h = x
+        for t, y in zip(tanhs, sums):
+            multiply(h, s, t)
+            tanh(t, t)
+            add(t, h, y)
+            maximum(y, zero, out=y)
+            h = y
+        loss = h.sum()
+        g.fill(1)
+        gs.fill(0)
+        for k in range(24, -1, -1):
+            t, y, h = tanhs[k], sums[k], sums[k - 1] if k else x
+            greater(y, zero, mask)
+            multiply(g, mask, g)
+            multiply(t, t, a)
+            subtract(one, a, a)
+            multiply(a, g, a)
+            add(gs, multiply(a, h), gs)
+            multiply(a, s, a)
+            add(g, a, g)
+        return loss
+
+    return run, lambda: [g, gs]
+
+
+BY_HAND = {"MLP": mlp_by_hand, "Elementwise": elementwise_by_hand}
+
+
+def program_of(model, inputs):
+    """The generated programs alone, on arrays at hand."""
+    (site,) = model.schedule_manager._sites.values()
+    (entry,) = site.cache
+    arrays = entry.enter(tuple(inputs), inputs)
+    schedule = entry.schedule
+    forward, scratch, kept = schedule._run, schedule._scratch.take(), schedule._kept.take()
+    (backward,) = schedule.backwards.values()
+    run_backward, buffers, picks = backward._run, backward.scratch.take(), backward._picks
+    gradient, n = np.ones((), "f"), schedule._n
+
+    def run():
+        saved = forward(*arrays, scratch, kept)[n:]
+        run_backward(*[saved[k] for k in picks], gradient, buffers, ())
+
+    return run
+
+
+def check(by_hand, gradients, model, inputs):
+    """What was written by hand computes the same."""
+    workloads.step(model, inputs)
+    by_hand()
+    expected = [inputs[0].grad, *[p.grad for _, p in sorted(model.namedparams())]]
+    found = gradients()
+    found = [found[0], *found[1:]]
+    if len(found) == 7:
+        found = [found[0], *[found[k] for k in (1, 2, 3, 4, 5, 6)]]
+    for a, b in zip(expected, found):
+        np.testing.assert_allclose(a, b, rtol=1e-3, atol=1e-4)
+
+
+def main():
+    runs, ratios = {}, []
+    for name in workloads.WORKLOADS:
+        inputs = workloads.variables(name)
+        eager, static = workloads.WORKLOADS[name](), workloads.static(workloads.WORKLOADS[name])
+        static.copyparams(eager)
+        for _ in range(5):
+            workloads.step(eager, inputs)
+            workloads.step(static, inputs)
+        by_hand, gradients = BY_HAND[name](eager, inputs)
+        check(by_hand, gradients, eager, inputs)
+        runs[name] = {
+            "NumPy by hand": by_hand,
+            "generated program": program_of(static, inputs),
+            "static_graph": lambda m=static, i=inputs: workloads.step(m, i),
+            "define-by-run": lambda m=eager, i=inputs: workloads.step(m, i),
+        }
+    times = {name: {variant: [] for variant in variants} for name, variants in runs.items()}
+    for _ in range(ROUNDS):
+        for name, variants in runs.items():
+            for variant, run in variants.items():
+                times[name][variant].append(workloads.seconds(run, 1, NUMBER))
+    for version in ("7.8.1", "5.4.0"):
+        for key, value in original(version).items():
+            name, mode = key.split(" ", 1)
+            times[name][f"original {version} {mode}"] = [value]
+    report(times)
+    return ratios
+
+
+def original(version):
+    if not os.path.exists(ORACLE):
+        return {}
+    environment = {**os.environ, "ORACLE_VERSION": version}
+    done = subprocess.run(
+        [ORACLE, str(HERE / "original.py")], env=environment, capture_output=True, text=True
+    )
+    if done.returncode:
+        return {}
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+def report(times):
+    lines = [
+        "# Replay overhead: forward, backward and cleargrads",
+        "",
+        f"One thread, {ROUNDS} rounds in turns, medians; NumPy {np.__version__}, "
+        f"Python {sys.version.split()[0]}. Written by `benchmarks/bench_replay.py`.",
+        "",
+        "| workload | variant | µs | ratio to NumPy by hand |",
+        "|---|---|---|---|",
+    ]
+    for name, variants in times.items():
+        base = statistics.median(variants["NumPy by hand"])
+        for variant, values in variants.items():
+            if isinstance(values[0], str):
+                lines.append(f"| {name} | {variant} | fails | {values[0][:60]} |")
+                continue
+            value = statistics.median(values)
+            lines.append(f"| {name} | {variant} | {value * 1e6:.1f} | {value / base:.2f} |")
+    text = "\n".join(lines) + "\n"
+    (HERE / "results" / "replay.md").write_text(text)
+    print(text)
+
+
+if __name__ == "__main__":
+    main()
