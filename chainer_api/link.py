@@ -753,7 +753,8 @@ class ChainList(Link, collections.abc.MutableSequence):
 
     def _shared_copy(self):
         ret = super()._shared_copy()
-        ret._children = [child.copy('share') for child in self._children]
+        copies = {id(child): child.copy('share') for child in self._children}
+        ret._children = [copies[id(child)] for child in self._children]
         ret._rename()
         return ret
 

@@ -9,7 +9,8 @@ class Orthogonal(initializer.Initializer):
 
     The array is taken as a matrix of ``shape[0]`` rows, all other axes joined into the second.
     A matrix of standard normal numbers is drawn and orthogonalized: the rows of a wide or square
-    matrix, the columns of a tall one, are the system.
+    matrix, the columns of a tall one, are the system. An array without axes becomes plus or minus
+    ``scale``.
 
     Reference: Saxe et al., `Exact solutions to the nonlinear dynamics of learning in deep linear
     neural networks <https://arxiv.org/abs/1312.6120>`_.
@@ -50,11 +51,14 @@ class Orthogonal(initializer.Initializer):
         if array.size == 0:
             raise ValueError(
                 f'Array to be initialized must be non-empty. Actual shape: {array.shape}')
-        n_out = array.shape[0] if array.ndim > 0 else 1
+        rng = xp.random if self.rng is None else self.rng
+        if array.ndim == 0:
+            array[...] = self.scale * (2 * rng.randint(2) - 1)
+            return
+        n_out = array.shape[0]
         n_in = array.size // n_out
         self._check_shape(array.shape, n_in, n_out)
 
-        rng = xp.random if self.rng is None else self.rng
         drawn = rng.normal(loc=0.0, scale=1.0, size=(n_out, n_in))
         system = _orthonormal_columns(xp, drawn.T).T if n_in > n_out \
             else _orthonormal_columns(xp, drawn)

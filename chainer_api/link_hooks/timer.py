@@ -86,7 +86,12 @@ class TimerHook(link_hook.LinkHook):
         Args:
             file: Output file.
             unit (str): Unit of the times: ``'auto'``, ``'sec'``, ``'ms'``, ``'us'`` or ``'ns'``.
+
+        Raises:
+            ValueError: ``unit`` is another one.
         """
+        if isinstance(file, str):  # Chainer 7 takes the unit first
+            file, unit = sys.stdout if unit == 'auto' else unit, file
         rows = [('LinkName', 'ElapsedTime', 'Occurrence')]
         for name, record in self.summary().items():
             elapsed = _report.with_unit(record['elapsed_time'], _UNITS, unit)

@@ -55,7 +55,7 @@ class GradientLARS:
             grad += g
             if p_norm > self.threshold:
                 rate = p_norm / (self.eps + g_norm + self.weight_decay * p_norm)
-                if rate > numpy.finfo(g.dtype).max:
+                if rate > float(numpy.finfo(g.dtype).max):
                     grad = grad.astype(numpy.float64)
                 grad *= rate
             param.grad = grad.astype(g.dtype, copy=False)

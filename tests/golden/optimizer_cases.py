@@ -38,7 +38,7 @@ SHAPES = {'W': (3, 4), 'b': (5,), 's': (1,)}
 
 
 def key(kind, name, args, dtype):
-    return '%s %s%s %s' % (kind, name, json.dumps(args, sort_keys=True), dtype)
+    return f'{kind} {name}{json.dumps(args, sort_keys=True)} {dtype}'
 
 
 def make_link(chainer, dtype):

@@ -2,8 +2,9 @@
 import os
 import sys
 
-import chainer
 import numpy as np
+
+import chainer
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, HERE)
