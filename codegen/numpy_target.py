@@ -15,7 +15,7 @@ import jinja2
 import numpy as np
 
 from chainwright.ir import Graph, Node
-from chainwright.ir.elementwise import order_letter, resolved
+from chainwright.ir.elementwise import allocated, order_letter, resolved
 from chainwright.ir.interpret import run_node
 from chainwright.ir.layout import extent
 from chainwright.ir.op import OPS
@@ -265,9 +265,15 @@ class _Slices:
 
 def _needs_buffer(node: Node) -> bool:
     """Whether NumPy's own allocation would give something else than the recorded array."""
-    if node.op in ("cast", "copy") and order_letter(node) is None:
-        return True
-    return node.shape == () and OPS[node.op].has_out
+    row = OPS[node.op]
+    if not row.has_out or node.dtype is None or node.dtype.hasobject:
+        return False
+    if node.op in ("cast", "copy"):
+        return order_letter(node) is None
+    natural = row.kind != "elementwise" or node.strides == allocated(
+        node.inputs, {}, node.dims, node.dtype
+    )
+    return node.shape == () or not natural
 
 
 def _span_bytes(node: Node) -> int:
@@ -310,6 +316,10 @@ def _frees(graph: Graph, plan: Storage) -> dict[int, list[Node]]:
 def _hoisted(node: Node) -> dict[int, np.dtype[Any]]:
     """Python scalars among the inputs of a ufunc that a 0-d array of its loop's dtype replaces."""
     row = OPS[node.op]
+    if node.op == "where":
+        strong = any(x.dtype == node.dtype for x in node.inputs[1:])
+        weak = {k: node.dtype for k in (1, 2) if node.inputs[k].op == "literal" and strong}
+        return {k: dtype for k, dtype in weak.items() if dtype and _fits(node.inputs[k], dtype)}
     if row.kind != "elementwise" or "compute" not in row.attrs or node.attr("compute") is not None:
         return {}
     ufunc = getattr(np, node.op)

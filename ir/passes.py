@@ -12,7 +12,7 @@ from collections.abc import Callable, Hashable
 import numpy as np
 
 from .algebra import rewritten
-from .alias import roots_of
+from .alias import roots_of, viewed
 from .frozen import exact_key
 from .graph import Graph, is_effect, users_of
 from .interpret import run_node, value_of
@@ -95,8 +95,23 @@ def _is_base(node: Node, users: dict[Node, list[Node]]) -> bool:
 
 def simplify(graph: Graph) -> Graph:
     """Apply the rows of ``algebra`` wherever one fits."""
-    kept = protected(graph)
-    return rebuild(graph, lambda node, was: node if was in kept else rewritten(node))
+    kept, known = protected(graph), set(graph.nodes)
+
+    def replace(node: Node, was: Node) -> Node:
+        new = rewritten(node)
+        root = _root(new)
+        if was in kept and new is not node and (root in known or root.is_leaf):
+            return node
+        known.add(root)
+        return new
+
+    return rebuild(graph, replace)
+
+
+def _root(node: Node) -> Node:
+    while (base := viewed(node)) is not None:
+        node = base
+    return node
 
 
 def merge_common(graph: Graph) -> Graph:

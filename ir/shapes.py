@@ -275,6 +275,10 @@ def _expanded(x: np.ndarray, attrs: Attrs, shape: Shape) -> np.ndarray:
     return np.expand_dims(x, attrs["axis"])
 
 
+def _bitcast_text(node: Node, args: Sequence[str], scope: Scope, out: str | None = None) -> str:
+    return f"{args[0]}.view({dtype_source(node.dtype, scope)})"
+
+
 def _view_row(name: str, text: Text, attrs: dict[str, Any], shape: Any, take: Any) -> Op:
     return Op(name, "shape", 1, text, attrs, shape, same_dtype, _view_strides(take), view=True)
 
@@ -309,6 +313,16 @@ register(
         {"axis": REQUIRED},
         _zero_shape(_expanded),
         _expanded,
+    ),
+    # The same bits as another dtype of the same size.
+    Op(
+        "bitcast",
+        "shape",
+        1,
+        _bitcast_text,
+        shape=same_shape,
+        strides=_base_strides,
+        view=True,
     ),
     Op(
         "getitem",

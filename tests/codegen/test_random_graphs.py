@@ -7,7 +7,7 @@ import pytest
 
 from chainwright.codegen import tiles
 from chainwright.codegen.numpy_target import generate
-from chainwright.ir import Graph, Slot, build, constant, cut, literal, make, placeholder
+from chainwright.ir import Graph, Slot, build, constant, cut, literal, make, placeholder, select
 
 UNARY = ["negative", "exp", "tanh", "square", "absolute", "sqrt", "sign", "positive", "log1p"]
 BINARY = ["add", "subtract", "multiply", "divide", "maximum", "minimum", "power", "arctan2"]
@@ -25,6 +25,7 @@ STYLES = {"whole": (SHAPES, range(20)), "rows": (ROWS, ROWWISE), "planes": (PLAN
 def style(request, monkeypatch):
     """Shapes and kinds of steps to draw from; groups of any size run in tiles of a few rows."""
     monkeypatch.setattr(cut, "LARGE_BYTES", 40)
+    monkeypatch.setattr(select, "LARGE_SIZE", 4)
     monkeypatch.setattr(tiles, "TILE_BYTES", {"rows": 900, "planes": 700}.get(request.param, 1))
     monkeypatch.setattr(tiles, "WORTHWHILE_BYTES", 1)
     return STYLES[request.param]
@@ -190,7 +191,11 @@ def step(recorder):
         return record("concatenate", (x, y), lambda a, b: np.concatenate((a, b)), axis=0)
     if choice == 14:
         flags, y = pick(rng, arrays_of(recorder)), pick(rng, arrays_of(recorder))
-        return record("where", (flags, x, y), np.where)
+        if rng.random() < 0.6:
+            flags = record("greater", (flags, recorder.literal(0.0)), np.greater)
+        y = pick(rng, [y, y, recorder.literal(0.0), recorder.literal(-0.0)])
+        pair = (x, y) if rng.random() < 0.5 else (y, x)
+        return record("where", (flags, *pair), np.where)
     if choice == 15:
         return record(
             "random", (), lambda: np.random.rand(*value.shape), fn="rand", args=value.shape
@@ -234,7 +239,7 @@ def grow(recorder, count):
                 warnings.simplefilter("ignore")
                 step(recorder)
         except (ValueError, TypeError, IndexError, ZeroDivisionError, OverflowError):
-            assert len(recorder.nodes) == before
+            assert len(recorder.nodes) <= before + 1
             count -= rng_skip(recorder)
             continue
         count -= 1
