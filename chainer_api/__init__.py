@@ -22,7 +22,10 @@ from chainer.backends import cuda as cuda
 from chainer.backends.cuda import should_use_cudnn as should_use_cudnn
 from chainer.backends.cuda import should_use_cudnn_tensor_core as should_use_cudnn_tensor_core
 from chainer import backend as backend
+from chainer.backend import get_array_types as get_array_types
+from chainer.backend import get_cpu_array_types as get_cpu_array_types
 from chainer.backend import get_device as get_device
+from chainer.backend import is_arrays_compatible as is_arrays_compatible
 from chainer.backend import using_device as using_device
 from chainer import utils as utils
 from chainer import variable as variable
@@ -80,6 +83,7 @@ from chainer import links as links
 from chainer.graph_optimizations.static_graph import static_graph as static_graph
 from chainer.graph_optimizations.static_graph_utilities import static_code as static_code
 
+from chainer import computational_graph as computational_graph
 from chainer import function_hooks as function_hooks
 from chainer import reporter as reporter
 from chainer.reporter import DictSummary as DictSummary
@@ -93,3 +97,4 @@ from chainer import dataset as dataset
 from chainer import datasets as datasets
 from chainer import iterators as iterators
 from chainer import training as training
+from chainer._runtime_info import print_runtime_info as print_runtime_info

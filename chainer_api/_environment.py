@@ -1,4 +1,24 @@
-"""Default settings, as environment variables give them, and what depends on settings directly."""
+"""Default settings, as environment variables give them, and what depends on settings directly.
+
+====================================== =====================================================
+environment variable                   what it sets
+====================================== =====================================================
+CHAINER_CUDNN_FAST_BATCH_NORMALIZATION ``config.cudnn_fast_batch_normalization`` (0 or 1)
+CHAINER_DEBUG                          ``config.debug`` (0 or 1)
+CHAINER_DTYPE                          ``config.dtype`` (float16, float32, float64, mixed16)
+CHAINER_KEEP_GRAPH_ON_REPORT           ``config.keep_graph_on_report`` (0 or 1)
+CHAINER_LAZY_GRAD_SUM                  ``config.lazy_grad_sum`` (0 or 1)
+CHAINER_TYPE_CHECK                     ``config.type_check`` (0 or 1)
+CHAINER_USE_CUDNN                      ``config.use_cudnn`` (always, auto, never)
+CHAINER_USE_CUDNN_TENSOR_CORE          ``config.use_cudnn_tensor_core`` (always, auto, never)
+CHAINER_USE_IDEEP                      ``config.use_ideep`` (always, auto, never)
+CHAINER_WARN_NONDETERMINISTIC          ``config.warn_nondeterministic`` (0 or 1)
+CHAINER_CUDNN                          0: cuDNN is not used (:mod:`chainer.backends.cuda`)
+CHAINER_SEED                           seed of CuPy's random numbers (the same)
+CHAINER_DATASET_ROOT                   folder of downloads (:mod:`chainer.dataset`)
+CHAINER_PYTHON_350_FORCE               nothing any more: Python 3.11 or later is required
+====================================== =====================================================
+"""
 import os
 import warnings
 
@@ -15,6 +35,9 @@ class _Mixed16:
 
     def __repr__(self):
         return "dtype('mixed16')"
+
+    def __reduce__(self):
+        return 'mixed16'  # copies and pickles are the one object
 
 
 mixed16 = _Mixed16()

@@ -9,8 +9,9 @@ from chainer.backends.cuda import GpuDevice
 from chainer.backends.intel64 import Intel64Device
 
 __all__ = [
-    'CpuDevice', 'Device', 'GpuDevice', 'Intel64Device', 'copyto', 'get_array_module',
-    'get_device', 'get_device_from_array', 'using_device',
+    'ChainerxDevice', 'CpuDevice', 'Device', 'GpuDevice', 'Intel64Device', 'copyto', 'from_chx',
+    'get_array_module', 'get_array_types', 'get_cpu_array_types', 'get_device',
+    'get_device_from_array', 'is_arrays_compatible', 'to_chx', 'using_device',
 ]
 
 _PLAIN = frozenset([numpy.ndarray, int, float, type(None), numpy.float32, numpy.float64])
@@ -123,9 +124,7 @@ def _device_from_string(spec):
     if spec.removeprefix('-').isdecimal():
         return get_device(int(spec))
     if module in ('native', 'cuda'):
-        raise RuntimeError(
-            f'{spec!r} names a ChainerX device, and ChainerX is not available: '
-            'use "@numpy" for the CPU or "@cupy:N" for the N-th GPU')
+        _no_chainerx()
     raise _unknown_specifier(spec)
 
 
@@ -158,3 +157,51 @@ def using_device(device_spec):
         ...     pass
     """
     return get_device(device_spec).create_context()
+
+
+class ChainerxDevice(Device):
+    """Stands for a device of ChainerX, which is not available; making one raises
+    ``RuntimeError``."""
+
+    def __init__(self, device):
+        _no_chainerx()
+
+
+def _no_chainerx():
+    raise RuntimeError(
+        'ChainerX is not available: use "@numpy" for the CPU or "@cupy:N" for the N-th GPU')
+
+
+def to_chx(array):
+    """Raise ``RuntimeError``: ChainerX is not available."""
+    _no_chainerx()
+
+
+def from_chx(array):
+    """Return the array (or list, tuple or dict of arrays) as it is: it is no ChainerX array."""
+    return array
+
+
+def get_array_types():
+    """Return the tuple of the array types that a :class:`~chainer.Variable` can hold."""
+    if cuda.available:
+        return numpy.ndarray, cuda.ndarray
+    return numpy.ndarray,
+
+
+def get_cpu_array_types():
+    """Return the tuple of the array types that live on the CPU."""
+    return numpy.ndarray,
+
+
+def is_arrays_compatible(arrays):
+    """Return whether arrays (``None`` among them is left out) can be used together.
+
+    .. doctest::
+
+        >>> chainer.is_arrays_compatible([np.zeros(3), None])
+        True
+    """
+    arrays = [x for x in arrays if x is not None]
+    return any([
+        all([isinstance(x, kind) for x in arrays]) for kind in (numpy.ndarray, cuda.ndarray)])

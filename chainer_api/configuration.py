@@ -55,6 +55,8 @@ class LocalConfig:
         setattr(self._local, name, value)
 
     def __delattr__(self, name):
+        if name not in self._local.__dict__:
+            raise AttributeError(f'the thread has not set {name!r}')
         delattr(self._local, name)
 
     def show(self, file=None):

@@ -11,6 +11,10 @@ from chainer.utils import argument
 _ndarray = numpy.ndarray
 
 
+class NotAnArray(TypeError):
+    """Raised for what cannot be the data of a variable."""
+
+
 def _check_array(data):
     if data is not None and not isinstance(data, (_ndarray, cuda.ndarray)):
         hint = ''
@@ -18,7 +22,7 @@ def _check_array(data):
             hint = '; take its array (x.array), or use chainer.as_variable'
         elif numpy.isscalar(data) or isinstance(data, (list, tuple)):
             hint = '; convert it with numpy.asarray'
-        raise TypeError(f'a Variable holds a NumPy or CuPy array, not {type(data)}{hint}')
+        raise NotAnArray(f'a Variable holds a NumPy or CuPy array, not {type(data)}{hint}')
 
 
 def _check_grad(array, grad, what):
@@ -677,7 +681,7 @@ class Variable:
 
     def to_chx(self):
         """Raise ``RuntimeError``: ChainerX is not available."""
-        raise RuntimeError('ChainerX is not available; NumPy and CuPy arrays need no conversion')
+        backend.to_chx(self._array)
 
     def from_chx(self):
         """Do nothing: the array is never a ChainerX array."""

@@ -40,6 +40,7 @@ from chainer.functions.array.repeat import repeat as repeat
 from chainer.functions.array.reshape import reshape as reshape
 from chainer.functions.array.resize_images import resize_images as resize_images
 from chainer.functions.array.rollaxis import rollaxis as rollaxis
+from chainer.functions.array.scatter_add import scatter_add as scatter_add
 from chainer.functions.array.select_item import select_item as select_item
 from chainer.functions.array.separate import separate as separate
 from chainer.functions.array.space2depth import space2depth as space2depth

@@ -174,17 +174,17 @@ def _in_brackets(expr, needed):
 
 def _binary(symbol, priority, function, reflected=False):
     if reflected:
-        def method(self, other):
-            return BinaryOperator(priority, other, self, symbol, function)
+        def method(self, y):
+            return BinaryOperator(priority, y, self, symbol, function)
     else:
-        def method(self, other):
-            return BinaryOperator(priority, self, other, symbol, function)
+        def method(self, y):
+            return BinaryOperator(priority, self, y, symbol, function)
     return method
 
 
 def _comparison(symbol, opposite, function):
-    def method(self, other):
-        return BoolBinaryOperator(self, other, symbol, opposite, function)
+    def method(self, y):
+        return BoolBinaryOperator(self, y, symbol, opposite, function)
     return method
 
 

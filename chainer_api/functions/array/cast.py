@@ -12,7 +12,6 @@ class Cast(function_node.FunctionNode):
 
     def check_type_forward(self, in_types):
         type_check.argname(in_types, ('x',))
-        type_check.expect(in_types[0].dtype.kind == 'f')
 
     def forward(self, x):
         self._in_type = x[0].dtype
@@ -26,7 +25,7 @@ def cast(x, typ):
     """Change the dtype of an array.
 
     Args:
-        x (Variable or array): Any shape, floating dtype.
+        x (Variable or array): Any shape and dtype.
         typ (str or dtype): The new dtype.
 
     Returns:

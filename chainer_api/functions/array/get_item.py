@@ -43,10 +43,7 @@ class GetItem(function_node.FunctionNode):
         slices = _normalize(slices)
         if sum([s is Ellipsis for s in slices]) > 1:
             raise ValueError('an index may contain one Ellipsis only')
-        masks = sum(map(_is_boolean, slices))
-        if masks > 1:
-            raise ValueError('an index may contain one boolean array only')
-        if masks:
+        if any(map(_is_boolean, slices)):
             self.opaque = 'the shape of the result depends on the values of a boolean array'
         self.slices = slices
 
@@ -94,7 +91,7 @@ def get_item(x, slices):
     Args:
         x (Variable or array): Any shape and dtype.
         slices (int, slice, Ellipsis, None, integer or boolean array, or tuple of these): The index.
-            At most one boolean array and one Ellipsis.
+            At most one Ellipsis.
 
     Returns:
         Variable: The elements.
