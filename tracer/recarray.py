@@ -196,8 +196,7 @@ class RecArray(NDArrayOperatorsMixin):
             )
         for base, step in zip(reversed(bases), reversed(self.path), strict=False):
             value = self._put(base, step, value)
-        self.storage.node = value
-        self.storage.version += 1
+        self.recorder.write(self.storage, value)
 
     def _put(self, base: Node, step: Step, value: Node) -> Node:
         """``base`` with the part that ``step`` views replaced by ``value``."""

@@ -57,6 +57,8 @@ class Recorder:
         self.origin: Origin | None = None
         self.known: dict[int, RecArray] = {}
         self.roots: dict[int, np.ndarray] = {}
+        self.written: dict[int, Storage] = {}
+        self.firsts: dict[int, Node] = {}  # what written storages held before
         self.sources: dict[int, tuple[np.ndarray, Source]] = {}
         self.externals: list[tuple[Node, Source, RecArray]] = []
         self.exposed: str | None = None
@@ -150,16 +152,23 @@ class Recorder:
 
     def mark(self) -> Mark:
         """A point to return to with :meth:`rewind`."""
-        storages = {id(r.storage): r.storage for r in self.known.values() if r.storage.version}
-        external = {id(r.storage): r.storage for _, _, r in self.externals}
-        return Mark(
-            len(self.nodes),
-            tuple((s, s.node, s.version) for s in {**storages, **external}.values()),
-        )
+        written = self.written.values()
+        return Mark(len(self.nodes), tuple((s, s.node, s.version) for s in written))
+
+    def write(self, storage: Storage, value: Node) -> None:
+        """A new version of a storage."""
+        self.written.setdefault(id(storage), storage)
+        self.firsts.setdefault(id(storage), storage.node)
+        storage.node = value
+        storage.version += 1
 
     def rewind(self, mark: Mark) -> None:
         """Forget the nodes since ``mark`` and record again."""
         del self.nodes[mark.nodes :]
+        before = {id(storage) for storage, _, _ in mark.versions}
+        for key in [k for k in self.written if k not in before]:
+            storage, first = self.written.pop(key), self.firsts.pop(key)
+            storage.node, storage.version = first, 0
         for storage, node, version in mark.versions:
             storage.node, storage.version = node, version
         self.live, self.escaped = True, None

@@ -198,6 +198,14 @@ _EFFECTS = frozenset(
 )
 
 
+def _resume_profiler(profiler: Any) -> None:
+    """Put back the profiler that a trace has replaced; cProfile's is an object, no function."""
+    if callable(profiler):
+        sys.setprofile(profiler)
+    elif hasattr(profiler, "enable"):
+        profiler.enable()
+
+
 class CallWatch:
     """Sees the user's functions that run, and their calls of C functions with effects.
 
@@ -221,7 +229,8 @@ class CallWatch:
         return self
 
     def __exit__(self, *exc: Any) -> None:
-        sys.setprofile(self._previous)
+        sys.setprofile(None)
+        _resume_profiler(self._previous)
         _converters.remove()
 
     def _profile(self, frame: FrameType, event: str, arg: Any) -> None:

@@ -257,3 +257,22 @@ def test_the_real_result_does_not_change_when_recording_stops_in_the_middle():
     x = np.arange(9.0).reshape(3, 3)
     rec, _, (result,) = record(function, [x])
     assert rec.escaped and same(result, function(x))
+
+
+def test_a_recording_can_be_taken_back():
+    rec = Recorder()
+    x, y = np.arange(3.0), np.ones(3)
+    rec.input(x, "x", "argument")
+    rec.input(y, "y", "argument")
+    a = rec.wrap(x) + 1
+    a *= 2
+    mark = rec.mark()
+    before = [(r.storage.node, r.storage.version) for r in (a, rec.wrap(y))]
+    a *= 3
+    b = rec.wrap(y)
+    b += 1
+    float(a.sum())
+    assert not rec.live
+    rec.rewind(mark)
+    assert rec.live and rec.escaped is None and len(rec.nodes) == mark.nodes
+    assert before == [(r.storage.node, r.storage.version) for r in (a, b)]
