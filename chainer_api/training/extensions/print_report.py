@@ -25,6 +25,7 @@ class PrintReport(extension.Extension):
         self._log_report = log_report
         self._out = out
         self._log_len = 0
+        self._header_written = False
         self._widths = [max(10, len(entry)) for entry in entries]
         self._notebook = None
         if type(out).__module__.partition('.')[0] == 'ipykernel':
@@ -44,6 +45,9 @@ class PrintReport(extension.Extension):
         else:
             log_report(trainer)
         log = log_report.log
+        if self._notebook is None and not self._header_written:
+            self._out.write(self._header())
+            self._header_written = True
         if self._log_len == len(log):
             return
         if self._notebook is not None:
@@ -64,8 +68,6 @@ class PrintReport(extension.Extension):
         return self._log_report if own else None
 
     def _write_rows(self, log):
-        if self._log_len == 0:
-            self._out.write(self._header())
         for observation in log:
             self._out.write('\033[J')
             self._out.write(self._row(observation))
