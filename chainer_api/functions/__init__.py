@@ -6,16 +6,19 @@ from chainer.functions.activation.elu import elu as elu
 from chainer.functions.activation.hard_sigmoid import hard_sigmoid as hard_sigmoid
 from chainer.functions.activation.leaky_relu import leaky_relu as leaky_relu
 from chainer.functions.activation.log_softmax import log_softmax as log_softmax
+from chainer.functions.activation.lstm import lstm as lstm
 from chainer.functions.activation.maxout import maxout as maxout
 from chainer.functions.activation.prelu import prelu as prelu
 from chainer.functions.activation.relu import relu as relu
 from chainer.functions.activation.rrelu import rrelu as rrelu
 from chainer.functions.activation.selu import selu as selu
 from chainer.functions.activation.sigmoid import sigmoid as sigmoid
+from chainer.functions.activation.slstm import slstm as slstm
 from chainer.functions.activation.softmax import softmax as softmax
 from chainer.functions.activation.softplus import softplus as softplus
 from chainer.functions.activation.swish import swish as swish
 from chainer.functions.activation.tanh import tanh as tanh
+from chainer.functions.activation.tree_lstm import tree_lstm as tree_lstm
 from chainer.functions.array.broadcast import broadcast as broadcast
 from chainer.functions.array.broadcast import broadcast_to as broadcast_to
 from chainer.functions.array.cast import cast as cast
@@ -82,6 +85,12 @@ from chainer.functions.connection.linear import linear as linear
 from chainer.functions.connection.local_convolution_2d import (
     local_convolution_2d as local_convolution_2d,
 )
+from chainer.functions.connection.n_step_gru import n_step_bigru as n_step_bigru
+from chainer.functions.connection.n_step_gru import n_step_gru as n_step_gru
+from chainer.functions.connection.n_step_lstm import n_step_bilstm as n_step_bilstm
+from chainer.functions.connection.n_step_lstm import n_step_lstm as n_step_lstm
+from chainer.functions.connection.n_step_rnn import n_step_birnn as n_step_birnn
+from chainer.functions.connection.n_step_rnn import n_step_rnn as n_step_rnn
 from chainer.functions.connection.shift import shift as shift
 from chainer.functions.evaluation.accuracy import accuracy as accuracy
 from chainer.functions.evaluation.binary_accuracy import binary_accuracy as binary_accuracy

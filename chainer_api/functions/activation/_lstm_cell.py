@@ -1,0 +1,144 @@
+r"""What the cells with long short-term memory share.
+
+.. math::
+    c &= \sum_j \tanh(a_j) \sigma(i_j) + \sum_k \sigma(f_k) c_k, \\
+    h &= \sigma(o) \tanh(c)
+
+The cells differ in where the gates stand in their inputs.
+"""
+from typing import Any, NamedTuple
+
+from chainer import backend, function_node
+from chainer import functions as F
+
+
+class Gates(NamedTuple):
+    """Arrays or Variables of the gates, ``a``, ``i`` and ``f`` in lists."""
+
+    a: Any
+    i: Any
+    f: Any
+    o: Any
+
+
+class Cell(function_node.FunctionNode):
+    """A cell; inputs are the previous ``c_k``, then what the gates are made of."""
+
+    n_inputs = None  # how many inputs the gates stand in
+
+    def split(self, xs):
+        """The gates in ``xs``."""
+        raise NotImplementedError
+
+    def join(self, stack, gates):
+        """The reverse of `split`: values for ``xs``."""
+        raise NotImplementedError
+
+    def forward(self, inputs):
+        self.retain_inputs(tuple(range(len(inputs))))
+        n = len(inputs) - self.n_inputs
+        cs, gates = inputs[:n], self.split(inputs[n:])
+        xp = backend.get_array_module(inputs[0])
+        tanh_a = [xp.tanh(a) for a in gates.a]
+        i, f = ([_sigmoid(xp, v) for v in vs] for vs in (gates.i, gates.f))
+        o = _sigmoid(xp, gates.o)
+        terms = [*zip(tanh_a, i, strict=True), *zip(f, cs, strict=True)]
+        c = terms[0][0] * terms[0][1]
+        for p, q in terms[1:]:
+            c += p * q
+        tanh_c = xp.tanh(c)
+        self.values = Gates(tanh_a, i, f, o)
+        self.tanh_c = tanh_c
+        return c, o * tanh_c
+
+    def backward(self, indexes, grad_outputs):
+        grads = CellGrad(self, grad_outputs).apply(
+            (*self.get_retained_inputs(), *(g for g in grad_outputs if g is not None)))
+        return tuple(grads[i] for i in indexes)
+
+
+def _sigmoid(xp, x):
+    return xp.tanh(x * 0.5) * 0.5 + 0.5
+
+
+class CellGrad(function_node.FunctionNode):
+    """Gradient of a cell; inputs are those of the cell and the gradients that are not None."""
+
+    def __init__(self, cell, grad_outputs):
+        self.cell = cell
+        self.has_gc, self.has_gh = (g is not None for g in grad_outputs)
+
+    def _split_inputs(self, inputs):
+        n_grads = self.has_gc + self.has_gh
+        stop = len(inputs) - n_grads
+        n = stop - self.cell.n_inputs
+        gc = inputs[stop] if self.has_gc else None
+        gh = inputs[-1] if self.has_gh else None
+        return inputs[:n], inputs[n:stop], gc, gh
+
+    def forward(self, inputs):
+        self.retain_inputs(tuple(range(len(inputs))))
+        cs, _, gc, gh = self._split_inputs(inputs)
+        xp = backend.get_array_module(*inputs)
+        tanh_a, i, f, o = self.cell.values
+        tanh_a, i, f = (list(map(xp.asarray, vs)) for vs in (tanh_a, i, f))
+        o, tanh_c = xp.asarray(o), xp.asarray(self.cell.tanh_c)
+        if gh is None:
+            d, go = gc, xp.zeros_like(o)
+        else:
+            d = gh * o * (1 - tanh_c * tanh_c)
+            if gc is not None:
+                d += gc
+            go = gh * tanh_c * o * (1 - o)
+        gates = Gates(
+            [d * q * (1 - p * p) for p, q in zip(tanh_a, i, strict=True)],
+            [d * p * q * (1 - q) for p, q in zip(tanh_a, i, strict=True)],
+            [d * c * q * (1 - q) for c, q in zip(cs, f, strict=True)],
+            go)
+        return tuple([d * q for q in f]) + tuple(self.cell.join(xp.stack, gates))
+
+    def backward(self, indexes, grad_outputs):
+        inputs = self.get_retained_inputs()
+        cs, xs, gc, gh = self._split_inputs(inputs)
+        ucs, us = grad_outputs[:len(cs)], grad_outputs[len(cs):]
+        # What came in, as values of the gates; what is missing is zero.
+        us = [x * 0 if u is None else u for x, u in zip(xs, us, strict=True)]
+        ucs = [c * 0 if u is None else u for c, u in zip(cs, ucs, strict=True)]
+        u = self.cell.split(us)
+        gates = self.cell.split(xs)
+        tanh_a = [F.tanh(v) for v in gates.a]
+        i, f = ([F.sigmoid(v) for v in vs] for vs in (gates.i, gates.f))
+        o = F.sigmoid(gates.o)
+        c = sum([p * q for p, q in zip(tanh_a, i, strict=True)]
+                + [q * v for q, v in zip(f, cs, strict=True)])
+        tanh_c = F.tanh(c)
+        slope_c, slope_o = 1 - tanh_c * tanh_c, o * (1 - o)
+        slope_a = [1 - p * p for p in tanh_a]
+        slope_i, slope_f = ([q * (1 - q) for q in v] for v in (i, f))
+
+        # The gradients are linear in d = gc + gh o slope_c; this is what stands before it.
+        before_d = sum(
+            [p * q * s for p, q, s in zip(u.a, i, slope_a, strict=True)]
+            + [p * q * s for p, q, s in zip(u.i, tanh_a, slope_i, strict=True)]
+            + [p * v * s for p, v, s in zip(u.f, cs, slope_f, strict=True)]
+            + [p * q for p, q in zip(ucs, f, strict=True)])
+        d = c * 0 if gc is None else gc
+        through_c = through_o = c * 0
+        if gh is not None:
+            d = d + gh * o * slope_c
+            through_c = gh * (u.o * slope_o - 2 * before_d * o * tanh_c) * slope_c
+            through_o = gh * (before_d * slope_c + u.o * tanh_c * (1 - 2 * o))
+
+        g_a, g_i, g_f, g_c = [], [], [], []
+        for p, q, up, uq, sp, sq in zip(tanh_a, i, u.a, u.i, slope_a, slope_i, strict=True):
+            g_a.append((d * (uq * sq - 2 * up * q * p) + through_c * q) * sp)
+            g_i.append((d * (up * sp + uq * p * (1 - 2 * q)) + through_c * p) * sq)
+        for q, v, uq, uv, sq in zip(f, cs, u.f, ucs, slope_f, strict=True):
+            g_f.append((d * (uq * v * (1 - 2 * q) + uv) + through_c * v) * sq)
+            g_c.append(d * uq * sq + through_c * q)
+        grads = [*g_c, *self.cell.join(F.stack, Gates(g_a, g_i, g_f, through_o * slope_o))]
+        if gc is not None:
+            grads.append(before_d)
+        if gh is not None:
+            grads.append(before_d * o * slope_c + u.o * tanh_c * slope_o)
+        return tuple(grads[k] for k in indexes)

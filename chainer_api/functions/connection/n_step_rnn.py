@@ -1,0 +1,207 @@
+"""Stacked recurrent networks on sequences."""
+import itertools
+
+from chainer import functions as F
+from chainer.utils import argument
+
+REMOVED = {
+    'train': 'train argument is not supported anymore. Use chainer.using_config',
+    'use_cudnn': 'use_cudnn argument is not supported anymore. Use chainer.using_config',
+}
+
+
+def check_kwargs(kwargs):
+    """Reject keyword arguments of long ago, and others."""
+    argument.check_unexpected_kwargs(kwargs, **REMOVED)
+    argument.assert_kwargs_empty(kwargs)
+
+
+def run_layers(prepare, n_layers, dropout_ratio, states, ws, bs, xs, use_bi_direction):
+    """Run stacked layers over sequences.
+
+    Args:
+        prepare: ``prepare(ws, bs)`` takes the parameters of one layer and direction; it gives the
+            weight and bias for all inputs at once, and ``step(gates, states)``, which takes what
+            they make of the inputs of one time, and gives the new states, of which the first
+            is the output.
+        n_layers (int): Number of layers.
+        dropout_ratio (float): Of the inputs of all layers but the first.
+        states (list of Variables): Initial states, each (layers and directions, batch, units).
+        ws, bs (list of lists of Variables): Parameters of each layer and direction.
+        xs (list of Variables): Inputs of each time, batches in descending order.
+        use_bi_direction (bool): Whether a second network reads the sequences from the end.
+
+    Returns:
+        tuple: The list of final states, and the tuple of outputs of each time.
+    """
+    directions = 2 if use_bi_direction else 1
+    lengths = [x.shape[0] for x in xs]
+    _check_sizes(states, directions * n_layers, lengths)
+    ends = list(itertools.accumulate(lengths))[:-1]
+    finals = []
+    x = F.concat(xs, axis=0)
+    for layer in range(n_layers):
+        outputs = []
+        for direction in range(directions):
+            index = layer * directions + direction
+            W, b, step = prepare(ws[index], bs[index])
+            inputs = F.dropout(x, dropout_ratio) if layer > 0 else x
+            gates = F.split_axis(F.linear(inputs, W, b), ends, axis=0, force_tuple=True)
+            run = _run_backward if direction else _run_forward
+            hs, final = run(step, gates, [state[index] for state in states])
+            outputs.append(F.concat(hs, axis=0))
+            finals.append(final)
+        x = F.concat(outputs, axis=1) if use_bi_direction else outputs[0]
+    final_states = [F.stack(state) for state in zip(*finals, strict=True)]
+    return final_states, tuple(F.split_axis(x, ends, axis=0, force_tuple=True))
+
+
+def _check_sizes(states, n, lengths):
+    if not lengths:
+        raise ValueError('xs is empty: give the inputs of at least one time')
+    for state in states:
+        if len(state.shape) != 3 or state.shape[0] != n or state.shape[1] < lengths[0]:
+            raise ValueError(
+                f'initial states must have the shape ({n}, {lengths[0]}, units), for each layer '
+                f'and direction, and each sequence; got {state.shape}')
+    if any(a < b for a, b in itertools.pairwise(lengths)):
+        raise ValueError(
+            f'the batches of xs must not grow with time, but have the sizes {lengths}: sort the '
+            'sequences by length, longest first, before transposing them')
+
+
+def _run_forward(step, gates, states):
+    hs, ended = [], []
+    for gate in gates:
+        n = gate.shape[0]
+        if n < states[0].shape[0]:
+            states, rest = zip(*[F.split_axis(s, [n], axis=0) for s in states], strict=True)
+            ended.append(rest)
+        states = step(gate, states)
+        hs.append(states[0])
+    for rest in reversed(ended):
+        states = [F.concat(pair, axis=0) for pair in zip(states, rest, strict=True)]
+    return hs, states
+
+
+def _run_backward(step, gates, initial):
+    hs = []
+    states = None
+    for gate in reversed(gates):
+        states = _grown(states, initial, gate.shape[0])
+        states = step(gate, states)
+        hs.append(states[0])
+    return hs[::-1], _grown(states, initial, initial[0].shape[0])
+
+
+def _grown(states, initial, n):
+    """States of the first ``n`` sequences; those that were not there yet begin."""
+    if states is None:
+        return initial if n == initial[0].shape[0] else [s[:n] for s in initial]
+    m = states[0].shape[0]
+    if n == m:
+        return states
+    return [F.concat([s, s0[m:n]], axis=0) for s, s0 in zip(states, initial, strict=True)]
+
+
+def _prepare(activation):
+    def prepare(ws, bs):
+        def step(gates, states):
+            return activation(gates + F.linear(states[0], ws[1], bs[1])),
+
+        return ws[0], bs[0], step
+
+    return prepare
+
+
+def n_step_rnn_base(n_layers, dropout_ratio, hx, ws, bs, xs, activation, use_bi_direction,
+                    **kwargs):
+    """:func:`n_step_rnn` and :func:`n_step_birnn` in one."""
+    check_kwargs(kwargs)
+    activations = {'tanh': F.tanh, 'relu': F.relu}
+    if activation not in activations:
+        raise ValueError(
+            f'Invalid activation: "{activation}". Please select from [{",".join(activations)}]')
+    (hy,), ys = run_layers(
+        _prepare(activations[activation]), n_layers, dropout_ratio, [hx], ws, bs, xs,
+        use_bi_direction)
+    return hy, ys
+
+
+def n_step_rnn(n_layers, dropout_ratio, hx, ws, bs, xs, activation='tanh', **kwargs):
+    r"""Stacked recurrent network on sequences.
+
+    .. math:: h_t = f(W_0 x_t + W_1 h_{t-1} + b_0 + b_1)
+
+    The outputs of a layer are, after :func:`dropout`, the inputs of the next.
+
+    Args:
+        n_layers (int): Number of layers :math:`S`.
+        dropout_ratio (float): Ratio of the dropout between layers.
+        hx (Variable or array): Initial states of shape :math:`(S, B, N)`, for a batch of :math:`B`
+            sequences and :math:`N` units.
+        ws (list of lists of Variables): For each layer the matrices :math:`W_0` of shape
+            :math:`(N, I)`, where :math:`I` is the number of its inputs, and :math:`W_1` of shape
+            :math:`(N, N)`.
+        bs (list of lists of Variables): For each layer the vectors :math:`b_0` and :math:`b_1` of
+            shape :math:`(N,)`.
+        xs (list of Variables): For each time :math:`t` the inputs of shape :math:`(B_t, I)`.
+            Sequences that end early come last, so that :math:`B_t \ge B_{t+1}` (see
+            :func:`transpose_sequence`).
+        activation (str): ``'tanh'`` or ``'relu'``.
+
+    Returns:
+        tuple: The final states, of the shape of ``hx``, and a tuple of the outputs of the last
+        layer for each time, of shape :math:`(B_t, N)`.
+
+    Raises:
+        ValueError: If the shapes of ``hx`` and ``xs`` do not fit, or there is no such activation.
+
+    .. seealso:: :class:`~chainer.links.NStepRNNTanh`, :class:`~chainer.links.NStepRNNReLU`
+
+    >>> xs = [np.ones((b, 3), np.float32) for b in [3, 2, 1]]
+    >>> ws = [[np.ones((2, n), np.float32) for n in (3, 2)]]
+    >>> bs = [[np.ones(2, np.float32)] * 2]
+    >>> hy, ys = F.n_step_rnn(1, 0., np.ones((1, 3, 2), np.float32), ws, bs, xs)
+    >>> hy.shape, [y.shape for y in ys]
+    ((1, 3, 2), [(3, 2), (2, 2), (1, 2)])
+    """
+    return n_step_rnn_base(
+        n_layers, dropout_ratio, hx, ws, bs, xs, activation, use_bi_direction=False, **kwargs)
+
+
+def n_step_birnn(n_layers, dropout_ratio, hx, ws, bs, xs, activation='tanh', **kwargs):
+    r"""Stacked recurrent network that reads sequences in both directions.
+
+    Each layer has two networks as in :func:`n_step_rnn`, one of which starts at the end. Their
+    outputs, joined, are the inputs of the next layer.
+
+    Args:
+        n_layers (int): Number of layers :math:`S`.
+        dropout_ratio (float): Ratio of the dropout between layers.
+        hx (Variable or array): Initial states of shape :math:`(2 S, B, N)`, the two directions of
+            a layer side by side.
+        ws (list of lists of Variables): Matrices, ``ws[2 * layer + direction]`` as in
+            :func:`n_step_rnn`. Layers after the first have :math:`2 N` inputs.
+        bs (list of lists of Variables): Vectors, likewise.
+        xs (list of Variables): As in :func:`n_step_rnn`.
+        activation (str): ``'tanh'`` or ``'relu'``.
+
+    Returns:
+        tuple: The final states, of the shape of ``hx``, and a tuple of the outputs of the last
+        layer for each time, of shape :math:`(B_t, 2 N)`.
+
+    Raises:
+        ValueError: If the shapes of ``hx`` and ``xs`` do not fit, or there is no such activation.
+
+    .. seealso:: :class:`~chainer.links.NStepBiRNNTanh`, :class:`~chainer.links.NStepBiRNNReLU`
+
+    >>> xs = [np.ones((b, 3), np.float32) for b in [3, 2, 1]]
+    >>> ws = [[np.ones((2, n), np.float32) for n in (3, 2)]] * 2
+    >>> bs = [[np.ones(2, np.float32)] * 2] * 2
+    >>> hy, ys = F.n_step_birnn(1, 0., np.ones((2, 3, 2), np.float32), ws, bs, xs)
+    >>> hy.shape, [y.shape for y in ys]
+    ((2, 3, 2), [(3, 4), (2, 4), (1, 4)])
+    """
+    return n_step_rnn_base(
+        n_layers, dropout_ratio, hx, ws, bs, xs, activation, use_bi_direction=True, **kwargs)

@@ -1,0 +1,6 @@
+"""Where Chainer 7 keeps :mod:`chainer.functions.connection.n_step_gru`."""
+from chainer.functions.connection.n_step_gru import (
+    n_step_bigru,  # noqa: F401
+    n_step_gru,  # noqa: F401
+    n_step_gru_base,  # noqa: F401
+)

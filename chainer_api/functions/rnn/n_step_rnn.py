@@ -1,0 +1,6 @@
+"""Where Chainer 7 keeps :mod:`chainer.functions.connection.n_step_rnn`."""
+from chainer.functions.connection.n_step_rnn import (
+    n_step_birnn,  # noqa: F401
+    n_step_rnn,  # noqa: F401
+    n_step_rnn_base,  # noqa: F401
+)

@@ -1,0 +1,2 @@
+"""Where Chainer 7 keeps :mod:`chainer.functions.activation.slstm`."""
+from chainer.functions.activation.slstm import SLSTM, slstm  # noqa: F401
