@@ -40,10 +40,11 @@ class Hyperparameter:
         self._parent = parent
 
     def __getattr__(self, name):
-        # Called only for what this object lacks itself.
-        if name.startswith('_') or self._parent is None:
+        # Called only for what this object lacks itself, in unpickling even for its parent.
+        parent = self.__dict__.get('_parent')
+        if parent is None:
             raise AttributeError(f'there is no hyperparameter {name!r}')
-        return getattr(self._parent, name)
+        return getattr(parent, name)
 
     def __repr__(self):
         entries = ', '.join(f'{key}={value}' for key, value in sorted(self.get_dict().items()))

@@ -23,13 +23,13 @@ class Sequential(_link.ChainList):
         ValueError: A layer is not callable.
 
     Example:
-        >>> import functools, numpy as np, chainer
-        >>> model = chainer.Sequential(np.negative, functools.partial(np.add, 1))
-        >>> model(3)
-        -2
-        >>> longer = model + chainer.Sequential(np.abs)
-        >>> len(longer), longer(3)
-        (3, 2)
+        >>> import functools, math, chainer
+        >>> model = chainer.Sequential(math.sqrt, functools.partial(max, 5))
+        >>> model(36)
+        6.0
+        >>> longer = model + chainer.Sequential(math.floor)
+        >>> len(longer), longer(36)
+        (3, 6)
     """
 
     def __init__(self, *layers):

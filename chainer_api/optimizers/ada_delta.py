@@ -29,12 +29,19 @@ class AdaDeltaRule(optimizer.UpdateRule):
         rho, eps = self.hyperparam.rho, self.hyperparam.eps
         array, msg, msdx = param.array, self.state['msg'], self.state['msdx']
         msg *= rho
-        msg += (1 - rho) * grad * grad
-        dx = xp.sqrt((msdx + eps) / (msg + eps))
+        square = (1 - rho) * grad
+        square *= grad
+        msg += square
+        del square
+        dx = msdx + eps
+        dx /= msg + eps
+        dx = xp.sqrt(dx, out=dx if dx.ndim else None)
         dx *= grad
-        msdx *= rho
-        msdx += (1 - rho) * dx * dx
         array -= dx
+        msdx *= rho
+        square = (1 - rho) * dx
+        square *= dx
+        msdx += square
 
     update_core_gpu = update_core_cpu
 

@@ -49,25 +49,30 @@ class AdamRule(optimizer.UpdateRule):
             raise ValueError(f'eps of Adam optimizer is too small for {dtype.name} ({hp.eps})')
         grad = grad.astype(dtype, copy=False)
 
-        m = _follow(self.state['m'], grad, hp.beta1, dtype)
-        v = _follow(self.state['v'], grad * grad, hp.beta2, dtype)
+        m, v = self.state['m'], self.state['v']
+        m = _follow(m, grad - m, hp.beta1, dtype)
+        change = grad * grad
+        change -= v
+        v = _follow(v, change, hp.beta2, dtype)
+        del change
         if hp.amsgrad:
             vhat = self.state['vhat']
             xp.maximum(vhat, self.state['v'], out=vhat)
             v = vhat.astype(dtype, copy=False)
-        lr = xp.sqrt(v)
-        lr += hp.eps
-        lr = self.alpha_t / lr
+        # One temporary array at a time, written in place: large ones are expensive to allocate.
+        step = xp.sqrt(v)
+        step += hp.eps
+        step = xp.divide(self.alpha_t, step, out=step if step.ndim else None)
         if hp.adabound:
-            lr = xp.clip(lr, *self.bounds)
-        lr *= m
+            step = xp.clip(step, *self.bounds)
+        step *= m
         if hp.eta != 1:
-            lr *= hp.eta
+            step *= hp.eta
 
         array = param.array
         if hp.weight_decay_rate != 0:
             array *= 1 - hp.weight_decay_rate * hp.eta
-        array -= lr
+        array -= step
 
     update_core_gpu = update_core_cpu
 
@@ -98,14 +103,17 @@ class AdamRule(optimizer.UpdateRule):
         return lower, upper
 
 
-def _follow(mean, value, beta, dtype):
-    """Moves a running mean towards a value; returns it in the type of the arithmetic."""
+def _follow(mean, change, beta, dtype):
+    """Moves a running mean in the direction of ``change``, which is overwritten.
+
+    Returns the mean in the type of the arithmetic.
+    """
+    change *= 1 - beta
     if mean.dtype == dtype:
-        mean += (1 - beta) * (value - mean)
+        mean += change
         return mean
-    wide = mean.astype(dtype)
-    wide += (1 - beta) * (value - wide)
-    mean[...] = wide
+    change += mean
+    mean[...] = change
     return mean.astype(dtype)
 
 

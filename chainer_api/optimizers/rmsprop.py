@@ -33,8 +33,15 @@ class RMSpropRule(optimizer.UpdateRule):
         xp = backend.get_array_module(grad)
         array, ms = param.array, self.state['ms']
         ms *= hp.alpha
-        ms += (1 - hp.alpha) * grad * grad
-        denominator = xp.sqrt(ms + hp.eps) if hp.eps_inside_sqrt else xp.sqrt(ms) + hp.eps
+        square = (1 - hp.alpha) * grad
+        square *= grad
+        ms += square
+        del square
+        if hp.eps_inside_sqrt:
+            denominator = xp.sqrt(ms + hp.eps)
+        else:
+            denominator = xp.sqrt(ms)
+            denominator += hp.eps
         step = hp.lr * grad
         step /= denominator
         array -= step
