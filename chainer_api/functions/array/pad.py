@@ -21,10 +21,10 @@ class Pad(function_node.FunctionNode):
     def forward(self, inputs):
         x, = inputs
         xp = backend.get_array_module(x)
-        widths = numpy.broadcast_to(self.pad_width, (x.ndim, 2)).tolist()
-        self._inner = tuple(slice(before, before + n) for (before, _), n in zip(
-            widths, x.shape, strict=True))
-        return xp.pad(x, widths, self.mode, **self.keywords),
+        widths = numpy.broadcast_to(self.pad_width, (x.ndim, 2))
+        self._inner = tuple(slice(before, before + n) for before, n in zip(
+            widths[:, 0].tolist(), x.shape, strict=True))
+        return xp.pad(x, self.pad_width, self.mode, **self.keywords),
 
     def backward(self, indexes, grad_outputs):
         return F.get_item(grad_outputs[0], self._inner),

@@ -62,12 +62,12 @@ class _ResizeImagesGrad(function_node.FunctionNode):
 
 def _taps(size, out_size, mode, align_corners):
     """Indices of the two source pixels of each target pixel, and the weight of the second."""
+    if mode == 'nearest':
+        return numpy.arange(out_size) * size // out_size, None, None
     if align_corners:
         at = numpy.linspace(0, size - 1, out_size)
     else:
         at = numpy.clip((numpy.arange(out_size) + .5) * (size / out_size) - .5, 0, size - 1)
-    if mode == 'nearest':
-        return numpy.rint(at).astype(numpy.intp), None, None
     low = numpy.clip(numpy.floor(at), 0, max(size - 2, 0)).astype(numpy.intp)
     return low, numpy.minimum(low + 1, size - 1), at - low
 
@@ -91,9 +91,10 @@ def resize_images(x, output_shape, *, mode='bilinear', align_corners=True):
     Args:
         x (Variable or array): floating-point images of shape ``(B, C, H, W)``.
         output_shape (tuple of ints): height and width of the result.
-        mode (str): ``'bilinear'``, between the four nearest pixels, or ``'nearest'``.
-        align_corners (bool): whether the centres of the corner pixels stay the corners; if not,
-            the outer edges of the corner pixels do.
+        mode (str): ``'bilinear'``, between the four nearest pixels, or ``'nearest'``, where target
+            pixel ``i`` is source pixel ``i * size // output_size``.
+        align_corners (bool): for ``'bilinear'``, whether the centres of the corner pixels stay the
+            corners; if not, the outer edges of the corner pixels do.
 
     Returns:
         Variable: of shape ``(B, C, output_shape[0], output_shape[1])``.

@@ -21,11 +21,11 @@ class Rollaxis(function_node.FunctionNode):
         if self.axis >= 0:
             type_check.expect(x_type.ndim > self.axis)
         else:
-            type_check.expect(x_type.ndim >= -self.axis)
+            type_check.expect(x_type.ndim > -self.axis - 1)
         if self.start >= 0:
             type_check.expect(x_type.ndim >= self.start)
         else:
-            type_check.expect(x_type.ndim >= -self.start)
+            type_check.expect(x_type.ndim > -self.start - 1)
 
     def forward(self, inputs):
         x, = inputs

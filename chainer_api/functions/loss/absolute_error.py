@@ -20,11 +20,11 @@ class AbsoluteError(function_node.FunctionNode):
 
     def forward(self, inputs):
         x0, x1 = inputs
-        self.diff = x0 - x1
+        self.diff = utils.force_array(x0 - x1)
         return utils.force_array(abs(self.diff)),
 
     def backward(self, indexes, grad_outputs):
-        g = grad_outputs[0] * F.sign(utils.force_array(self.diff))
+        g = grad_outputs[0] * F.sign(self.diff)
         return g if 0 in indexes else None, -g if 1 in indexes else None
 
 

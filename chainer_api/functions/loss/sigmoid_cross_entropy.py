@@ -42,7 +42,9 @@ class SigmoidCrossEntropy(function_node.FunctionNode):
             xp.maximum(x, 0) - x * self.target + xp.log1p(xp.exp(-abs(x))))
         if self.reduce == 'no':
             return utils.force_array(loss),
-        self.count = xp.maximum(kept.sum() if self.normalize else len(x), 1)
+        self.count = utils.force_array(
+            xp.maximum(kept.sum() if self.normalize else len(x), 1))
+        self.scale = utils.force_array(1 / self.count, x.dtype)
         # Half precision would overflow in the sum.
         total = loss.sum(dtype='f') if x.dtype == 'e' else loss.sum()
         return utils.force_array(total / self.count, x.dtype),
@@ -51,8 +53,7 @@ class SigmoidCrossEntropy(function_node.FunctionNode):
         x, = self.get_retained_inputs()
         gy, = grad_outputs
         if self.reduce == 'mean':
-            scale = (1 / self.count).astype(x.dtype)
-            gy = F.broadcast_to(gy * scale, x.shape)
+            gy = F.broadcast_to(gy * self.scale, x.shape)
         return gy * self.kept * (F.sigmoid(x) - self.target), None
 
 

@@ -172,7 +172,7 @@ def _coefficient(xp, kept, normalize, dtype):
     """One divided by the number of labels that count, or by the batch size."""
     if not normalize:
         return xp.full((), 1 / max(len(kept), 1), dtype)
-    return (1. / xp.maximum(kept.sum(), 1)).astype(dtype)
+    return utils.force_array(1. / xp.maximum(kept.sum(), 1), dtype)
 
 
 def _check_class_weight(class_weight):
@@ -210,7 +210,7 @@ def softmax_cross_entropy(
     Args:
         x (Variable or array): scores, a floating-point array of shape ``(B, C, ...)``.
         t (Variable or array): labels, integers of shape ``(B, ...)``; or probabilities of the
-            classes, in the shape and dtype of ``x``.
+            classes, in the shape and dtype of ``x``, which get no gradient.
         normalize (bool): whether the mean is taken over all labels that are not ignored; if not,
             the sum is divided by the batch size.
         cache_score (bool): whether to keep the softmax for backward; if not, it is computed again,
@@ -250,12 +250,15 @@ def _with_soft_target(x, t, normalize, class_weight, reduce, soft_target_loss):
     _check_reduce(reduce)
     if soft_target_loss not in ('cross-entropy', 'kl-divergence'):
         raise ValueError("soft_target_loss must be 'cross-entropy' or 'kl-divergence'.")
+    if isinstance(t, chainer.Variable):
+        t = t.array  # no gradient goes to the probabilities
     log_p = F.log_softmax(x)
     if class_weight is not None:
         log_p = F.scale(log_p, class_weight)
     loss = -F.sum(t * log_p, axis=1)
     if soft_target_loss == 'kl-divergence':
-        loss += F.sum(t * F.log(t), axis=1)
+        # A little is added, for zeros.
+        loss += F.sum(t * F.log(F.identity(t) + 1e-7), axis=1)
     if reduce == 'no':
         return loss
     return F.sum(loss) * (1. / max(loss.size if normalize else len(loss), 1))

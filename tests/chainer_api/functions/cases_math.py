@@ -51,16 +51,18 @@ def coo(F, dense, grad=True):
 
 def _coo_of(F, data):
     """A sparse matrix of the given values at fixed places."""
-    import chainer
     import numpy as np
+
+    import chainer
     row = np.array([0, 0, 1, 2, 2], 'i')
     col = np.array([0, 3, 1, 0, 2], 'i')
     return _with_data(chainer.utils.CooMatrix(data.array, row, col, (3, 4)), data)
 
 
 def _coo_batch_of(F, data):
-    import chainer
     import numpy as np
+
+    import chainer
     row = np.array([[0, 0, 1], [2, 1, 0]], 'i')
     col = np.array([[0, 3, 1], [0, 2, 1]], 'i')
     return _with_data(chainer.utils.CooMatrix(data.array, row, col, (3, 4)), data)

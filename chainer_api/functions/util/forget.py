@@ -1,0 +1,77 @@
+"""Calling a function without keeping its intermediate results."""
+import chainer
+from chainer import _backprop, _tracing, configuration, function_node, variable
+
+
+class Forget(function_node.FunctionNode):
+    """A function that is called again for backward (see :func:`forget`)."""
+
+    opaque = 'it calls a function of the user, again in backward'
+
+    def __init__(self, func):
+        if not callable(func):
+            raise TypeError('func must be callable')
+        self.func = func
+
+    def forward(self, inputs):
+        self.retain_inputs(tuple(range(len(inputs))))
+        with chainer.no_backprop_mode():
+            ys = _call(self.func, [variable.Variable(x) for x in inputs])
+        return tuple(y.array for y in ys)
+
+    def backward(self, indexes, grad_outputs):
+        if configuration.config.enable_backprop:
+            raise RuntimeError('double backpropagation in functions.forget is not allowed.')
+        xs = [variable.Variable(x.array) for x in self.get_retained_inputs()]
+        with chainer.force_backprop_mode():
+            ys = _call(self.func, xs)
+        pairs = [(y, gy) for y, gy in zip(ys, grad_outputs, strict=True) if gy is not None]
+        # Parameters that func uses get their gradients here, too.
+        _backprop.backward([y for y, _ in pairs], [gy for _, gy in pairs])
+        return tuple(x.grad_var for x in xs)
+
+
+def _call(func, xs):
+    ys = func(*xs)
+    if isinstance(ys, tuple):
+        for i, y in enumerate(ys):
+            if not isinstance(y, variable.Variable):
+                n = {1: '1st', 2: '2nd', 3: '3rd'}.get(i + 1, f'{i + 1}th')
+                raise RuntimeError(
+                    f'{n} element of a returned tuple is not Variable, but is {type(y)}')
+        return ys
+    if isinstance(ys, variable.Variable):
+        return ys,
+    raise RuntimeError(
+        f'A tuple of Variables or a Variable are expected, but {type(ys)} is returned.')
+
+
+def forget(func, *xs):
+    """Call a function without keeping its intermediate results for backward.
+
+    Backward calls the function again, to compute them anew: this saves memory and costs time. In
+    a static graph ``func`` is called as it is: the compiler itself decides what to keep.
+
+    Args:
+        func (callable): takes and returns Variables (one, or a tuple). It gives the same
+            results when it is called twice: no dropout, for example.
+        xs (Variables or arrays): its arguments.
+
+    Returns:
+        Variable or tuple of Variables: what ``func`` returns. Differentiable once.
+
+    Raises:
+        TypeError: if ``func`` cannot be called.
+        RuntimeError: if ``func`` returns something else.
+
+    >>> x = chainer.Variable(np.array([1., 2.]))
+    >>> F.forget(lambda x: (x + 1) * x, x).array
+    array([2., 6.])
+    """
+    function = Forget(func)
+    xs = [chainer.as_variable(x) for x in xs]
+    if _tracing.state.trace is not None:
+        ys = _call(func, xs)
+    else:
+        ys = function.apply(xs)
+    return ys[0] if len(ys) == 1 else ys
