@@ -9,9 +9,7 @@ import numpy
 
 import chainer
 from chainer import backend, device_resident, initializers, link_hook, variable
-from chainer.backends import cuda
 
-_ARRAY_TYPES = (numpy.ndarray, cuda.ndarray)
 _COPY_MODES = ('init', 'copy', 'share')
 
 
@@ -293,7 +291,7 @@ class Link(device_resident.DeviceResident):
             visitor.visit_variable(d[name])
         for name in self._persistent:
             value = d[name]
-            if isinstance(value, _ARRAY_TYPES):
+            if isinstance(value, backend.get_array_types()):
                 d[name] = visitor.visit_array(value)
             elif isinstance(value, device_resident.DeviceResident):
                 value.device_resident_accept(visitor)
@@ -365,7 +363,7 @@ class Link(device_resident.DeviceResident):
         if not copy_persistent:
             return
         for name in sorted(self._persistent):
-            if isinstance(dst[name], _ARRAY_TYPES):
+            if isinstance(dst[name], backend.get_array_types()):
                 backend.copyto(dst[name], src[name])
             else:
                 dst[name] = copy.deepcopy(src[name])

@@ -10,7 +10,6 @@ import chainer
 from chainer import link as link_module
 from chainer import optimizer_hooks, variable
 from chainer import serializer as serializer_module
-from chainer.backends import cuda
 
 _TIMINGS = ('pre', 'post', 'auto')
 
@@ -256,7 +255,7 @@ class UpdateRule:
         for name, value in self._state.items():
             # A state that was loaded, or whose parameter moved, may be on another device.
             if not (on_cpu and type(value) is numpy.ndarray) and \
-                    isinstance(value, (numpy.ndarray, cuda.ndarray)):
+                    isinstance(value, chainer.backend.get_array_types()):
                 self._state[name] = param.device.send(value)
 
     def update_core(self, param):

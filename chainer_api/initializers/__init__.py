@@ -3,7 +3,6 @@ import numpy
 
 import chainer
 from chainer import backend
-from chainer.backends import cuda
 from chainer.initializers.constant import Constant, Identity, NaN, One, Zero
 from chainer.initializers.normal import GlorotNormal, HeNormal, LeCunNormal, Normal
 from chainer.initializers.orthogonal import Orthogonal
@@ -63,7 +62,7 @@ def generate_array(initializer, shape, xp, dtype=None, device=None):
 def _get_initializer(initializer):
     if initializer is None:
         return LeCunNormal()
-    if numpy.isscalar(initializer) or isinstance(initializer, (numpy.ndarray, cuda.ndarray)):
+    if numpy.isscalar(initializer) or isinstance(initializer, backend.get_array_types()):
         return Constant(initializer)
     if not callable(initializer):
         raise TypeError(
@@ -74,7 +73,7 @@ def _get_initializer(initializer):
 
 def _check_is_initializer_like(initializer):
     if not (initializer is None or callable(initializer) or numpy.isscalar(initializer)
-            or isinstance(initializer, (numpy.ndarray, cuda.ndarray))):
+            or isinstance(initializer, backend.get_array_types())):
         raise TypeError(
             f'Initializer is of wrong type: {type(initializer)}. '
             'Allowed types are Initializer, ndarray and scalar.')

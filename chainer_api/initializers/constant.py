@@ -2,7 +2,6 @@
 import numpy
 
 from chainer import backend, initializer
-from chainer.backends import cuda
 
 
 class Identity(initializer.Initializer):
@@ -74,7 +73,7 @@ class Constant(_Constant):
 
     def __init__(self, fill_value, dtype=None):
         if not (numpy.isscalar(fill_value)
-                or isinstance(fill_value, (numpy.ndarray, cuda.ndarray))):
+                or isinstance(fill_value, backend.get_array_types())):
             raise ValueError(
                 'fill_value must be either a scalar or an N-dimensional array. '
                 f'Actual type: {type(fill_value)}')

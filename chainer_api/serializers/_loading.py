@@ -2,9 +2,6 @@
 import numpy
 
 from chainer import backend, serializer
-from chainer.backends import cuda
-
-ARRAY_TYPES = (numpy.ndarray, cuda.ndarray)
 
 
 def check_shape(shape, value, where):

@@ -3,7 +3,7 @@ import os
 
 import numpy
 
-from chainer import serializer
+from chainer import backend, serializer
 from chainer.backends import cuda
 from chainer.serializers import _loading, _saving
 
@@ -99,7 +99,7 @@ class HDF5Deserializer(serializer.Deserializer):
         dataset = self._dataset(name, where)
         if dataset.shape is None:
             return None
-        if isinstance(value, _loading.ARRAY_TYPES):
+        if isinstance(value, backend.get_array_types()):
             _loading.check_shape(dataset.shape, value, where)
             _loading.check_cast(dataset.dtype, value, where)
             return _loading.fill(value, _read(dataset, where), self._undo)

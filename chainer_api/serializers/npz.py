@@ -8,7 +8,7 @@ import zlib
 
 import numpy
 
-from chainer import serializer
+from chainer import backend, serializer
 from chainer.backends import cuda
 from chainer.serializers import _loading, _saving
 
@@ -117,7 +117,7 @@ class NpzDeserializer(serializer.Deserializer):
             return None
         if value is None:
             return data
-        if isinstance(value, _loading.ARRAY_TYPES):
+        if isinstance(value, backend.get_array_types()):
             _loading.check_shape(data.shape, value, where)
             _loading.check_cast(data.dtype, value, where)
             return _loading.fill(value, data, self._undo)
@@ -163,7 +163,7 @@ class _Archive:
             shape, dtype = self._read_header(key, f)
         if dtype.hasobject or value is None or isinstance(value, (list, tuple)):
             return
-        if isinstance(value, _loading.ARRAY_TYPES):
+        if isinstance(value, backend.get_array_types()):
             _loading.check_shape(shape, value, self.describe(key))
         elif math.prod(shape) != 1:
             raise ValueError(

@@ -532,6 +532,26 @@ class TestDevices:
         with pytest.raises(RuntimeError, match='ChainerX is not available'):
             Tree().to_chx()
 
+    def test_another_device(self):
+        class Elsewhere(chainer.backend.Device):
+            name = '@elsewhere'
+            xp = np
+
+            def is_array_supported(self, array):
+                return False
+
+            def send_array(self, array):
+                return array + 1
+
+        device = Elsewhere()
+        tree = Tree()
+        before = tree.left.b.array
+        tree.to_device(device)
+        assert {link.device for link in tree.links()} == {device}
+        np.testing.assert_array_equal(tree.left.b.array, before + 1)
+        np.testing.assert_array_equal(tree.mean, [1, 1])
+        assert tree.lazy.array is None
+
     def test_visitor(self):
         seen = []
 
