@@ -10,7 +10,7 @@ import numpy as np
 from .frozen import Scope, source
 from .layout import Shape, dense_strides
 from .node import IRError, Node
-from .op import REQUIRED, Attrs, Inputs, Op, Text, call_text, common_dtype, register
+from .op import REQUIRED, Attrs, Inputs, Op, Text, array_dtype, call_text, register
 
 # -- leaves ------------------------------------------------------------------------------------
 
@@ -148,7 +148,7 @@ register(
         _product_text("dot"),
         {},
         _dot_shape,
-        common_dtype,
+        array_dtype,
         _dense,
         has_out=True,
     ),
@@ -159,7 +159,7 @@ register(
         _product_text("matmul"),
         {},
         _matmul_shape,
-        common_dtype,
+        array_dtype,
         None,
         has_out=True,
     ),
@@ -170,7 +170,7 @@ register(
         _tensordot_text,
         {"axes": 2},
         _tensordot_shape,
-        common_dtype,
+        array_dtype,
         _dense,
     ),
     Op(
@@ -180,7 +180,7 @@ register(
         _einsum_text,
         {"subscripts": REQUIRED, "optimize": False},
         None,
-        common_dtype,
+        array_dtype,
     ),
     Op(
         "call",

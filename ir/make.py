@@ -66,6 +66,8 @@ def _settings(row: Op, attrs: dict[str, Any]) -> dict[str, Hashable]:
     if unknown:
         raise IRError(f"{row.name} has no attribute {', '.join(sorted(unknown))}")
     settings = {key: freeze(attrs[key]) if key in attrs else row.attrs[key] for key in row.attrs}
+    if settings.get("compute") is not None:
+        settings["compute"] = np.dtype(attrs["compute"])
     missing = [key for key, value in settings.items() if value is REQUIRED]
     if missing:
         raise IRError(f"{row.name} needs the attribute {', '.join(missing)}")
@@ -128,6 +130,8 @@ def placeholder(
 
 def literal(value: bool | int | float | complex | None) -> Node:
     """A Python scalar: NumPy promotes it weakly, and the program says it as it stands."""
+    if isinstance(value, np.generic | np.ndarray):
+        raise IRError(f"{value!r} has a dtype of its own: make it a constant")
     return Node("literal", (), (("value", value),), (), None, ())
 
 

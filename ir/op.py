@@ -103,9 +103,16 @@ def same_dtype(inputs: Inputs, attrs: Attrs) -> np.dtype[Any]:
 
 def common_dtype(inputs: Inputs, attrs: Attrs) -> np.dtype[Any]:
     """Dtype rule: NumPy's promotion, Python scalars being weak."""
-    return np.result_type(
-        *(node.attr("value") if node.op == "literal" else node.dtype for node in inputs)
-    )
+    return np.result_type(*(x.attr("value") if x.op == "literal" else x.dtype for x in inputs))
+
+
+def array_dtype(inputs: Inputs, attrs: Attrs) -> np.dtype[Any]:
+    """Dtype rule: promotion of what NumPy first makes arrays of, so that scalars are strong."""
+    return np.result_type(*map(_array_dtype, inputs))
+
+
+def _array_dtype(x: Node) -> Any:
+    return np.asarray(x.attr("value")).dtype if x.op == "literal" else x.dtype
 
 
 def broadcast_shape(inputs: Inputs, attrs: Attrs) -> Shape:
