@@ -1,7 +1,6 @@
 """Indexing."""
 import numpy
 
-import chainer
 from chainer import backend, function_node, variable
 from chainer.backends import cuda
 from chainer.utils import type_check
@@ -32,8 +31,12 @@ def _normalize_one(s):
 
 
 def _placed(slices, xp):
-    """Return an index with its arrays in the array module that computes."""
-    return tuple([xp.asarray(s) if isinstance(s, _ARRAYS) else s for s in slices])
+    """Return an index with its arrays in the array module that computes, and with an Ellipsis:
+    so a single element comes as an array of no axes, not as a scalar."""
+    placed = [xp.asarray(s) if isinstance(s, _ARRAYS) else s for s in slices]
+    if not any([s is Ellipsis for s in slices]):
+        placed.append(Ellipsis)
+    return tuple(placed)
 
 
 class GetItem(function_node.FunctionNode):
@@ -52,8 +55,7 @@ class GetItem(function_node.FunctionNode):
 
     def forward(self, xs):
         x, = xs
-        y = x[_placed(self.slices, backend.get_array_module(x))]
-        return chainer.utils.force_array(y),
+        return x[_placed(self.slices, backend.get_array_module(x))],
 
     def backward(self, indexes, gy):
         x, = self.inputs
