@@ -10,6 +10,7 @@ from chainer import serializer as serializer_module
 from chainer.training import extension as extension_module
 from chainer.training import trigger as trigger_module
 from chainer.training.triggers import _progress
+from chainer.training.triggers.interval_trigger import IntervalTrigger
 
 
 class _Entry:
@@ -175,6 +176,8 @@ class Trainer:
         for entry in entries:
             if entry.call_before_training:
                 entry.extension(self)
+        if self._was_long_enough():
+            return
         while not stop_trigger(self):
             self.observation = {}
             with reporter.scope(self.observation):
@@ -182,6 +185,16 @@ class Trainer:
                 for entry in entries:
                     if entry.trigger(self):
                         entry.extension(self)
+
+    def _was_long_enough(self):
+        # Whether a resumed training has nothing left to do. The trigger does not tell if it fired
+        # before the training was saved.
+        stop_trigger = self.stop_trigger
+        if not isinstance(stop_trigger, IntervalTrigger) or self.is_before_training:
+            return False
+        length, unit = stop_trigger.get_training_length()
+        done = self.updater.iteration if unit == 'iteration' else self.updater.epoch_detail
+        return done >= length
 
     def _settle_triggers(self, entries):
         # A snapshot is taken in the middle of an iteration, before the triggers of the extensions

@@ -6,12 +6,16 @@ import string
 import warnings
 import zipfile
 
+import numpy
+
+from chainer import serializer as serializer_module
 from chainer.serializers import npz
 from chainer.training import _files, extension
 
 
 def snapshot(savefun=npz.save_npz, filename='snapshot_iter_{.updater.iteration}', *, target=None,
-             condition=None, writer=None, snapshot_on_error=False, n_retains=-1, autoload=False):
+             condition=None, writer=None, snapshot_on_error=False, n_retains=-1, autoload=False,
+             random_state=False):
     """Makes an extension that saves the trainer, to resume from.
 
     A file is written under another name first, and gets its own when it is whole and on the disk:
@@ -32,6 +36,9 @@ def snapshot(savefun=npz.save_npz, filename='snapshot_iter_{.updater.iteration}'
         n_retains (int): Number of newest snapshots to keep; all if it is not positive.
         autoload (bool): Whether to load the newest readable snapshot in the trainer's ``out``
             (a npz file) before training, if there is one.
+        random_state (bool): Whether the state of ``numpy.random`` is saved with the trainer, and
+            restored when the training is resumed: then dropout and shuffling go on with the numbers
+            that they would have had.
 
     Raises:
         TypeError: Both ``savefun`` and ``writer`` are given.
@@ -39,7 +46,7 @@ def snapshot(savefun=npz.save_npz, filename='snapshot_iter_{.updater.iteration}'
     if writer is not None and savefun not in (None, npz.save_npz):
         raise TypeError('savefun and writer arguments cannot be specified together.')
     return _Snapshot('snapshot', target, filename, savefun or npz.save_npz, writer, condition,
-                     snapshot_on_error, n_retains, autoload)
+                     snapshot_on_error, n_retains, autoload, random_state)
 
 
 def snapshot_object(target, filename, savefun=npz.save_npz, *, condition=None, writer=None,
@@ -57,7 +64,7 @@ def snapshot_object(target, filename, savefun=npz.save_npz, *, condition=None, w
     if writer is not None and savefun not in (None, npz.save_npz):
         raise TypeError('savefun and writer arguments cannot be specified together.')
     return _Snapshot('snapshot_object', target, filename, savefun or npz.save_npz, writer,
-                     condition, snapshot_on_error, n_retains, autoload)
+                     condition, snapshot_on_error, n_retains, autoload, False)
 
 
 class _Snapshot(extension.Extension):
@@ -67,7 +74,7 @@ class _Snapshot(extension.Extension):
     default_name = None
 
     def __init__(self, default_name, target, filename, savefun, writer, condition,
-                 snapshot_on_error, n_retains, autoload):
+                 snapshot_on_error, n_retains, autoload, random_state):
         self.default_name = default_name
         self.filename = filename
         self.condition = condition
@@ -77,6 +84,8 @@ class _Snapshot(extension.Extension):
         self._target = target
         self._savefun = savefun
         self._snapshot_on_error = snapshot_on_error
+        self._random_state = random_state
+        self._resumed_random_state = None
 
     def initialize(self, trainer):
         if self.autoload:
@@ -84,6 +93,8 @@ class _Snapshot(extension.Extension):
         if self.writer is not None and self.n_retains > 0:
             self.writer._add_cleanup_hook(functools.partial(
                 _remove_old, self._pattern(), trainer.out, self.n_retains))
+        if self._resumed_random_state is not None:
+            numpy.random.set_state(self._resumed_random_state)
 
     def __call__(self, trainer):
         if self.condition is None or self.condition():
@@ -96,6 +107,18 @@ class _Snapshot(extension.Extension):
     def finalize(self):
         if self.writer is not None:
             self.writer.finalize()
+
+    def serialize(self, serializer):
+        if not self._random_state:
+            return
+        kind, *state = numpy.random.get_state()
+        try:
+            state = [serializer(f'random_state_{i}', value) for i, value in enumerate(state)]
+        except KeyError:
+            warnings.warn('the snapshot does not have the state of numpy.random')
+            return
+        if isinstance(serializer, serializer_module.Deserializer):
+            self._resumed_random_state = (kind, *state)
 
     def _save(self, trainer):
         target = trainer if self._target is None else self._target
