@@ -1,7 +1,9 @@
 """Maxout layer."""
-import chainer
+import numpy
+
 from chainer import functions as F
 from chainer import link
+from chainer.backends import cuda
 from chainer.links.connection import linear
 
 
@@ -58,7 +60,7 @@ class Maxout(link.Chain):
 
 
 def _merge_axes(name, initial, ndim):
-    if not isinstance(initial, chainer.get_array_types()):
+    if not isinstance(initial, (numpy.ndarray, cuda.ndarray)):
         return initial
     if initial.ndim != ndim:
         raise ValueError(f'{name}.ndim should be {ndim}, but it is {initial.ndim}')

@@ -30,12 +30,15 @@ class LSTMBase(link.Chain):
             self._initialize_params()
 
     def _initialize_params(self):
+        self._fill_gates(self.upward.W.array)
+
+    def _fill_gates(self, upward_W):
         lateral_init = initializers._get_initializer(self.lateral_init)
         upward_init = initializers._get_initializer(self.upward_init)
         n = self.state_size
         for start in range(0, 4 * n, n):
             lateral_init(self.lateral.W.array[start:start + n])
-            upward_init(self.upward.W.array[start:start + n])
+            upward_init(upward_W[start:start + n])
 
         bias_init = initializers._get_initializer(self.bias_init)
         forget_bias_init = initializers._get_initializer(self.forget_bias_init)
@@ -44,9 +47,12 @@ class LSTMBase(link.Chain):
             init(gates[:, :, i:i + 1])
 
     def _initialize_upward(self, x):
+        # All parameters are filled in while one is initialized: their draws take turns.
+        W = self.upward.W
+        initializer, W.initializer = W.initializer, self._fill_gates
         with chainer.using_device(self.device):
             self.upward._initialize_params(utils.size_of_shape(x.shape[1:]))
-            self._initialize_params()
+        W.initializer = initializer
 
 
 class StatelessLSTM(LSTMBase):

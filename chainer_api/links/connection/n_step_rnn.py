@@ -102,10 +102,11 @@ class NStepRNNBase(link.ChainList):
         """Calls the function of the network.
 
         Args:
-            args: ``n_layers, dropout_ratio, hx, (cx,) ws, bs, xs``.
+            args: ``n_layers, dropout_ratio, hx, (cx,) ws, bs, xs``, where ``xs`` is a list of the
+                inputs of each step.
 
         Returns:
-            tuple: What the function returns: the states, and a list of the outputs.
+            tuple: The states, and a list of the outputs of each step.
         """
         raise NotImplementedError(f'{type(self).__name__} does not implement rnn')
 
@@ -147,11 +148,13 @@ class NStepRNNBase(link.ChainList):
             for state in states]
         if not sorted_already:
             xs = permutate_list(xs, order, inv=False)
-        *states, ys = self.rnn(self.n_layers, self.dropout, *states, self.ws, self.bs, xs)
+        *states, ys = self.rnn(
+            self.n_layers, self.dropout, *states, self.ws, self.bs, F.transpose_sequence(xs))
+        ys = F.transpose_sequence(ys)
         if not sorted_already:
             states = [F.permutate(state, order, axis=1, inv=True) for state in states]
             ys = permutate_list(ys, order, inv=True)
-        return states, ys
+        return states, list(ys)
 
 
 class NStepRNNTanh(NStepRNNBase):

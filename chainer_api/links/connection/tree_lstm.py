@@ -125,10 +125,11 @@ class NaryTreeLSTM(link.Chain):
             raise ValueError(
                 f'{2 * self.n_ary + 1} arguments are needed for {self.n_ary} children: cell '
                 f'states, outputs, and the input; but {len(cshsx)} were given')
-        cs, hs, x = _children_and_input(self, cshsx)
+        cs, _, x = _children_and_input(self, cshsx)
         gates = self.W_x(x)
-        for i, h in enumerate(hs, 1):
-            gates = gates + self[f'W_h{i}'](h)
+        for i, h in enumerate(cshsx[self.n_ary:-1], 1):
+            if h is not None:
+                gates = gates + self[f'W_h{i}'](h)
         return F.tree_lstm(*cs, gates)
 
 

@@ -42,7 +42,8 @@ class CRF1d(link.Link):
                 shrink from step to step. With ``transpose``, scores of each sequence, of shape
                 (length, n_label), in any order.
             ys (list of Variables): Labels of each step, or of each sequence, likewise.
-            reduce (str): ``'mean'``, or ``'no'`` for the loss of each sequence.
+            reduce (str): ``'mean'``, or ``'no'`` for the loss of each sequence; with ``transpose``
+                those of the longest sequences come first, whatever their order in ``xs``.
             transpose (bool): Whether ``xs`` and ``ys`` are lists of sequences.
 
         Returns:
@@ -51,9 +52,7 @@ class CRF1d(link.Link):
         if not transpose:
             return F.crf1d(self.cost, xs, ys, reduce=reduce)
         order = n_step_rnn.argsort_list_descent(xs)
-        loss = F.crf1d(
-            self.cost, _by_steps(xs, order), _by_steps(ys, order), reduce=reduce)
-        return F.permutate(loss, order, axis=0, inv=True) if reduce == 'no' else loss
+        return F.crf1d(self.cost, _by_steps(xs, order), _by_steps(ys, order), reduce=reduce)
 
     def argmax(self, xs, transpose=False):
         """Finds the most probable labels.
@@ -63,16 +62,15 @@ class CRF1d(link.Link):
             transpose (bool): See :meth:`forward`.
 
         Returns:
-            tuple: Scores of each sequence, and a list of arrays of labels, ordered like ``xs``.
+            tuple: Scores of the sequences, and a list of arrays of labels, ordered like ``xs``.
+            With ``transpose``, the scores of the longest sequences come first in any case.
         """
         if not transpose:
             return F.argmax_crf1d(self.cost, xs)
         order = n_step_rnn.argsort_list_descent(xs)
         score, path = F.argmax_crf1d(self.cost, _by_steps(xs, order))
         path = [labels.array for labels in F.transpose_sequence(path)]
-        return (
-            F.permutate(score, order, axis=0, inv=True),
-            n_step_rnn.permutate_list(path, order, inv=True))
+        return score, n_step_rnn.permutate_list(path, order, inv=True)
 
 
 def _by_steps(sequences, order):
