@@ -62,6 +62,7 @@ class Recorder:
         self.sources: dict[int, tuple[np.ndarray, Source]] = {}
         self.externals: list[tuple[Node, Source, RecArray]] = []
         self.exposed: str | None = None
+        self.closed = False  # whether unknown arrays are refused instead of held constant
         self.on_random: Callable[[], None] = lambda: None
         self._constants: dict[int, tuple[np.ndarray, Node]] = {}
         self._keep: list[Any] = []
@@ -78,6 +79,21 @@ class Recorder:
         """Know ``array`` as the value of a node that was recorded before."""
         if id(array) not in self.known:
             self.know(array, RecArray(self, array, Storage(node)))
+
+    def constants_only(self) -> Recorder:
+        """A recorder that knows the constants and bound arrays of this one, and holds no more."""
+        made = Recorder()
+        made.sources, made._constants = self.sources, self._constants
+        return made
+
+    def adopt_all(self, other: Recorder) -> None:
+        """Know what another recording of the same call had for constants and bound arrays.
+
+        Anything else unknown is refused from now on: it may differ from call to call.
+        """
+        self.sources.update(other.sources)
+        self._constants.update(other._constants)
+        self.closed = True
 
     def know(self, array: np.ndarray, rec: RecArray) -> None:
         """Remember that ``array`` holds the value of ``rec``; held strongly, so ids stay unique."""
@@ -116,6 +132,8 @@ class Recorder:
         owner = root(array)
         if id(owner) in self.roots:
             self.escape("a view of a traced array was made outside of recorded functions")
+        elif self.closed and id(array) not in self._constants:
+            self.escape("an array is used that the recorded call did not have")
         elif self.exposed:
             self.escape(
                 f"an array of unknown origin is used after values were read ({self.exposed}): "

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from chainer import configuration, function_node, variable
+from chainer import _backprop, configuration, function_node
 from chainer._tracing import state
 from chainer.link import Link
 from chainer.variable import Parameter, Variable
@@ -22,7 +22,7 @@ from chainer.variable import Parameter, Variable
 _lock = threading.Lock()
 _running = 0
 _MISSING = object()
-_saved: dict[tuple[type, str], Any] = {}
+_saved: dict[tuple[Any, str], Any] = {}
 _SAFE_CONFIG = frozenset({"_local", "_global", "show"})
 
 
@@ -137,6 +137,30 @@ def _item(self: Variable) -> Any:
 _plain_item = Variable.item
 
 
+def _made_ones(var: Variable, loss_scale: Any) -> Variable:
+    session = state.trace
+    made = _ones(var, loss_scale)
+    if session is not None:
+        session.made_variable(made)
+    return made
+
+
+def _start_backward(*args: Any) -> None:
+    if state.trace is not None:
+        state.trace.escape("backward() was called, which sets gradients")
+    _backward_to_leaves(*args)
+
+
+def _start_backward_one(*args: Any) -> None:
+    if state.trace is not None:
+        state.trace.escape("backward() was called, which sets gradients")
+    _backward_one(*args)
+
+
+_ones, _backward_to_leaves = _backprop._ones, _backprop._backward_to_leaves
+_backward_one = _backprop._backward_one
+
+
 def _initialize_parameter(self: Parameter, shape: Any) -> None:
     session = state.trace
     if session is None:
@@ -146,7 +170,10 @@ def _initialize_parameter(self: Parameter, shape: Any) -> None:
     return None
 
 
-_REPLACEMENTS: dict[tuple[type, str], Any] = {
+_REPLACEMENTS: dict[tuple[Any, str], Any] = {
+    (_backprop, "_ones"): _made_ones,
+    (_backprop, "_backward_to_leaves"): _start_backward,
+    (_backprop, "_backward_one"): _start_backward_one,
     (Link, "__getattribute__"): _link_getattribute,
     (Link, "__setattr__"): _link_setattr,
     (Link, "__delattr__"): _link_delattr,
@@ -160,5 +187,3 @@ _REPLACEMENTS: dict[tuple[type, str], Any] = {
     (Variable, "item"): _item,
     (Parameter, "initialize"): _initialize_parameter,
 }
-
-__all__ = ["installed", "variable"]

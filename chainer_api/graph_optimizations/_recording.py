@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import copy
 import dataclasses
+import functools
+import operator
 from collections.abc import Callable, Sequence
 from types import FunctionType
 from typing import Any, NamedTuple
@@ -147,18 +149,23 @@ class Recording:
         self.argument_indexes = tuple(session.argument_nodes)
         self.fetches: list[Fetch] = session.all_fetches()
         inputs = (*session.argument_nodes.values(), *[f.node for f in self.fetches])
+        self.uses = reached_uses(session, results.chained)
+        self.same_leaf = same_leaves(self.uses)
+        self._applied, self._extras = _applied(session, self.uses, inputs)
+        outputs = (*outputs, *self._extras)
         self.forward = Graph(inputs, tuple(rec.nodes), outputs, name=session.name)
         self.written = tuple(n.inputs[0] for n in rec.nodes if n.op == "write")
         self.draws = session.draws
-        self._sources = rec.sources
-        self.uses = reached_uses(session, results.chained)
-        self.same_leaf = same_leaves(self.uses)
-        self._applied = _applied(session, self.uses, inputs)
+        self._recorder = rec.constants_only()
         self._outputs = tuple(_where_made(session, v) for v in results.chained)
 
-    def rebuild(self, arrays: Sequence[Any]) -> Rebuilt:
-        """Apply the functions of the call again, to the inputs of a later call."""
+    def rebuild(self, arrays: Sequence[Any], extras: Sequence[Any]) -> Rebuilt:
+        """Apply the functions of the call again, to the inputs of a later call.
+
+        ``extras`` are what that call gave besides its results: arrays that no function made.
+        """
         env: dict[Node, Any] = dict(zip(self.forward.inputs, arrays, strict=True))
+        env.update(zip(self._extras, extras, strict=True))
         aliases = [use.renewed(env) for use in self.uses]
         made: list[tuple[Variable, ...]] = []
         functions = []
@@ -170,8 +177,8 @@ class Recording:
             outputs = func.apply(inputs)
             for node, y in zip(application.output_nodes, outputs, strict=True):
                 env[node] = y._array
-            for name, node in application.left:
-                env[node] = getattr(func, name)
+            for (name, *indexes), node in application.left:
+                env[node] = functools.reduce(operator.getitem, indexes, getattr(func, name))
             made.append(outputs)
             functions.append(func)
         outputs = [made[i][k] for i, k in self._outputs]
@@ -193,7 +200,7 @@ class Recording:
     def renewed_session(self, rebuilt: Rebuilt) -> Session:
         """A session that knows the arrays of a rebuilt graph as this recording's nodes."""
         session = Session(self.name)
-        session.recorder.sources.update(self._sources)
+        session.recorder.adopt_all(self._recorder)
         for node, array in rebuilt.arrays.items():
             if isinstance(array, np.ndarray):
                 session.recorder.adopt(array, node)
@@ -245,31 +252,34 @@ def _where_made(session: Session, value: Variable) -> tuple[int, int]:
     raise Unreplayable("a result was made by no function of the call")
 
 
-def _applied(session: Session, uses: Sequence[Use], inputs: Sequence[Node]) -> tuple[Applied, ...]:
-    use_index = {id(use.alias): k for k, use in enumerate(uses)}
+def _applied(
+    session: Session, uses: Sequence[Use], inputs: Sequence[Node]
+) -> tuple[tuple[Applied, ...], list[Node]]:
+    """The functions of the call, and the nodes of the arrays that no function of it made."""
+    use_index = {id(use.alias.node): k for k, use in enumerate(uses)}
     made: dict[int, tuple[int, int]] = {}
-    known = set(inputs)
-    applied = []
+    known, missing, applied = set(inputs), [], []
     for i, application in enumerate(session.applications):
         sources = []
+        nodes = [node for _, node in application.given]
         for x, node in zip(application.inputs, application.input_nodes, strict=True):
-            if id(x) in use_index:
-                sources.append(Source("use", index=use_index[id(x)]))
-            elif id(x) in made:
-                index, output = made[id(x)]
+            if id(x.node) in use_index:
+                sources.append(Source("use", index=use_index[id(x.node)]))
+            elif id(x.node) in made:
+                index, output = made[id(x.node)]
                 sources.append(Source("output", index=index, output=output))
-            elif node in known or node.op == "constant":
-                sources.append(Source("array", node=node))
             else:
-                raise Unreplayable("a function was given an array that no function made")
+                sources.append(Source("array", node=node))
+                nodes.append(node)
         applied.append(Applied(application, tuple(sources)))
-        for _, node in application.given:
+        for node in nodes:
             if node not in known and node.op != "constant":
-                raise Unreplayable("a function was made with an array that no function made")
-        made.update({id(y): (i, k) for k, y in enumerate(application.outputs)})
+                missing.append(node)
+                known.add(node)
+        made.update({id(y.node): (i, k) for k, y in enumerate(application.outputs)})
         known.update(application.output_nodes)
         known.update(node for _, node in application.left)
-    return tuple(applied)
+    return tuple(applied), missing
 
 
 def functions_before(outputs: Sequence[Variable]) -> list[FunctionNode]:

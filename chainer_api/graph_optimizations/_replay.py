@@ -51,6 +51,8 @@ class StaticScheduleFunction(FunctionNode):
     _backwards: Any = {}
     _session: Session | None = None
 
+    _extras: Sequence[Any] = ()
+
     def __init__(self, entry: Entry, arrays: Sequence[Any], random_state: Any = None) -> None:
         self._entry, self._arrays, self._random_state = entry, arrays, random_state
         self._recording = entry.recording
@@ -115,7 +117,7 @@ class StaticScheduleFunction(FunctionNode):
         """Gradients by define-by-run, recorded if this kind of backward is new."""
         entry, rebuilt = self._entry, self._graph()
         session = self._session
-        if session is None and self._recording is entry.recording and key not in entry.backwards:
+        if session is None and self._recording is entry.recording and entry.learns(key):
             session = self._recording.renewed_session(rebuilt)
         if session is None or not session.recorder.live or key in entry.backwards:
             return _gradients(rebuilt, grad_outputs, self._arrival, self._alone)
@@ -141,13 +143,17 @@ class StaticScheduleFunction(FunctionNode):
             )
             present = tuple(g is not None for g in grads)
             entry.add_backward(key, graph, present, session, time.perf_counter() - started)
-        else:
+        elif self._session is not None:
             entry.give_up(recorder.escaped)
+        else:
+            entry.refuse_backward(key, recorder.escaped)
         return grads
 
     def _graph(self) -> Rebuilt:
         if self._rebuilt is None:
-            self._rebuilt = rebuild(self._recording, self._arrays, self._random_state)
+            self._rebuilt = rebuild(
+                self._recording, self._arrays, self._extras, self._random_state
+            )
             self._entry.ledger.add(
                 "recomputed", "the define-by-run graph of a replayed call was asked for"
             )
@@ -192,7 +198,9 @@ class StaticScheduleFunction(FunctionNode):
         return [node for ref in self.outputs if (node := ref()) is not None]
 
 
-def rebuild(recording: Recording, arrays: Sequence[Any], random_state: Any) -> Rebuilt:
+def rebuild(
+    recording: Recording, arrays: Sequence[Any], extras: Sequence[Any], random_state: Any
+) -> Rebuilt:
     """The define-by-run graph of an earlier call, with that call's random numbers.
 
     Arrays that the call has updated (running statistics) keep their present values.
@@ -204,7 +212,7 @@ def rebuild(recording: Recording, arrays: Sequence[Any], random_state: Any) -> R
         if random_state is not None:
             np.random.set_state(random_state)
         with configuration.using_config("enable_backprop", True):
-            return recording.rebuild(arrays)
+            return recording.rebuild(arrays, extras)
     finally:
         np.random.set_state(now)
         for array, before in held:
@@ -289,6 +297,7 @@ class Entry:
         self.present: dict[Any, tuple[bool, ...]] = {}
         self.targets: dict[Any, tuple[int, ...]] = {}
         self._waited = 0
+        self._refused: set[Any] = set()
 
     def saw(self, session: Session) -> None:
         """Take over what Python read in the trace."""
@@ -353,6 +362,15 @@ class Entry:
         self.schedule = None
         self.ledger.add("define-by-run", self.reason, where)
 
+    def learns(self, key: Any) -> bool:
+        """Whether this kind of backward is to be recorded when it comes."""
+        return key not in self.backwards and key not in self._refused
+
+    def refuse_backward(self, key: Any, escape: Any) -> None:
+        """This kind of backward goes through the define-by-run graph each time."""
+        self._refused.add(key)
+        self.ledger.add("define-by-run", f"in backward: {escape.reason}", escape.where)
+
     def add_backward(
         self, key: Any, graph: Graph, present: tuple[bool, ...], session: Session, seconds: float
     ) -> None:
@@ -390,11 +408,16 @@ class Entry:
             inputs = [get(leaves) for get in self._inputs]
         made, kept = schedule.forward(arrays)  # type: ignore[union-attr]
         if self._single:
-            return self._node(arrays, kept, state).attach(inputs, made, self._ranks)[0]
+            node = self._node(arrays, kept, state)
+            if len(made) > 1:
+                node._extras, made = made[1:], made[:1]
+            return node.attach(inputs, made, self._ranks)[0]
         outputs = [made[k] for k in self._chained]
         chained = {}
         if outputs:
-            ys = self._node(arrays, kept, state).attach(inputs, outputs, self._ranks)
+            node = self._node(arrays, kept, state)
+            node._extras = made[len(self._results.arrays) :]
+            ys = node.attach(inputs, outputs, self._ranks)
             chained = dict(zip(self._chained, ys, strict=True))
         return deliver(self._results, leaves, made, chained)
 

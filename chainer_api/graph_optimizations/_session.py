@@ -10,6 +10,7 @@ from __future__ import annotations
 import copy
 import random
 import sys
+import weakref
 from collections.abc import Callable
 from contextlib import contextmanager
 from types import ModuleType
@@ -69,6 +70,9 @@ class Use(NamedTuple):
         return made
 
 
+Path = tuple[Any, ...]  # an attribute's name, then indexes
+
+
 class Application(NamedTuple):
     """A function as it was before it ran, its inputs, and the arrays it gave.
 
@@ -81,7 +85,7 @@ class Application(NamedTuple):
     outputs: tuple[Variable, ...]
     output_nodes: tuple[Node, ...]
     given: tuple[tuple[str, Node], ...]
-    left: tuple[tuple[str, Node], ...]
+    left: tuple[tuple[Path, Node], ...]
     token: Node | None
 
 
@@ -92,6 +96,21 @@ class Fetch(NamedTuple):
     source: Source
     suffix: str
     array: np.ndarray
+
+
+class _Bridge(function_node.FunctionNode):
+    """Carries gradients of an alias on to the Variable that it stands for, inside of the call."""
+
+    def backward(self, target_input_indexes: Any, grad_outputs: Any) -> Any:
+        return grad_outputs
+
+
+def _bridge(alias: Variable, given: Variable, user: function_node.FunctionNode) -> None:
+    """Let ``chainer.grad`` inside of the call reach ``given``, right after the function."""
+    func = _Bridge()
+    func.inputs, func.outputs = (given.node,), (weakref.ref(alias.node),)
+    func.rank, func.number = user.rank, user.number - 0.5
+    alias.node._creator_node = func
 
 
 class Report(NamedTuple):
@@ -119,11 +138,12 @@ class Session:
         self.reports: list[Report] = []
         self.draws = False
         self._functions: dict[int, function_node.FunctionNode] = {}
-        self._made: dict[int, Variable] = {}
+        self._made: dict[int, Any] = {}  # nodes of the Variables that the call has made
+        self._stand_for: dict[int, tuple[Variable, Leaf]] = {}  # by node of the alias
         self._tokens: dict[int, Node] = {}
         self._fetches: list[Fetch] = []
         self._parameters: dict[int, Leaf] = {}
-        self._left: list[tuple[str, Node]] = []
+        self._left: list[tuple[Path, Node]] = []
         self._watched = False
         self._paths: dict[int, str] = {}
         self._origins: dict[int, Origin] = {}
@@ -216,7 +236,7 @@ class Session:
             inner._array = outer._array.view()  # an array of its own, whatever else shares it
             node = self.recorder.input(inner._array, name, "argument")
             self.leaves[id(inner)] = (inner, Leaf(outer, "argument", index, node))
-            self._made[id(inner)] = inner
+            self.made_variable(inner)
             self.argument_nodes[index] = node
             return inner
         if id(outer) not in self.recorder.known:
@@ -251,7 +271,7 @@ class Session:
 
     def read_array(self, x: Variable) -> np.ndarray:
         """``x.array`` was read."""
-        if id(x._array) not in self.recorder.known and id(x) not in self._made:
+        if id(x._array) not in self.recorder.known and id(x.node) not in self._made:
             path = self._paths.get(id(x), x.name or "a Variable") + ".array"
             self.recorder.offer_source(x._array, Source(path, "attr", x, "_array"))
         return self.watch(x._array)
@@ -340,7 +360,7 @@ class Session:
         else:
             self.escape(f"{path} holds no NumPy array")
         self.leaves[id(inner)] = (inner, Leaf(value, "state", place, node))
-        self._made[id(inner)] = inner
+        self.made_variable(inner)
         self.states.append((own, name, value))
         return inner
 
@@ -359,7 +379,7 @@ class Session:
     def made_variable(self, made: Variable) -> None:
         """A Variable was constructed by the call."""
         made._array = unwatch(made._array)
-        self._made[id(made)] = made
+        self._made[id(made.node)] = made.node
 
     def report(self, values: dict[str, Any], observer: Any) -> None:
         """``chainer.report`` was called."""
@@ -379,7 +399,11 @@ class Session:
         given = self._nodes_of(vars(func).items())
         self._left = []
         outputs = plain(func, linked)
-        self._made.update({id(y): y for y in outputs})
+        for x in linked:
+            if id(x.node) in self._stand_for:
+                _bridge(x, self._stand_for[id(x.node)][0], func)
+        for y in outputs:
+            self.made_variable(y)
         if self.recorder.live:
             application = Application(
                 template,
@@ -406,14 +430,16 @@ class Session:
         """The Variable to use for an input: an alias, where it comes from outside."""
         if not isinstance(given, Variable):
             made = Variable(unwatch(given), requires_grad=False)
-            self._made[id(made)] = made
+            self._made[id(made.node)] = made.node
             return made
         creator = given.creator_node
         if isinstance(given, Parameter):
             return self._alias(given, self._parameter_leaf(given))
         if id(given) in self.leaves:
             return self._alias(given, self.leaves[id(given)][1])
-        if id(given) in self._made or id(creator) in self._functions:
+        if id(given.node) in self._stand_for:  # retained, for a gradient inside of the call
+            return self._alias(*self._stand_for[id(given.node)])
+        if id(given.node) in self._made or id(creator) in self._functions:
             return given
         self.escape("a Variable is used that is no argument, attribute or parameter of the chain")
         return self._alias(given, Leaf(given, "outside", None, None))
@@ -423,6 +449,7 @@ class Session:
             return x
         alias = _detached(x)
         self.uses.append(Use(alias, leaf))
+        self._stand_for[id(alias.node)] = (x, leaf)
         return alias
 
     def _parameter_leaf(self, parameter: Parameter) -> Leaf:
@@ -500,8 +527,8 @@ class Session:
             plain = self._real(value)
             if plain is not value:
                 vars(func)[name] = plain
-                if type(value) is RecArray and rec.live:
-                    self._left.append((name, value.node()))
+                if rec.live:
+                    self._left += _recorded_parts((name,), value)
         for array in real:
             if rec.live and isinstance(array, np.ndarray):
                 rec.wrap(array)
@@ -513,10 +540,13 @@ class Session:
             if self.recorder.live and id(value.held) not in self.recorder.known:
                 self.recorder.know(value.held, value)
             return value.held
-        if kind is tuple or kind is list:
+        if isinstance(value, (tuple, list)):
             items = [self._real(v) for v in value]
-            changed = any(a is not b for a, b in zip(items, value, strict=True))
-            return kind(items) if changed else value
+            if all(a is b for a, b in zip(items, value, strict=True)):
+                return value
+            return kind(*items) if hasattr(value, "_fields") else kind(items)
+        if kind is dict:
+            return {k: self._real(v) for k, v in value.items()}
         return value
 
     # -- opaque functions
@@ -609,6 +639,18 @@ def _look_up(read: Read) -> Any:
         return read.owner.cell_contents if read.how == "cell" else getattr(read.owner, read.key)
     except (KeyError, AttributeError, ValueError):
         return _GONE
+
+
+def _recorded_parts(path: Path, value: Any) -> list[tuple[Path, Node]]:
+    """The recording arrays in a nested value, with the way to each."""
+    if type(value) is RecArray:
+        return [(path, value.node())]
+    items: Any = ()
+    if isinstance(value, (tuple, list)):
+        items = enumerate(value)
+    elif type(value) is dict:
+        items = value.items()
+    return [part for k, item in items for part in _recorded_parts((*path, k), item)]
 
 
 def _detached(x: Variable) -> Variable:

@@ -1,0 +1,197 @@
+"""static_code, profilers, threads, and other surroundings of a compiled call."""
+
+import cProfile
+import sys
+import threading
+
+import numpy as np
+import pytest
+from compare import check, hits, pair, x32
+
+import chainer
+import chainer.functions as F
+import chainer.links as L
+
+
+class SideEffect(chainer.Chain):
+    def __init__(self):
+        super().__init__()
+        self.seen = []
+        with self.init_scope():
+            self.l1 = L.Linear(4, 5)
+
+    @chainer.static_code
+    def note(self, x):
+        self.seen.append(float(x.array.sum()))
+
+    @chainer.static_code
+    def shift(self, x):
+        return x - x.mean()
+
+    @chainer.static_code
+    def fill(self, inputs, outputs):
+        outputs[0][...] = 3 * inputs[0]
+
+    def forward(self, x):
+        self.note(x)
+        h = self.l1(x)
+        self.note(h)
+        out = np.empty(h.shape, h.dtype)
+        self.fill(inputs=[h.array], outputs=[out])
+        return h * self.shift(h.array) + out
+
+
+def test_static_code_runs_in_every_call():
+    plain, static = pair(SideEffect)
+    check(plain, static, x32(3, 4), iterations=5)
+    assert plain.seen == static.seen and len(static.seen) == 10
+    assert hits(static) == 4
+
+
+def test_static_code_refuses_what_it_cannot_decorate():
+    with pytest.raises(TypeError, match="no option speed"):
+        chainer.static_code(speed=3)
+    with pytest.raises(TypeError, match="a function to decorate"):
+        chainer.static_code(1)
+    with pytest.raises(TypeError, match="decorates a function or method"):
+        chainer.static_code()(3)
+    assert chainer.static_code(func_name="x")(len)([1]) == 1
+
+
+class Declared(chainer.FunctionNode):
+    """A user's function that says it may be recorded, written as the documentation shows."""
+
+    _supports_static_optimizations = True
+
+    @chainer.static_code
+    def static_forward(self, inputs, outputs):
+        x = inputs[0]
+        y = outputs[0]
+        y *= 0.0
+        y[:] = 3.0 * x
+
+    def forward(self, inputs):
+        x, = inputs
+        xp = chainer.backend.get_array_module(x)
+        y = xp.ones(x.shape).astype(x.dtype)
+        self.static_forward(inputs=[x], outputs=[y])
+        return y,
+
+    def backward(self, indexes, gys):
+        return gys[0] * 3.0,
+
+
+class NotReally(Declared):
+    """Says so, and looks at values all the same."""
+
+    def forward(self, inputs):
+        x, = inputs
+        return x * (2 if float(x.sum()) > 0 else 5),
+
+    def backward(self, indexes, gys):
+        return gys[0] * 3.0,
+
+
+@pytest.mark.parametrize(("function", "op"), [(Declared, "setitem"), (NotReally, "host")])
+def test_functions_that_declare_themselves(function, op):
+    class Chain(SideEffect):
+        def forward(self, x):
+            return F.tanh(function().apply((self.l1(x),))[0])
+
+    plain, static = pair(Chain)
+    check(plain, static, x32(3, 4), iterations=6)
+    assert hits(static) == 5
+    assert op in str(static.schedule_manager.programs[0].recorded)
+
+
+class MLP(chainer.Chain):
+    def __init__(self):
+        super().__init__()
+        with self.init_scope():
+            self.l1 = L.Linear(None, 5)
+
+    def forward(self, x):
+        return F.relu(self.l1(x))
+
+
+def test_lazy_parameters_are_initialized_in_the_traced_call():
+    plain, static = pair(MLP)
+    check(plain, static, x32(3, 4))
+    assert hits(static) == 4
+
+
+def test_a_trace_under_a_profiler():
+    plain, static = pair(MLP)
+    profile = cProfile.Profile()
+    profile.enable()
+    try:
+        check(plain, static, x32(3, 4))
+    finally:
+        profile.disable()
+    calls = []
+
+    def profiler(frame, event, arg):
+        calls.append(event)
+
+    plain, static = pair(MLP)
+    sys.setprofile(profiler)
+    try:
+        check(plain, static, x32(3, 4))
+        assert sys.getprofile() is profiler
+    finally:
+        sys.setprofile(None)
+    assert hits(static) == 4 and calls
+
+
+def test_threads():
+    plain, static = pair(MLP)
+    x = np.random.RandomState(0).randn(3, 4).astype("f")
+    with chainer.no_backprop_mode():
+        np.random.seed(0)
+        expected = plain(x).array
+        np.random.seed(0)
+        static(x)
+    wrong = []
+
+    def run():
+        with chainer.no_backprop_mode():
+            for k in range(50):
+                scale = np.float32(1 + k % 3)
+                y = static(x[: 1 + k % 3] * scale).array
+                want = np.maximum(x[: 1 + k % 3] * scale @ plain.l1.W.array.T, 0)
+                if not np.allclose(y, want, rtol=1e-5, atol=1e-6):
+                    wrong.append(k)
+
+    threads = [threading.Thread(target=run) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not wrong
+    with chainer.no_backprop_mode():
+        assert (static(x).array == expected).all()
+
+
+def test_nothing_stays_patched():
+    from chainer.graph_optimizations import _patches
+
+    before = {k: vars(k[0]).get(k[1]) for k in _patches._REPLACEMENTS}
+    arrays = np.asarray, np.array
+    plain, static = pair(MLP)
+    check(plain, static, x32(3, 4), iterations=2)
+    assert {k: vars(k[0]).get(k[1]) for k in _patches._REPLACEMENTS} == before
+    assert (np.asarray, np.array) == arrays
+    assert sys.getprofile() is None
+
+
+def test_debug_mode_and_grad_inside():
+    class Penalty(MLP):
+        def forward(self, x):
+            y = F.sum(F.tanh(self.l1(x)) ** 2)
+            gx, = chainer.grad([y], [x], enable_double_backprop=True)
+            return y + F.sum(gx * gx)
+
+    plain, static = pair(Penalty)
+    check(plain, static, x32(3, 4))
+    with chainer.using_config("debug", True):
+        check(plain, static, x32(3, 4), iterations=2)

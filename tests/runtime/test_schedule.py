@@ -1,0 +1,67 @@
+"""Schedules: two programs and their buffers; the ledger."""
+
+import gc
+import logging
+
+import numpy as np
+
+from chainwright.ir import Graph
+from chainwright.runtime import Ledger, Schedule
+from chainwright.tracer import Recorder
+
+
+def schedule_of_tanh():
+    rec = Recorder()
+    x = np.linspace(-1, 1, 6).reshape(2, 3)
+    node = rec.input(x, "x", "argument")
+    y = np.tanh(rec.wrap(x) * 3)
+    forward = Graph((node,), tuple(rec.nodes), (y.node(),), name="tanh")
+    n = len(rec.nodes)
+    gy = np.ones((2, 3))
+    gradient = rec.input(gy, "gy", "gradient")
+    gx = rec.wrap(gy) * (1 - y * y) * 3
+    backward = Graph((gradient,), tuple(rec.nodes[n:]), (gx.node(),), name="tanh backward")
+    return Schedule(forward, {"all": backward}, "tanh")
+
+
+def test_forward_and_backward():
+    schedule = schedule_of_tanh()
+    for seed in range(3):
+        x = np.random.RandomState(seed).randn(2, 3)
+        (y,), kept = schedule.forward((x,))
+        (gx,) = schedule.backwards["all"](kept.values, (np.full((2, 3), 2.0),))
+        assert (y == np.tanh(x * 3)).all() and (gx == 2.0 * (1 - y * y) * 3).all()
+    assert "def tanh" in schedule.source and schedule.seconds > 0
+
+
+def test_calls_in_flight_do_not_share_buffers():
+    schedule = schedule_of_tanh()
+    xs = [np.random.RandomState(k).randn(2, 3) for k in range(6)]
+    runs = [schedule.forward((x,)) for x in xs]
+    for x, (_, kept) in zip(xs, runs, strict=True):
+        (gx,) = schedule.backwards["all"](kept.values, (np.ones((2, 3)),))
+        y = np.tanh(x * 3)
+        assert (gx == (1 - y * y) * 3).all()
+
+
+def test_buffers_come_back_and_few_are_kept():
+    schedule = schedule_of_tanh()
+    runs = [schedule.forward((np.ones((2, 3)),)) for _ in range(10)]
+    assert not schedule._kept.idle
+    del runs
+    gc.collect()
+    assert len(schedule._kept.idle) == 4
+    schedule.trim()
+    assert not schedule._kept.idle and not schedule._scratch.idle
+
+
+def test_the_ledger_is_bounded_and_logs(caplog):
+    ledger = Ledger("Net.forward", verbosity=1, size=3)
+    with caplog.at_level(logging.INFO, "chainwright"):
+        for k in range(5):
+            ledger.add("trace", f"reason {k}", "net.py:3", 0.25)
+        ledger.add("define-by-run", "values were read", "net.py:4")
+    report = ledger.report()
+    assert [e.reason for e in report.events] == ["reason 3", "reason 4", "values were read"]
+    assert "250.00 ms" in str(report) and "[net.py:4]" in str(report)
+    assert [r.levelname for r in caplog.records] == ["INFO"] * 5 + ["WARNING"]
