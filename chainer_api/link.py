@@ -66,6 +66,10 @@ class Link(device_resident.DeviceResident):
             shape, dtype = _shape_and_dtype(name, value)
             self.add_param(name, shape, dtype=dtype)
 
+    def __setstate__(self, state):
+        self.__dict__.update(state)
+        self.__init_done = True  # which pickles of Chainer 5 do not tell
+
     def __check_init_done(self):
         if not self.__init_done:
             raise RuntimeError(

@@ -97,14 +97,26 @@ class HyperparameterProxy:
         setattr(obj.hyperparam, self._attr_name, value)
 
 
-class _Hooks:
-    """Named hooks of two timings, in the order in which they were added."""
+class _Hookable:
+    """Holder of named hooks of two timings, in the order in which they were added."""
 
-    def __init__(self):
-        self.pre = {}
-        self.post = {}
+    _pre_update_hooks = None
+    _post_update_hooks = None
 
-    def add(self, hook, name, timing):
+    def _clear_hooks(self):
+        self._pre_update_hooks = {}
+        self._post_update_hooks = {}
+
+    def __setstate__(self, state):
+        state = dict(state)
+        # In pickles of Chainer 7 the hooks are those of another object.
+        hookable = state.pop('_hookable', None)
+        self.__dict__.update(state)
+        if hookable is not None:
+            self._pre_update_hooks = hookable._pre_update_hooks
+            self._post_update_hooks = hookable._post_update_hooks
+
+    def _add_hook(self, hook, name, timing):
         if not callable(hook):
             raise TypeError('hook function must be callable')
         if timing not in _TIMINGS:
@@ -122,16 +134,20 @@ class _Hooks:
                 raise ValueError(
                     'the name of the hook function is not specified; pass it as add_hook(hook, '
                     'name=...)')
-        if name in self.pre or name in self.post:
+        if name in self._pre_update_hooks or name in self._post_update_hooks:
             raise KeyError(f'hook "{name}" already exists')
-        getattr(self, timing)[name] = hook
+        hooks = self._pre_update_hooks if timing == 'pre' else self._post_update_hooks
+        hooks[name] = hook
 
-    def remove(self, name):
-        hooks = self.pre if name in self.pre else self.post
-        del hooks[name]
+    def _remove_hook(self, name):
+        hooks = self._pre_update_hooks
+        del (hooks if name in hooks else self._post_update_hooks)[name]
 
 
-class UpdateRule:
+_OptimizerHookable = _Hookable  # another name in pickles of Chainer 7
+
+
+class UpdateRule(_Hookable):
     """Base class of update rules, which update one parameter each.
 
     :meth:`GradientMethod.setup` gives a rule to each parameter, as its attribute
@@ -165,7 +181,7 @@ class UpdateRule:
 
     def __init__(self, parent_hyperparam=None):
         self._state = None
-        self._hooks = _Hooks()
+        self._clear_hooks()
         self._use_fp32_update = False
         self._fp32_param = None
         self.enabled = True
@@ -191,7 +207,7 @@ class UpdateRule:
             ValueError: There is no name, or ``timing`` is another one.
             KeyError: There is a hook of this name.
         """
-        self._hooks.add(hook, name, timing)
+        self._add_hook(hook, name, timing)
 
     def remove_hook(self, name):
         """Removes a hook.
@@ -199,7 +215,7 @@ class UpdateRule:
         Raises:
             KeyError: There is no hook of this name.
         """
-        self._hooks.remove(name)
+        self._remove_hook(name)
 
     def update(self, param):
         """Calls the hooks and updates the parameter.
@@ -223,11 +239,10 @@ class UpdateRule:
 
     def _update(self, param):
         self._init_states(param)
-        hooks = self._hooks
-        for hook in hooks.pre.values():
+        for hook in self._pre_update_hooks.values():
             hook(self, param)
         self.update_core(param)
-        for hook in hooks.post.values():
+        for hook in self._post_update_hooks.values():
             hook(self, param)
 
     def _update_in_fp32(self, param):
@@ -360,7 +375,7 @@ def _unscale_grad(param):
         param.grad = param.grad / param.dtype.type(scale)
 
 
-class Optimizer:
+class Optimizer(_Hookable):
     """Base class of optimizers, which minimize a loss by changing the parameters of a link.
 
     :meth:`setup` sets the link; a child class implements :meth:`update`. Hooks may be
@@ -380,7 +395,6 @@ class Optimizer:
     epoch = 0
     use_auto_new_epoch = False
 
-    _hooks = None
     _loss_scale = None
     _loss_scale_max = 65504  # the largest float16
     _loss_scaling_is_dynamic = False
@@ -405,7 +419,7 @@ class Optimizer:
         self.target = link
         self.t = 0
         self.epoch = 0
-        self._hooks = _Hooks()
+        self._clear_hooks()
         return self
 
     def update(self, lossfun=None, *args, **kwds):
@@ -440,7 +454,7 @@ class Optimizer:
         self.epoch += 1
 
     def _check_set_up(self):
-        if self._hooks is None:
+        if self._pre_update_hooks is None:
             raise RuntimeError('Optimizer is not set up. Call `setup` method.')
 
     def add_hook(self, hook, name=None, timing='auto'):
@@ -460,7 +474,7 @@ class Optimizer:
             KeyError: There is a hook of this name.
         """
         self._check_set_up()
-        self._hooks.add(hook, name, timing)
+        self._add_hook(hook, name, timing)
 
     def remove_hook(self, name):
         """Removes a hook.
@@ -470,7 +484,7 @@ class Optimizer:
             KeyError: There is no hook of this name.
         """
         self._check_set_up()
-        self._hooks.remove(name)
+        self._remove_hook(name)
 
     def call_hooks(self, timing='pre'):
         """Calls the hooks of a timing (``'pre'`` or ``'post'``) in the order of registration.
@@ -482,7 +496,8 @@ class Optimizer:
         self._check_set_up()
         if timing not in ('pre', 'post'):
             raise ValueError(f"timing must be either 'pre' or 'post'. Actual: {timing!r}")
-        for hook in getattr(self._hooks, timing).values():
+        hooks = self._pre_update_hooks if timing == 'pre' else self._post_update_hooks
+        for hook in hooks.values():
             self.call_hook(hook)
 
     def call_hook(self, hook):

@@ -21,6 +21,8 @@ class Normal(initializer.Initializer):
         True
     """
 
+    rng = None  # also for pickles of Chainer 5
+
     def __init__(self, scale=0.05, dtype=None, *, rng=None):
         self.scale = scale
         self.rng = rng

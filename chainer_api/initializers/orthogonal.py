@@ -36,6 +36,10 @@ class Orthogonal(initializer.Initializer):
         True
     """
 
+    # Also for pickles of Chainer 5
+    mode = 'auto'
+    rng = None
+
     def __init__(self, scale=1.1, dtype=None, mode='auto', *, rng=None):
         if mode not in _MODES:
             modes = ', '.join(map(repr, _MODES))

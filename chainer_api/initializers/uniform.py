@@ -24,6 +24,8 @@ class Uniform(initializer.Initializer):
         True
     """
 
+    rng = None  # also for pickles of Chainer 5
+
     def __init__(self, scale=0.05, dtype=None, *, rng=None):
         self.scale = scale
         self.rng = rng

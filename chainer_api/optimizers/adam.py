@@ -30,6 +30,16 @@ class AdamRule(optimizer.UpdateRule):
             # AdaBound's bounds follow later changes of alpha.
             self.initial_alpha = self.hyperparam.alpha
 
+    def __setstate__(self, state):
+        super().__setstate__(state)
+        # Pickles of Chainer 5 lack the hyperparameters that came later.
+        hyperparam = self.hyperparam
+        while hyperparam.parent is not None:
+            hyperparam = hyperparam.parent
+        for name, value in _default_hyperparam.get_dict().items():
+            if not hasattr(hyperparam, name):
+                setattr(hyperparam, name, value)
+
     def init_state(self, param):
         xp = backend.get_array_module(param.array)
         self.state['m'] = xp.zeros_like(param.array)
