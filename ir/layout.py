@@ -61,7 +61,7 @@ def phantom(shape: Shape, dtype: np.dtype[Any], strides: Shape) -> np.ndarray:
     return as_strided(np.empty(1, dtype), shape, strides)
 
 
-def reshaped_strides(shape: Shape, strides: Shape, new: Shape) -> Shape | None:
+def reshaped_strides(shape: Shape, strides: Shape, new: Shape, itemsize: int) -> Shape | None:
     """Strides of a C-order reshape that is a view; ``None`` where NumPy has to copy."""
     old = [(n, s) for n, s in zip(shape, strides, strict=True) if n != 1]
     result: list[int] = []
@@ -79,7 +79,7 @@ def reshaped_strides(shape: Shape, strides: Shape, new: Shape) -> Shape | None:
             return None
         result += _split(old[stop - 1][1], new[i:j])
         start, i = stop, j
-    last = result[-1] if result else 0
+    last = result[-1] if result else itemsize
     return tuple(result + [last] * (len(new) - len(result)))
 
 
@@ -93,6 +93,8 @@ def allocated_strides(
     """Strides of the array that a ufunc allocates for its result (NumPy's order 'K')."""
     if all(is_contiguous(s, strides, dtype.itemsize) for s, strides, dtype in operands):
         return dense_strides(shape, itemsize)
+    if all(_is_fortran(*operand, shape) for operand in operands):
+        return dense_strides(shape, itemsize, tuple(range(len(shape)))[::-1])
     arrays = [phantom(s, np.dtype(np.int8), strides) for s, strides, _ in operands]
     flags: list[Any] = [["readonly"]] * len(arrays) + [["writeonly", "allocate"]]
     with np.nditer([*arrays, None], ["zerosize_ok"], flags, [np.int8] * len(flags)) as iterator:
@@ -100,9 +102,12 @@ def allocated_strides(
     return tuple(stride * itemsize for stride in found)
 
 
-def reduced_strides(
-    shape: Shape, strides: Shape, dtype: np.dtype[Any], axes: Shape, keep: bool, itemsize: int
-) -> Shape:
+def _is_fortran(own: Shape, strides: Shape, dtype: np.dtype[Any], shape: Shape) -> bool:
+    """Whether an operand is a scalar, or of the full shape and contiguous from the first axis."""
+    return not own or own == shape and is_contiguous(own[::-1], strides[::-1], dtype.itemsize)
+
+
+def reduced_strides(shape: Shape, strides: Shape, axes: Shape, keep: bool, itemsize: int) -> Shape:
     """Strides of the array that a reduction allocates for its result."""
     kept = [axis for axis in range(len(shape)) if axis not in axes]
     order = [axis for axis in order_of(strides) if keep or axis in kept]

@@ -35,7 +35,7 @@ def _strides(inputs: Inputs, attrs: Attrs, shape: Shape, dtype: np.dtype[Any]) -
     (x,) = inputs
     assert x.shape is not None and x.strides is not None and x.dtype is not None
     axes = axes_of(attrs["axis"], len(x.shape))
-    return reduced_strides(x.shape, x.strides, x.dtype, axes, attrs["keepdims"], dtype.itemsize)
+    return reduced_strides(x.shape, x.strides, axes, attrs["keepdims"], dtype.itemsize)
 
 
 def _sum_dtype(inputs: Inputs, attrs: Attrs) -> np.dtype[Any]:

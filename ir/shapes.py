@@ -55,8 +55,8 @@ def reshape_view(x: Node, shape: Shape, fortran: bool) -> Shape | None:
     if 0 in x.shape:
         return np.empty(x.shape, x.dtype).reshape(shape, order="F" if fortran else "C").strides
     if not fortran:
-        return reshaped_strides(x.shape, x.strides, shape)
-    found = reshaped_strides(x.shape[::-1], x.strides[::-1], shape[::-1])
+        return reshaped_strides(x.shape, x.strides, shape, x.dtype.itemsize)
+    found = reshaped_strides(x.shape[::-1], x.strides[::-1], shape[::-1], x.dtype.itemsize)
     return None if found is None else found[::-1]
 
 

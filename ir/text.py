@@ -65,14 +65,15 @@ def with_comment(line: str, comment: object) -> str:
 
 def number_nodes(graph: Graph) -> dict[Node, str]:
     """``%name`` for the inputs, ``%3`` for the nodes."""
-    names = {node: f"%{node.attr('name')}" for node in graph.inputs}
+    names = {node: f"%{dict(node.attrs).get('name', node.op)}" for node in graph.inputs}
     names.update((node, f"%{k}") for k, node in enumerate(graph.nodes, 1))
     return names
 
 
 def node_line(node: Node, names: Mapping[Node, str]) -> str:
     """``%3: f32[32,10] = add %1 %2``."""
-    left = f"{names[node]}: {type_text(node)}{_layout_text(node)}"
+    kind = "" if node.op == "write" else f": {type_text(node)}{_layout_text(node)}"
+    left = f"{names[node]}{kind}"
     if node.op == "placeholder":
         return f"{left} = {node.attr('kind')}"
     operands = [operand_text(source, names) for source in node.inputs]
@@ -102,9 +103,9 @@ def _layout_text(node: Node) -> str:
 
 
 def _attr_texts(node: Node) -> Iterator[str]:
-    defaults = OPS[node.op].attrs
+    defaults = OPS[node.op].attrs if node.op in OPS else {}
     for key, value in node.attrs:
-        default = defaults[key]
+        default = defaults.get(key, REQUIRED)
         if default is REQUIRED or exact_key(default) != exact_key(value):
             yield _attr_text(key, value)
 
