@@ -35,7 +35,7 @@ class Case:
     static: bool = True  # False: cannot be called in a static graph's method; `why` tells
     replays: bool = True  # False: define-by-run in a static graph; `why` tells
     tolerance: tuple[float, float] | None = None
-    since: int = 5  # the major version that has the link
+    since: int = 5  # the first major version that loads and runs it
     why: str = ''  # the reason for each setting that weakens a test
 
     def arrays(self, char, seed=0):

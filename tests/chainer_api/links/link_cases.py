@@ -151,12 +151,16 @@ RNN = [
     case('n_step_birnn_relu', lambda L: L.NStepBiRNNReLU(1, 3, 2, .5), SEQUENCES, sequences),
 ]
 
+LOST_AVERAGES = 'Chainer 5 does not load the averages into a link whose size is not known'
+
 NORMALIZATION = [
     case('batch_normalization', lambda L: L.BatchNormalization(3), VECTORS, dtypes='efd'),
     case('batch_normalization_images', lambda L: L.BatchNormalization(3, decay=.5), IMAGES),
     case('batch_normalization_two_axes', lambda L: L.BatchNormalization((3, 7)), IMAGES),
-    case('batch_normalization_lazy', lambda L: L.BatchNormalization(axis=(0, 2, 3)), IMAGES),
-    case('batch_normalization_axis', lambda L: L.BatchNormalization(axis=1), VECTORS),
+    case('batch_normalization_lazy', lambda L: L.BatchNormalization(axis=(0, 2, 3)), IMAGES,
+         since=7, why=LOST_AVERAGES),
+    case('batch_normalization_axis', lambda L: L.BatchNormalization(axis=1), VECTORS,
+         since=7, why=LOST_AVERAGES),
     case('batch_normalization_plain',
          lambda L: L.BatchNormalization(3, use_gamma=False, use_beta=False, eps=1e-3), VECTORS),
     case('batch_normalization_init', lambda L: L.BatchNormalization(
@@ -170,7 +174,7 @@ NORMALIZATION = [
          IMAGES),
     case('group_normalization', lambda L: L.GroupNormalization(2), normal(2, 4, 3, 3)),
     case('group_normalization_init',
-         lambda L: L.GroupNormalization(1, 4, 1e-2, initial_gamma=ramp(4), initial_beta=1),
+         lambda L: L.GroupNormalization(1, 4, 1e-2, initial_gamma=.5, initial_beta=1),
          normal(2, 4, 5)),
     case('layer_normalization', lambda L: L.LayerNormalization(), VECTORS, dtypes='fd'),
     case('layer_normalization_init',
