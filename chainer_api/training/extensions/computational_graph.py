@@ -3,7 +3,7 @@ import os
 import shutil
 import subprocess
 
-from chainer import configuration, variable
+from chainer import computational_graph, configuration, variable
 from chainer.training import _files, extension
 
 _VARIABLE_STYLE = {'shape': 'octagon', 'fillcolor': '#E0E0E0', 'style': 'filled'}
@@ -62,7 +62,6 @@ class DumpGraph(extension.Extension):
             raise TypeError(
                 f'root value is not a Variable: {self._root_name!r} is of type '
                 f'{type(root).__name__}')
-        from chainer import computational_graph
         graph = computational_graph.build_computational_graph(
             [root], variable_style=self._variable_style, function_style=self._function_style)
         path = os.path.join(trainer.out, self._out_name)

@@ -128,7 +128,9 @@ class VariableStatisticsPlot(extension.Extension):
             for draw, ax in zip(rows, axes[:, column], strict=True):
                 draw(ax, iterations, part)
                 ax.grid(self._grid)
-                ax.legend(loc='best')
+        for ax in axes[:, -1]:
+            ax.legend(bbox_to_anchor=(1.02, 1), loc='upper left', borderaxespad=0.,
+                      fontsize='small')
         figure.savefig(file_path)
         plt.close(figure)
 
@@ -139,20 +141,21 @@ class VariableStatisticsPlot(extension.Extension):
             return
         ax.plot(iterations, mean, color=_COLOR, marker=self._marker, label='mean')
         if self._plot_std:
-            ax.fill_between(iterations, mean - std, mean + std, color=_COLOR, alpha=0.25,
-                            linewidth=0, label='mean ± std')
+            ax.fill_between(iterations, mean - std, mean + std, color=_shade(0.3), linewidth=0,
+                            label='mean ± std')
 
     def _draw_percentiles(self, ax, iterations, part):
         percentiles = part[2:]
         names = [f'{p:g}' for p in self._percentiles]
         n = len(names)
-        for i in range(n // 2):
+        for i in range(n // 2):  # from the outer bands, which are lighter, to the inner ones
             ax.fill_between(
-                iterations, percentiles[i], percentiles[n - 1 - i], color=_COLOR, alpha=0.2,
-                linewidth=0, label=f'percentile {names[i]} to {names[n - 1 - i]}')
+                iterations, percentiles[i], percentiles[n - 1 - i], linewidth=0,
+                color=_shade(0.6 * (i + 1) / (n // 2 + 1)),
+                label=f'{names[i]} to {names[n - 1 - i]} %')
         if n % 2:
             ax.plot(iterations, percentiles[n // 2], color=_COLOR, marker=self._marker,
-                    label=f'percentile {names[n // 2]}')
+                    label=f'{names[n // 2]} %')
 
     def serialize(self, serializer):
         """Saves or restores the samples."""
@@ -165,6 +168,12 @@ class VariableStatisticsPlot(extension.Extension):
             return
         if loading:
             self._samples = list(samples)
+
+
+def _shade(strength):
+    """The color of the plots mixed with white."""
+    from matplotlib import colors
+    return tuple(1 - strength * (1 - part) for part in colors.to_rgb(_COLOR))
 
 
 def _variables_of(targets):
