@@ -86,6 +86,11 @@ class Zero(_Constant):
 
     Args:
         dtype: See :class:`chainer.Initializer`.
+
+    Example:
+        >>> import numpy as np, chainer
+        >>> chainer.initializers.generate_array(chainer.initializers.Zero(), (2,), np)
+        array([0., 0.], dtype=float32)
     """
 
     fill_value = 0.0
@@ -96,6 +101,11 @@ class One(_Constant):
 
     Args:
         dtype: See :class:`chainer.Initializer`.
+
+    Example:
+        >>> import numpy as np, chainer
+        >>> chainer.initializers.generate_array(chainer.initializers.One(), (2,), np)
+        array([1., 1.], dtype=float32)
     """
 
     fill_value = 1.0
@@ -106,6 +116,11 @@ class NaN(_Constant):
 
     Args:
         dtype: See :class:`chainer.Initializer`.
+
+    Example:
+        >>> import numpy as np, chainer
+        >>> chainer.initializers.generate_array(chainer.initializers.NaN(), (2,), np)
+        array([nan, nan], dtype=float32)
     """
 
     fill_value = numpy.nan

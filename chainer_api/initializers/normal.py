@@ -52,6 +52,13 @@ class LeCunNormal(Normal):
 
     Raises:
         ValueError: When called with an array of fewer than two axes.
+
+    Example:
+        >>> import numpy as np, chainer
+        >>> initializer = chainer.initializers.LeCunNormal()
+        >>> a = chainer.initializers.generate_array(initializer, (50, 100), np)
+        >>> bool(abs(a.std() - (1 / 100) ** 0.5) < 0.01)
+        True
     """
 
     def __init__(self, scale=1.0, dtype=None, *, rng=None):
@@ -76,6 +83,13 @@ class GlorotNormal(Normal):
 
     Raises:
         ValueError: When called with an array of fewer than two axes.
+
+    Example:
+        >>> import numpy as np, chainer
+        >>> initializer = chainer.initializers.GlorotNormal()
+        >>> a = chainer.initializers.generate_array(initializer, (50, 100), np)
+        >>> bool(abs(a.std() - (2 / 150) ** 0.5) < 0.01)
+        True
     """
 
     def __init__(self, scale=1.0, dtype=None, *, rng=None):
@@ -101,6 +115,13 @@ class HeNormal(Normal):
     Raises:
         ValueError: When called with an array of fewer than two axes, or with another
             ``fan_option``.
+
+    Example:
+        >>> import numpy as np, chainer
+        >>> initializer = chainer.initializers.HeNormal()
+        >>> a = chainer.initializers.generate_array(initializer, (50, 100), np)
+        >>> bool(abs(a.std() - (2 / 100) ** 0.5) < 0.01)
+        True
     """
 
     def __init__(self, scale=1.0, dtype=None, fan_option='fan_in', *, rng=None):

@@ -55,6 +55,13 @@ class LeCunUniform(Uniform):
 
     Raises:
         ValueError: When called with an array of fewer than two axes.
+
+    Example:
+        >>> import numpy as np, chainer
+        >>> initializer = chainer.initializers.LeCunUniform()
+        >>> a = chainer.initializers.generate_array(initializer, (50, 100), np)
+        >>> bool(abs(a).max() <= (3 / 100) ** 0.5)
+        True
     """
 
     def __init__(self, scale=1.0, dtype=None, *, rng=None):
@@ -79,6 +86,13 @@ class GlorotUniform(Uniform):
 
     Raises:
         ValueError: When called with an array of fewer than two axes.
+
+    Example:
+        >>> import numpy as np, chainer
+        >>> initializer = chainer.initializers.GlorotUniform()
+        >>> a = chainer.initializers.generate_array(initializer, (50, 100), np)
+        >>> bool(abs(a).max() <= (6 / 150) ** 0.5)
+        True
     """
 
     def __init__(self, scale=1.0, dtype=None, *, rng=None):
@@ -102,6 +116,13 @@ class HeUniform(Uniform):
 
     Raises:
         ValueError: When called with an array of fewer than two axes.
+
+    Example:
+        >>> import numpy as np, chainer
+        >>> initializer = chainer.initializers.HeUniform()
+        >>> a = chainer.initializers.generate_array(initializer, (50, 100), np)
+        >>> bool(abs(a).max() <= (6 / 100) ** 0.5)
+        True
     """
 
     def __init__(self, scale=1.0, dtype=None, *, rng=None):

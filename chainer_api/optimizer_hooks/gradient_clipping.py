@@ -15,6 +15,17 @@ class GradientClipping:
     Attributes:
         threshold (float): The value given to the constructor.
         timing (str): When the hook is called, ``'pre'`` or ``'post'`` the update.
+
+    Example:
+        >>> import numpy as np, chainer
+        >>> link = chainer.Link()
+        >>> link.add_param('W', initializer=np.array([3.0, -4.0]))
+        >>> optimizer = chainer.optimizers.SGD(lr=1).setup(link)
+        >>> optimizer.add_hook(chainer.optimizer_hooks.GradientClipping(2.5))
+        >>> link.W.grad = np.array([3.0, 4.0])
+        >>> optimizer.update()
+        >>> link.W.grad
+        array([1.5, 2. ])
     """
 
     name = 'GradientClipping'

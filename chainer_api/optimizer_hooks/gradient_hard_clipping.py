@@ -14,6 +14,17 @@ class GradientHardClipping:
         upper_bound (float): The value given to the constructor.
         timing (str): When the hook is called, ``'pre'`` or ``'post'`` the update.
         call_for_each_param (bool): ``True``: the hook is called with a rule and a parameter.
+
+    Example:
+        >>> import numpy as np, chainer
+        >>> link = chainer.Link()
+        >>> link.add_param('W', initializer=np.array([3.0, -4.0]))
+        >>> optimizer = chainer.optimizers.SGD(lr=1).setup(link)
+        >>> optimizer.add_hook(chainer.optimizer_hooks.GradientHardClipping(-1, 3.5))
+        >>> link.W.grad = np.array([3.0, 4.0])
+        >>> optimizer.update()
+        >>> link.W.grad
+        array([3. , 3.5])
     """
 
     name = 'GradientHardClipping'

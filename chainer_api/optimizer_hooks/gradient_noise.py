@@ -34,6 +34,19 @@ class GradientNoise:
     Attributes:
         timing (str): When the hook is called, ``'pre'`` or ``'post'`` the update.
         call_for_each_param (bool): ``True``: the hook is called with a rule and a parameter.
+
+    Example:
+        >>> import numpy as np, chainer
+        >>> link = chainer.Link()
+        >>> link.add_param('W', initializer=np.array([3.0, -4.0]))
+        >>> optimizer = chainer.optimizers.SGD(lr=1).setup(link)
+        >>> def noise(xp, shape, dtype, hook, rule):
+        ...     return xp.full(shape, hook.eta, dtype)
+        >>> optimizer.add_hook(chainer.optimizer_hooks.GradientNoise(0.3, noise))
+        >>> link.W.grad = np.array([3.0, 4.0])
+        >>> optimizer.update()
+        >>> link.W.grad
+        array([3.3, 4.3])
     """
 
     name = 'GradientNoise'

@@ -12,6 +12,17 @@ class Lasso:
         rate (float): The value given to the constructor.
         timing (str): When the hook is called, ``'pre'`` or ``'post'`` the update.
         call_for_each_param (bool): ``True``: the hook is called with a rule and a parameter.
+
+    Example:
+        >>> import numpy as np, chainer
+        >>> link = chainer.Link()
+        >>> link.add_param('W', initializer=np.array([3.0, -4.0]))
+        >>> optimizer = chainer.optimizers.SGD(lr=1).setup(link)
+        >>> optimizer.add_hook(chainer.optimizer_hooks.Lasso(0.25))
+        >>> link.W.grad = np.array([3.0, 4.0])
+        >>> optimizer.update()
+        >>> link.W.grad
+        array([3.25, 3.75])
     """
 
     name = 'Lasso'

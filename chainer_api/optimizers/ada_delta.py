@@ -62,6 +62,13 @@ class AdaDelta(optimizer.GradientMethod):
     Args:
         rho (float): Decay rate of the mean squares of gradients and steps.
         eps (float): Small value for numerical stability.
+
+    Example:
+        >>> import chainer
+        >>> model = chainer.Link(W=(2, 3))
+        >>> optimizer = chainer.optimizers.AdaDelta(rho=0.9).setup(model)
+        >>> optimizer.rho
+        0.9
     """
 
     rho = optimizer.HyperparameterProxy('rho')

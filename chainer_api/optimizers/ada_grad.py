@@ -50,6 +50,13 @@ class AdaGrad(optimizer.GradientMethod):
     Args:
         lr (float): Learning rate.
         eps (float): Small value for numerical stability.
+
+    Example:
+        >>> import chainer
+        >>> model = chainer.Link(W=(2, 3))
+        >>> optimizer = chainer.optimizers.AdaGrad(lr=0.1).setup(model)
+        >>> optimizer.lr
+        0.1
     """
 
     lr = optimizer.HyperparameterProxy('lr')

@@ -170,6 +170,13 @@ class Adam(optimizer.GradientMethod):
 
     Raises:
         ValueError: In the update, where ``eps`` is zero in the type of the arithmetic.
+
+    Example:
+        >>> import chainer
+        >>> model = chainer.Link(W=(2, 3))
+        >>> optimizer = chainer.optimizers.Adam(alpha=1e-4, weight_decay_rate=0.01).setup(model)
+        >>> optimizer.alpha
+        0.0001
     """
 
     alpha = optimizer.HyperparameterProxy('alpha')
@@ -220,6 +227,13 @@ class AdamW(Adam):
     Args:
         alpha, beta1, beta2, eps, eta, weight_decay_rate:
             See :class:`~chainer.optimizers.Adam`.
+
+    Example:
+        >>> import chainer
+        >>> model = chainer.Link(W=(2, 3))
+        >>> optimizer = chainer.optimizers.AdamW(weight_decay_rate=0.01).setup(model)
+        >>> optimizer.weight_decay_rate
+        0.01
     """
 
     def __init__(self, alpha=0.001, beta1=0.9, beta2=0.999, eps=1e-8, eta=1.0,
@@ -232,6 +246,13 @@ class AMSGrad(Adam):
 
     Args:
         alpha, beta1, beta2, eps, eta: See :class:`~chainer.optimizers.Adam`.
+
+    Example:
+        >>> import chainer
+        >>> model = chainer.Link(W=(2, 3))
+        >>> optimizer = chainer.optimizers.AMSGrad(alpha=1e-4).setup(model)
+        >>> optimizer.alpha
+        0.0001
     """
 
     def __init__(self, alpha=0.001, beta1=0.9, beta2=0.999, eps=1e-8, eta=1.0):
@@ -243,6 +264,13 @@ class AdaBound(Adam):
 
     Args:
         alpha, beta1, beta2, final_lr, gamma, eps, eta: See :class:`~chainer.optimizers.Adam`.
+
+    Example:
+        >>> import chainer
+        >>> model = chainer.Link(W=(2, 3))
+        >>> optimizer = chainer.optimizers.AdaBound(final_lr=0.01).setup(model)
+        >>> optimizer.final_lr
+        0.01
     """
 
     def __init__(self, alpha=0.001, beta1=0.9, beta2=0.999, final_lr=0.1, gamma=1e-3, eps=1e-8,
@@ -256,6 +284,13 @@ class AMSBound(Adam):
 
     Args:
         alpha, beta1, beta2, final_lr, gamma, eps, eta: See :class:`~chainer.optimizers.Adam`.
+
+    Example:
+        >>> import chainer
+        >>> model = chainer.Link(W=(2, 3))
+        >>> optimizer = chainer.optimizers.AMSBound(final_lr=0.01).setup(model)
+        >>> optimizer.final_lr
+        0.01
     """
 
     def __init__(self, alpha=0.001, beta1=0.9, beta2=0.999, final_lr=0.1, gamma=1e-3, eps=1e-8,

@@ -47,6 +47,13 @@ class CorrectedMomentumSGD(optimizer.GradientMethod):
     Args:
         lr (float): Learning rate.
         momentum (float): Decay rate of the velocity.
+
+    Example:
+        >>> import chainer
+        >>> model = chainer.Link(W=(2, 3))
+        >>> optimizer = chainer.optimizers.CorrectedMomentumSGD(lr=0.1).setup(model)
+        >>> optimizer.lr
+        0.1
     """
 
     lr = optimizer.HyperparameterProxy('lr')

@@ -42,6 +42,13 @@ class MomentumSGD(optimizer.GradientMethod):
     Args:
         lr (float): Learning rate.
         momentum (float): Decay rate of the velocity.
+
+    Example:
+        >>> import chainer
+        >>> model = chainer.Link(W=(2, 3))
+        >>> optimizer = chainer.optimizers.MomentumSGD(lr=0.1, momentum=0.8).setup(model)
+        >>> optimizer.lr
+        0.1
     """
 
     lr = optimizer.HyperparameterProxy('lr')

@@ -71,6 +71,13 @@ class MSVAG(optimizer.GradientMethod):
         beta (float): Decay rate of the means of gradients and squared gradients.
         eta (float): Schedule multiplier, for warm restarts.
         weight_decay_rate (float): Weight decay rate, decoupled from the learning rate.
+
+    Example:
+        >>> import chainer
+        >>> model = chainer.Link(W=(2, 3))
+        >>> optimizer = chainer.optimizers.MSVAG(lr=0.01).setup(model)
+        >>> optimizer.lr
+        0.01
     """
 
     lr = optimizer.HyperparameterProxy('lr')

@@ -69,6 +69,13 @@ class RMSprop(optimizer.GradientMethod):
 
     Raises:
         ValueError: In the update, where ``eps`` is zero in the type of the parameter.
+
+    Example:
+        >>> import chainer
+        >>> model = chainer.Link(W=(2, 3))
+        >>> optimizer = chainer.optimizers.RMSprop(lr=0.001).setup(model)
+        >>> optimizer.lr
+        0.001
     """
 
     lr = optimizer.HyperparameterProxy('lr')

@@ -64,6 +64,13 @@ class RMSpropGraves(optimizer.GradientMethod):
         alpha (float): Decay rate of the means of gradients and squared gradients.
         momentum (float): Decay rate of the step.
         eps (float): Small value for numerical stability.
+
+    Example:
+        >>> import chainer
+        >>> model = chainer.Link(W=(2, 3))
+        >>> optimizer = chainer.optimizers.RMSpropGraves(lr=0.001).setup(model)
+        >>> optimizer.lr
+        0.001
     """
 
     lr = optimizer.HyperparameterProxy('lr')

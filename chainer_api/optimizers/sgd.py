@@ -31,6 +31,13 @@ class SGD(optimizer.GradientMethod):
 
     Args:
         lr (float): Learning rate.
+
+    Example:
+        >>> import chainer
+        >>> model = chainer.Link(W=(2, 3))
+        >>> optimizer = chainer.optimizers.SGD(lr=0.1).setup(model)
+        >>> optimizer.lr
+        0.1
     """
 
     lr = optimizer.HyperparameterProxy('lr')

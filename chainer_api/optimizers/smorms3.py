@@ -53,6 +53,13 @@ class SMORMS3(optimizer.GradientMethod):
     Args:
         lr (float): Largest learning rate.
         eps (float): Small value for numerical stability.
+
+    Example:
+        >>> import chainer
+        >>> model = chainer.Link(W=(2, 3))
+        >>> optimizer = chainer.optimizers.SMORMS3(lr=0.01).setup(model)
+        >>> optimizer.lr
+        0.01
     """
 
     lr = optimizer.HyperparameterProxy('lr')
