@@ -425,6 +425,8 @@ def _nodes_between(output_nodes, input_nodes):
         func = stack.pop()
         for x in func.inputs:
             users.setdefault(x, []).append(func)
+            if x._old_style_grad_generator is not None:
+                _refuse_old_style(x)
             creator = x._creator_node
             if creator is not None and creator not in seen:
                 seen.add(creator)
@@ -477,10 +479,6 @@ def _backward_between(grads, start, wanted, input_nodes, retain_grad):
                 if retain_grad:
                     y.grad_var = gy
         targets = tuple([i for i, x in enumerate(func.inputs) if x in wanted])
-        for i in targets:
-            x = func.inputs[i]
-            if x._old_style_grad_generator is not None:
-                _refuse_old_style(x)
         _step(func, targets, tuple(gys), grads, False, debug, lazy)
         for i in targets:
             x = func.inputs[i]

@@ -111,7 +111,7 @@ class FunctionAdapter(function_node.FunctionNode):
             if x is not None and not isinstance(x, (function_node._ndarray, cuda.ndarray)):
                 raise TypeError(
                     f'backward of {self._impl_name} must return arrays or None, not {type(x)}')
-        if len(gxs) != len(inputs):
+        if len(gxs) < len(inputs):
             raise ValueError(
                 f'number of gradients returned from backward is incorrect: {len(gxs)} != expected '
                 f'{len(inputs)}; backward of {self._impl_name} must return one for each input')

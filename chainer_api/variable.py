@@ -747,6 +747,8 @@ def _refuse_arguments(kwargs):
 def _statistics(array):
     if array is None:
         return None
+    if array.size == 0:
+        return 'mean=nan, std=nan'
     return f'mean={float(array.mean()):.8f}, std={float(array.std()):.8f}'
 
 

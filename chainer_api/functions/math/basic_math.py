@@ -84,7 +84,7 @@ class Neg(function_node.FunctionNode):
 
     @property
     def label(self):
-        return '-_'
+        return '__neg__'
 
     def check_type_forward(self, in_types):
         type_check.argname(in_types, ('x',))
