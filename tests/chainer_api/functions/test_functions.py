@@ -4,6 +4,7 @@ Adding a function is adding a row (see ``function_case.py``); then record its go
 ``oracle tests/golden/record_functions.py FAMILY``.
 """
 import functools
+import itertools
 import json
 import pathlib
 
@@ -19,18 +20,36 @@ TABLES = {family: function_case.table(family) for family in function_case.famili
 EPS = 1e-5
 
 
-def params(each):
-    """Parameters ``(family, row, *more)`` for all rows of which ``each(row)`` gives some."""
-    return [pytest.param(family, row, *more, id='-'.join(map(str, (family, row.name, *more))))
-            for family, table in TABLES.items() for row in table.CASES for more in each(row)]
+def all_variants(row):
+    return range(len(row.variants))
 
 
-def all_dtypes(row):
-    return [(v, char) for v in range(len(row.variants)) for char in row.dtypes]
+def first_and_last(row):
+    return sorted({0, len(row.variants) - 1})
 
 
-def variants(row):
-    return [(v,) for v in range(len(row.variants))]
+def for_rows(wanted=lambda row: True, dtypes=lambda row: row.dtypes[-1], variants=all_variants):
+    """Make a test of each wanted row out of a check of ``(family, row, variant, char)``.
+
+    The test runs the check for the variants and dtypes (characters) that the arguments name.
+    """
+    def decorate(check):
+        @pytest.mark.parametrize(('family', 'row'), [
+            pytest.param(family, row, id=f'{family}-{row.name}')
+            for family, table in TABLES.items() for row in table.CASES if wanted(row)])
+        def test(family, row):
+            for variant, char in itertools.product(variants(row), dtypes(row)):
+                try:
+                    check(family, row, variant, char)
+                except BaseException as e:
+                    e.add_note(f'{family}: {row.name}, variant {variant}, dtype {char}')
+                    raise
+
+        test.__name__ = check.__name__
+        test.__doc__ = check.__doc__
+        return test
+
+    return decorate
 
 
 @functools.lru_cache(None)
@@ -98,8 +117,7 @@ def check_close(what, actual, expected, tolerances):
         np.testing.assert_array_equal(actual, expected, err_msg=what)
 
 
-@pytest.mark.parametrize(
-    ('family', 'row', 'variant', 'char'), params(lambda row: all_dtypes(row) if row.record else []))
+@for_rows(lambda row: row.record, dtypes=lambda row: row.dtypes)
 def test_as_the_original(family, row, variant, char):
     arrays = row.inputs(variant, char)
     kept = [a.copy() for a in arrays]
@@ -135,10 +153,9 @@ def check_slope(slope, numeric):
     np.testing.assert_allclose(slope, numeric, rtol=1e-5, atol=1e-6)
 
 
-@pytest.mark.parametrize(('family', 'row', 'variant'), params(
-    lambda row: variants(row) if row.numeric and row.grads != () and 'd' in row.dtypes else []))
-def test_gradients_are_derivatives(family, row, variant):
-    arrays = row.inputs(variant, 'd', seed=1)
+@for_rows(lambda row: row.numeric and row.grads != () and 'd' in row.dtypes, lambda row: 'd')
+def test_gradients_are_derivatives(family, row, variant, char):
+    arrays = row.inputs(variant, char, seed=1)
     run = Run(row, arrays)
     gys = [None if gy is None else gy.array for gy in run.gys]
     for seed in range(2):
@@ -154,11 +171,10 @@ def test_gradients_are_derivatives(family, row, variant):
         check_slope(dot(run.gradients, directions.values()), (values[0] - values[1]) / (2 * EPS))
 
 
-@pytest.mark.parametrize(('family', 'row', 'variant'), params(
-    lambda row: variants(row)
-    if row.numeric and row.twice and row.grads != () and 'd' in row.dtypes else []))
-def test_second_order_gradients_are_derivatives(family, row, variant):
-    arrays = row.inputs(variant, 'd', seed=2)
+@for_rows(lambda row: row.numeric and row.twice and row.grads != () and 'd' in row.dtypes,
+          lambda row: 'd')
+def test_second_order_gradients_are_derivatives(family, row, variant, char):
+    arrays = row.inputs(variant, char, seed=2)
     run = Run(row, arrays, enable_double_backprop=True)
     rng = np.random.RandomState(3)
     weights = [None if gx is None else np.asarray(rng.uniform(-1, 1, gx.shape)) for gx in run.gxs]
@@ -183,27 +199,26 @@ def test_second_order_gradients_are_derivatives(family, row, variant):
                 (values[0] - values[1]) / (2 * EPS))
 
 
-@pytest.mark.parametrize(('family', 'row', 'variant'), params(
-    lambda row: variants(row) if not row.twice else []))
-def test_not_differentiable_twice_is_an_error(family, row, variant):
+@for_rows(lambda row: not row.twice)
+def test_not_differentiable_twice_is_an_error(family, row, variant, char):
     with pytest.raises((RuntimeError, TypeError), match='different|double'):
-        run = Run(row, row.inputs(variant, row.dtypes[-1]), enable_double_backprop=True)
+        run = Run(row, row.inputs(variant, char), enable_double_backprop=True)
         gxs = [gx for gx in run.gxs if gx is not None]
         chainer.grad(gxs, [run.xs[i] for i in run.indices] + run.gys,
                      [chainer.Variable(np.ones_like(gx.array)) for gx in gxs])
 
 
-@pytest.mark.parametrize(('family', 'row', 'variant'), params(variants))
-def test_some_output_gradients_are_none(family, row, variant):
-    run = Run(row, row.inputs(variant, row.dtypes[-1]))
+@for_rows(lambda row: row.grads != ())
+def test_some_output_gradients_are_none(family, row, variant, char):
+    run = Run(row, row.inputs(variant, char))
     given = [i for i, gy in enumerate(run.gys) if gy is not None]
-    if len(given) < 2 or not run.indices:
-        pytest.skip('one output')
+    if len(given) < 2:
+        return
     only = [gy if i == given[-1] else None for i, gy in enumerate(run.gys)]
     zeros = [gy if i == given[-1] or gy is None else chainer.Variable(np.zeros_like(gy.array))
              for i, gy in enumerate(run.gys)]
     # A second run for the second backward: old-style functions release what they kept.
-    expected = Run(row, row.inputs(variant, row.dtypes[-1])).grad(zeros)
+    expected = Run(row, row.inputs(variant, char)).grad(zeros)
     for a, e in zip(run.grad(only), expected, strict=True):
         if a is None or e is None:
             assert a is None or not a.array.any()
@@ -222,14 +237,14 @@ def strided(array):
     return view
 
 
-@pytest.mark.parametrize(('family', 'row', 'variant'), params(variants))
-def test_input_need_not_be_contiguous(family, row, variant):
-    arrays = row.inputs(variant, row.dtypes[-1])
+@for_rows()
+def test_input_need_not_be_contiguous(family, row, variant, char):
+    arrays = row.inputs(variant, char)
     expected = Run(row, arrays)
     run = Run(row, [strided(a) for a in arrays])
     for kind in ('outputs', 'gradients'):
         for a, e in zip(getattr(run, kind), getattr(expected, kind), strict=True):
-            check_close(kind, a, e, row.tolerances(row.dtypes[-1]))
+            check_close(kind, a, e, row.tolerances(char))
 
 
 def static_chain(call):
@@ -242,12 +257,10 @@ def static_chain(call):
     return Chain()
 
 
-@pytest.mark.skipif(not hasattr(chainer, 'static_graph'), reason='static_graph is not there yet')
-@pytest.mark.parametrize(('family', 'row', 'variant'), params(
-    lambda row: variants(row) if row.static else []))
-def test_static_graph_is_define_by_run(family, row, variant):
+@for_rows(lambda row: row.static, lambda row: 'f' if 'f' in row.dtypes else row.dtypes[-1],
+          first_and_last)
+def test_static_graph_is_define_by_run(family, row, variant, char):
     """Three calls (trace, replay, replay) on other inputs with other seeds, bit for bit."""
-    char = 'f' if 'f' in row.dtypes else row.dtypes[-1]
     chain = static_chain(row.call)
     for seed in range(3):
         arrays = row.inputs(variant, char, seed)
