@@ -7,7 +7,7 @@ memory layout of every array that a sum or product reads, and which outputs shar
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Iterable
 
 import numpy as np
 
@@ -48,17 +48,24 @@ def _fresh(node: Node, known: dict[Node, None], graph: Graph) -> list[Node]:
     return [made for source in node.inputs for made in _fresh(source, known, graph)] + [node]
 
 
-def protected(graph: Graph) -> set[Node]:
-    """Values that must keep memory of their own: outputs, and what host calls may keep."""
-    roots = roots_of(graph.nodes)
-    handed = [source for node in graph.nodes if node.op == "host" for source in node.inputs]
-    found = {*graph.outputs, *handed}
+def given_out(graph: Graph) -> set[Node]:
+    """Values that must keep memory of their own, since the caller may write to them: outputs."""
+    return _with_roots(graph.outputs, graph)
+
+
+def handed_over(graph: Graph) -> set[Node]:
+    """The same for what host calls receive and may keep."""
+    return _with_roots((s for n in graph.nodes if n.op == "host" for s in n.inputs), graph)
+
+
+def _with_roots(nodes: Iterable[Node], graph: Graph) -> set[Node]:
+    roots, found = roots_of(graph.nodes), set(nodes)
     return found | {roots[node] for node in found if node in roots}
 
 
 def fold_constants(graph: Graph) -> Graph:
     """Compute what depends on constants only, once, now."""
-    users, kept = users_of(graph), protected(graph)
+    users, kept = users_of(graph), given_out(graph) | handed_over(graph)
 
     def replace(node: Node, was: Node) -> Node:
         if was in kept or _is_base(was, users) or not _foldable(node):
@@ -95,7 +102,7 @@ def _is_base(node: Node, users: dict[Node, list[Node]]) -> bool:
 
 def simplify(graph: Graph) -> Graph:
     """Apply the rows of ``algebra`` wherever one fits."""
-    kept, known = protected(graph), set(graph.nodes)
+    kept, known = given_out(graph) | handed_over(graph), set(graph.nodes)
 
     def replace(node: Node, was: Node) -> Node:
         new = rewritten(node)
@@ -116,13 +123,19 @@ def _root(node: Node) -> Node:
 
 def merge_common(graph: Graph) -> Graph:
     """Compute equal expressions once; effects and arrays that are written into stay apart."""
-    kept, apart, first = protected(graph), _kept_apart(graph), dict[Hashable, Node]()
+    outputs, apart = given_out(graph), _kept_apart(graph) | handed_over(graph)
+    first, owned = dict[Hashable, Node](), set[Node]()
 
     def replace(node: Node, was: Node) -> Node:
         if is_effect(node) or OPS[node.op].kind == "creation" or was in apart:
             return node
         found = first.setdefault(_key(node), node)
-        return node if was in kept else found
+        if was not in outputs:
+            return found
+        if found in owned:
+            return node
+        owned.add(found)
+        return found
 
     return rebuild(graph, replace)
 

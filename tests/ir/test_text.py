@@ -65,9 +65,7 @@ def test_effects_layouts_indices_and_leaves():
     state = array("state", 4, dtype="f8", kind="state")
     model = placeholder("model", None, None, kind="object")
     b = Building()
-    drawn = b.random(
-        fn="rand", args=(3, 4), shape=(3, 4), dtype="f8", origin=at(9, "dropout")
-    )
+    drawn = b.random(fn="rand", args=(3, 4), shape=(3, 4), dtype="f8", origin=at(9, "dropout"))
     b.where(True, x, constant(np.float64(1)), dtype="f8", strides=(32, 8))
     b.getitem(x, constant(np.array([0, 2])), index=(Slot(0), slice(1, None)))
     b.getitem(x, index=(..., slice(None, None, -2)))
