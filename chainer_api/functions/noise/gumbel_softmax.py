@@ -1,7 +1,24 @@
 """Sampling from relaxed categorical distributions."""
-import chainer
-from chainer import backend
+from chainer import backend, function_node, utils
 from chainer import functions as F
+from chainer.utils import type_check
+
+
+class _AddGumbel(function_node.FunctionNode):
+    """Adds samples of the standard Gumbel distribution."""
+
+    def check_type_forward(self, in_types):
+        type_check.argname(in_types, ('log_pi',))
+        type_check.expect(in_types[0].dtype.kind == 'f')
+
+    def forward(self, inputs):
+        log_pi, = inputs
+        xp = backend.get_array_module(log_pi)
+        noise = xp.random.gumbel(size=log_pi.shape)
+        return utils.force_array(log_pi + noise.astype(log_pi.dtype)),
+
+    def backward(self, indexes, grad_outputs):
+        return grad_outputs
 
 
 def gumbel_softmax(log_pi, tau=0.1, axis=1):
@@ -23,13 +40,12 @@ def gumbel_softmax(log_pi, tau=0.1, axis=1):
     Returns:
         Variable: Of the shape and dtype of ``log_pi``.
 
+    Raises:
+        InvalidType: If ``log_pi`` is no floating-point array.
+
     >>> y = F.gumbel_softmax(np.log(np.array([[.2, .8]], np.float32)))
     >>> F.sum(y, axis=1).array.round(5)
     array([1.], dtype=float32)
     """
-    log_pi = chainer.as_variable(log_pi)
-    if log_pi.size == 0:
-        raise ValueError('gumbel_softmax: log_pi is empty')
-    xp = backend.get_array_module(log_pi)
-    noise = xp.random.gumbel(size=log_pi.shape).astype(log_pi.dtype, copy=False)
-    return F.softmax((log_pi + noise) / tau, axis=axis)
+    noisy, = _AddGumbel().apply((log_pi,))
+    return F.softmax(noisy / tau, axis=axis)

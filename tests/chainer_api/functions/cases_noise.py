@@ -69,6 +69,8 @@ ERRORS = [
     error('gaussian_shape', lambda F, m, v: F.gaussian(m, v), (N(2, 3), N(1, 3))),
     error('gaussian_dtype', lambda F, m, v: F.gaussian(m, v), (N(2, 3), normal(2, 3, dtype='d'))),
     error('gaussian_integer', lambda F, m, v: F.gaussian(m, v), (INTS, INTS)),
+    error('gumbel_softmax_dtype', lambda F, x: F.gumbel_softmax(x), INTS, text='log_pi.dtype',
+          record=False, why='the original takes integers'),
     error('simplified_dropconnect_ratio',
           lambda F, *xs: F.simplified_dropconnect(*xs, ratio=1.2), (N(2, 3), N(4, 3)),
           'ValueError', 'range [0, 1)', record=False, why='the original takes it'),
