@@ -1,6 +1,6 @@
 """Two-dimensional convolution."""
 from chainer.functions.connection import convolution_nd
-from chainer.utils import argument, conv_nd, type_check
+from chainer.utils import argument, type_check
 
 _DETERMINISTIC = (
     'deterministic argument is not supported anymore. Use '
@@ -76,7 +76,3 @@ def convolution_2d(x, W, b=None, stride=1, pad=0, cover_all=False, *, dilate=1, 
     function = Convolution2DFunction(stride, pad, cover_all, dilate=dilate, groups=groups)
     y, = function.apply((x, W) if b is None else (x, W, b))
     return y
-
-
-def _pair(x):
-    return conv_nd.as_tuple(x, 2)

@@ -1,4 +1,6 @@
 """Linear (affine) transformation."""
+import math
+
 import numpy
 
 from chainer import function_node
@@ -131,11 +133,10 @@ def linear(x, W, b=None, n_batch_axes=1):
     if n_batch_axes <= 0:
         raise ValueError('n_batch_axes should be greater than 0.')
     shape = x.shape
-    if n_batch_axes > 1:
-        x = F.reshape(x, (int(numpy.prod(shape[:n_batch_axes])), -1))
-    elif len(shape) > 2:
-        x = F.reshape(x, (shape[0], -1))
+    if n_batch_axes > 1 or len(shape) > 2:
+        batch, rest = shape[:n_batch_axes], shape[n_batch_axes:]
+        x = F.reshape(x, (math.prod(batch), math.prod(rest)))
     y, = LinearFunction().apply((x, W) if b is None else (x, W, b))
     if n_batch_axes > 1:
-        y = F.reshape(y, shape[:n_batch_axes] + (-1,))
+        y = F.reshape(y, batch + y.shape[1:])
     return y

@@ -22,6 +22,12 @@ def _prepare(ws, bs):
     return W_x, b_x, step
 
 
+def _lstm(x, h, c, w, b):
+    """One step of one layer, for code that is built of it: the new ``h`` and ``c``."""
+    W, bias, step = _prepare(w, b)
+    return step(F.linear(x, W, bias), (h, c))
+
+
 def n_step_lstm_base(n_layers, dropout_ratio, hx, cx, ws, bs, xs, use_bi_direction, **kwargs):
     """:func:`n_step_lstm` and :func:`n_step_bilstm` in one."""
     n_step_rnn.check_kwargs(kwargs)

@@ -108,6 +108,8 @@ CASES = [
     _conv('linear', lambda F, *xs: F.linear(*xs),
           (N(4, 3), N(2, 3), N(2)), (N(4, 3), N(2, 3)), (N(2, 3, 4), N(5, 12), N(5)),
           (N(0, 3), N(2, 3), N(2)), (N(1, 1), N(1, 1))),
+    _conv('linear_empty', lambda F, *xs: F.linear(*xs), (N(0, 3, 4), N(5, 12), N(5)),
+          record=False, why='the original fails in reshape (ValueError)'),
     _conv('linear_batch_axes', lambda F, *xs: F.linear(*xs, n_batch_axes=2),
           (N(2, 3, 4), N(5, 4), N(5)), (N(2, 3, 4, 2), N(5, 8))),
     _conv('linear_mixed', lambda F, x, W: F.linear(x, W),
