@@ -59,6 +59,12 @@ from chainer.links.loss.hierarchical_softmax import (
 )
 from chainer.links.loss.negative_sampling import NegativeSampling as NegativeSampling
 from chainer.links.model.classifier import Classifier as Classifier
+from chainer.links.model.vision.googlenet import GoogLeNet as GoogLeNet
+from chainer.links.model.vision.resnet import ResNet50Layers as ResNet50Layers
+from chainer.links.model.vision.resnet import ResNet101Layers as ResNet101Layers
+from chainer.links.model.vision.resnet import ResNet152Layers as ResNet152Layers
+from chainer.links.model.vision.vgg import VGG16Layers as VGG16Layers
+from chainer.links.model.vision.vgg import VGG19Layers as VGG19Layers
 from chainer.links.normalization.batch_normalization import BatchNormalization as BatchNormalization
 from chainer.links.normalization.batch_renormalization import (
     BatchRenormalization as BatchRenormalization,
