@@ -10,9 +10,6 @@ from chainer._environment import get_dtype as get_dtype
 from chainer._environment import is_debug as is_debug
 from chainer._environment import mixed16 as mixed16
 from chainer._environment import set_debug as set_debug
-from chainer import _environment
-
-_environment.set_defaults()
 
 disable_experimental_feature_warning = False
 """Whether :func:`chainer.utils.experimental` is silent."""

@@ -68,28 +68,32 @@ _DTYPES = {'float16': numpy.dtype('float16'), 'float32': numpy.dtype('float32'),
            'float64': numpy.dtype('float64'), 'mixed16': mixed16}
 
 
-def set_defaults():
-    """Fill :data:`chainer.global_config`."""
-    c = global_config
-    c.autotune = False
-    c.compute_mode = None
-    c.cudnn_deterministic = False
-    c.cudnn_fast_batch_normalization = _flag('CHAINER_CUDNN_FAST_BATCH_NORMALIZATION')
-    c.debug = _flag('CHAINER_DEBUG')
-    c.dtype = _DTYPES[_choice('CHAINER_DTYPE', _DTYPES, 'float32')]
-    c.enable_backprop = True
-    c.in_recomputing = False
-    c._will_recompute = False
-    c.keep_graph_on_report = _flag('CHAINER_KEEP_GRAPH_ON_REPORT')
-    c.lazy_grad_sum = _flag('CHAINER_LAZY_GRAD_SUM')
-    c.schedule_func = None
-    c.train = True
-    c.type_check = _flag('CHAINER_TYPE_CHECK', True)
-    c.use_cudnn = _choice('CHAINER_USE_CUDNN', _TERNARY, 'auto')
-    c.use_cudnn_tensor_core = _choice('CHAINER_USE_CUDNN_TENSOR_CORE', _TERNARY, 'auto')
-    c.use_ideep = _choice('CHAINER_USE_IDEEP', _TERNARY, 'never')
-    c.use_static_graph = True
-    c.warn_nondeterministic = _flag('CHAINER_WARN_NONDETERMINISTIC')
+def default_settings():
+    """Return the entries of :data:`chainer.global_config` as they are at the start."""
+    return {
+        'autotune': False,
+        'compute_mode': None,
+        'cudnn_deterministic': False,
+        'cudnn_fast_batch_normalization': _flag('CHAINER_CUDNN_FAST_BATCH_NORMALIZATION'),
+        'debug': _flag('CHAINER_DEBUG'),
+        'dtype': _DTYPES[_choice('CHAINER_DTYPE', _DTYPES, 'float32')],
+        'enable_backprop': True,
+        'in_recomputing': False,
+        '_will_recompute': False,
+        'keep_graph_on_report': _flag('CHAINER_KEEP_GRAPH_ON_REPORT'),
+        'lazy_grad_sum': _flag('CHAINER_LAZY_GRAD_SUM'),
+        'schedule_func': None,
+        'train': True,
+        'type_check': _flag('CHAINER_TYPE_CHECK', True),
+        'use_cudnn': _choice('CHAINER_USE_CUDNN', _TERNARY, 'auto'),
+        'use_cudnn_tensor_core': _choice('CHAINER_USE_CUDNN_TENSOR_CORE', _TERNARY, 'auto'),
+        'use_ideep': _choice('CHAINER_USE_IDEEP', _TERNARY, 'never'),
+        'use_static_graph': True,
+        'warn_nondeterministic': _flag('CHAINER_WARN_NONDETERMINISTIC'),
+    }
+
+
+vars(global_config).update(default_settings())
 
 
 def get_dtype(dtype=None, map_mixed16=None):
