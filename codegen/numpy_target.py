@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import jinja2
 import numpy as np
 
-from chainwright.ir import Graph, Node
+from chainwright.ir import Graph, Node, make
 from chainwright.ir.elementwise import allocated, order_letter, resolved
 from chainwright.ir.interpret import run_node
 from chainwright.ir.layout import extent
@@ -25,13 +26,32 @@ from chainwright.ir.text import number_nodes, type_text, with_comment
 from .arena import Span, View, place
 from .names import Names
 from .program import Program
-from .storage import FRESH, KEPT, SCRATCH, Storage, blocks, lifetime, plan_storage, tile_lines
+from .storage import (
+    FRESH,
+    KEPT,
+    NUMPY,
+    SCRATCH,
+    Storage,
+    blocks,
+    lifetime,
+    plan_storage,
+    tile_lines,
+)
 from .tiles import Tile, tiles_of
 
 
 def generate(graph: Graph, *, title: str, saved_count: int = 0) -> Program:
     """Write the program of a graph; its last ``saved_count`` outputs are saved values."""
-    return _Writer(graph, title, saved_count).program()
+    return _Writer(_with_copies(graph), title, saved_count).program()
+
+
+def _with_copies(graph: Graph) -> Graph:
+    """The caller may write to outputs, so that constants among them are copied."""
+    copies = {x: make("copy", x, strides=x.strides) for x in graph.outputs if x.op == "constant"}
+    if not copies:
+        return graph
+    outputs = tuple(copies.get(node, node) for node in graph.outputs)
+    return replace(graph, nodes=(*graph.nodes, *copies.values()), outputs=outputs)
 
 
 @functools.cache
@@ -227,7 +247,7 @@ class _Writer:
         return self.text[node]
 
     def _result(self, node: Node) -> str:
-        """An output; the caller may write to it, so that a constant is copied."""
+        """An output; a Python scalar becomes an array."""
         text = self.operand(node)
         return text if node in self.text else f"{self.names.numpy('array')}({text})"
 
@@ -305,7 +325,7 @@ def _frees(graph: Graph, plan: Storage) -> dict[int, list[Node]]:
         end[block] = max(end.get(block, 0), plan.last.get(plan.root(node), 0))
     found: dict[int, list[Node]] = {}
     for node in graph.nodes:
-        if plan.place_of(node) in (SCRATCH, KEPT) or node.op == "write":
+        if plan.place_of(node) not in (FRESH, NUMPY) or node.op == "write":
             continue
         line = end[plan.block_of(node)]
         if line < len(graph.nodes):

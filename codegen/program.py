@@ -39,7 +39,7 @@ class Program:
         filename = f"<chainwright {self.title} {next(_count)}>"
         space = dict(self.constants)
         exec(compile(self.source, filename, "exec"), space)
-        function = space[self.name]
+        function = space.pop(self.name)
         linecache.cache[filename] = (
             len(self.source),
             None,

@@ -15,7 +15,7 @@ from chainwright.ir.fusion import by_rows
 from chainwright.ir.op import OPS
 
 TILE_BYTES = 1 << 17
-WORTHWHILE_BYTES = 1 << 20
+WORTHWHILE_BYTES = 1 << 21
 LETTERS = "ij"
 
 
