@@ -9,6 +9,9 @@ from chainer.training import _files, extension
 _VARIABLE_STYLE = {'shape': 'octagon', 'fillcolor': '#E0E0E0', 'style': 'filled'}
 _FUNCTION_STYLE = {'shape': 'record', 'fillcolor': '#6495ED', 'style': 'filled'}
 
+# The extensions that still need the graph, and what the flag was before the first of them.
+_waiting = {}
+
 
 class DumpGraph(extension.Extension):
     """Extension that writes the computational graph of a reported variable, once.
@@ -32,14 +35,15 @@ class DumpGraph(extension.Extension):
         self._out_name = out_name if filename is None else filename
         self._variable_style = _VARIABLE_STYLE if variable_style is None else variable_style
         self._function_style = _FUNCTION_STYLE if function_style is None else function_style
-        self._original_flag = None
         self._flag_called = False
 
     def initialize(self, trainer):
         """Sets ``keep_graph_on_report`` until the graph is written."""
         if not self._flag_called:
-            self._original_flag = configuration.config.keep_graph_on_report
-            configuration.config.keep_graph_on_report = True
+            if not _waiting:
+                _waiting['original flag'] = configuration.config.keep_graph_on_report
+                configuration.config.keep_graph_on_report = True
+            _waiting[self] = True
 
     def trigger(self, trainer):
         """Fires once."""
@@ -75,9 +79,8 @@ class DumpGraph(extension.Extension):
         self._restore_flag()
 
     def _restore_flag(self):
-        if self._original_flag is not None:
-            configuration.config.keep_graph_on_report = self._original_flag
-            self._original_flag = None
+        if _waiting.pop(self, False) and len(_waiting) == 1:
+            configuration.config.keep_graph_on_report = _waiting.pop('original flag')
 
     def serialize(self, serializer):
         """Saves or restores whether the graph was written."""
