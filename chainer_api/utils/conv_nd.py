@@ -1,4 +1,6 @@
 """Windows of convolution over any number of axes."""
+import numpy
+
 from chainer.utils import conv
 from chainwright.runtime.kernels import windows
 
@@ -9,12 +11,20 @@ def as_tuple(x, n):
     >>> chainer.utils.conv_nd.as_tuple(2, 3)
     (2, 2, 2)
     """
-    if hasattr(x, '__getitem__') or hasattr(x, '__iter__'):
-        x = tuple(x)
-        if len(x) != n:
-            raise ValueError(f'one value or {n} of them expected, one for each axis; got {x}')
-        return x
-    return (x,) * n
+    if not hasattr(x, '__iter__'):
+        return (_plain(x),) * n
+    values = tuple([_plain(value) for value in x])
+    if len(values) != n:
+        raise ValueError(f'one value or {n} of them expected, one for each axis; got {x}')
+    return values
+
+
+def _plain(value):
+    if isinstance(value, numpy.generic):
+        value = value.item()
+    if isinstance(value, float):
+        raise TypeError(f'sizes, strides and paddings must be integers, got {value}')
+    return value
 
 
 def check_ndim(x, ndim):

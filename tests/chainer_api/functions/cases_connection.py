@@ -149,6 +149,8 @@ ERRORS = [
           'smaller than filters', **CLEARER),
     error('convolution_2d_stride', lambda F, *xs: F.convolution_2d(*xs, stride=(1, 2, 3)),
           (N(2, 3, 5, 6), N(4, 3, 3, 3)), 'ValueError', ''),
+    error('convolution_2d_float_stride', lambda F, *xs: F.convolution_2d(*xs, stride=2.),
+          (N(2, 3, 5, 6), N(4, 3, 3, 3)), 'TypeError', 'must be integers'),
     error('convolution_2d_deterministic', lambda F, *xs: F.convolution_2d(*xs, deterministic=True),
           (N(2, 3, 5, 6), N(4, 3, 3, 3)), 'ValueError', 'cudnn_deterministic'),
     error('convolution_2d_keyword', lambda F, *xs: F.convolution_2d(*xs, foo=True),
