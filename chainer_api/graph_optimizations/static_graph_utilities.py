@@ -34,7 +34,7 @@ def static_code(*dec_args: Any, **dec_kwargs: Any) -> Any:
         ...         calls.append(float(x[0]))
         ...     @chainer.static_graph
         ...     def forward(self, x):
-        ...         self.note(x)
+        ...         self.note(x.array)
         ...         return x * 2
         >>> model = Counting()
         >>> with chainer.no_backprop_mode():

@@ -40,3 +40,17 @@ class SerialIterator(_epochs.EpochIterator):
         return [self.dataset[index] for index in indices]
 
     next = __next__
+
+    # Chainer 5's manual training loop starts an iterator again by setting these.
+
+    @_epochs.EpochIterator.epoch.setter
+    def epoch(self, value):
+        self._state = self._state._replace(epoch=value)
+
+    @_epochs.EpochIterator.current_position.setter
+    def current_position(self, value):
+        self._state = self._state._replace(position=value)
+
+    @_epochs.EpochIterator.is_new_epoch.setter
+    def is_new_epoch(self, value):
+        self._state = self._state._replace(is_new_epoch=value)

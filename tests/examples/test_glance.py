@@ -1,0 +1,34 @@
+"""examples/glance: the mushrooms."""
+import json
+import os
+
+import pytest
+
+
+def test_without_data(example):
+    with pytest.raises(SystemExit, match='There is no mushrooms.csv here.*make_mushrooms.py'):
+        example('glance/glance.py').run()
+
+
+def test_training(example, monkeypatch):
+    pytest.importorskip('matplotlib')
+    monkeypatch.setattr('sys.argv', ['make_mushrooms.py', '--number', '600'])
+    assert '600 invented mushrooms' in example('glance/make_mushrooms.py').run()
+    printed = example('glance/glance.py').run([
+        ("(50, 'epoch')", "(12, 'epoch')"), ("(20, 'epoch')", "(12, 'epoch')"),
+        # Two pictures after each epoch take most of the time.
+        ("'epoch', file_name='loss.png'", "'epoch', trigger=(12, 'epoch'), file_name='loss.png'"),
+        ("'epoch', file_name='accuracy.png'",
+         "'epoch', trigger=(12, 'epoch'), file_name='accuracy.png'"),
+        ('SGD()', 'SGD(0.1)')])
+    lines = printed.replace('\x1b[J', '').splitlines()
+    assert lines[0].split() == [
+        'epoch', 'main/loss', 'validation/main/loss', 'main/accuracy', 'validation/main/accuracy',
+        'elapsed_time']
+    assert lines[12].split()[0] == '12'
+    assert lines[13].startswith('Predicted ')
+    assert {'cg.dot', 'log', 'loss.png', 'accuracy.png', 'snapshot_iter_51'} <= set(
+        os.listdir('result'))
+    with open('result/log') as file:
+        log = json.load(file)
+    assert log[-1]['main/loss'] < log[0]['main/loss']
