@@ -245,8 +245,9 @@ class FunctionNode:
         for array in in_data:
             if array is None:
                 raise ValueError(
-                    f'an input of {self.label} is a variable without data; initialize it first '
-                    '(Parameter.initialize)')
+                    f'an input of {self.label} has no data: it is None (in backward, set `grad` of '
+                    'a variable with several elements first), or it is a parameter to be '
+                    'initialized first (Parameter.initialize)')
         if not type_check.same_types(*in_data):
             kinds = ', '.join([str(type(x)) for x in in_data])
             raise TypeError(

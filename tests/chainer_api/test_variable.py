@@ -368,7 +368,7 @@ def test_device_of_a_parameter_before_its_array():
 
 
 def test_uninitialized_parameter_in_a_function():
-    with pytest.raises(ValueError, match='without data; initialize it'):
+    with pytest.raises(ValueError, match='has no data.*Parameter.initialize'):
         Parameter() + ones(1)
 
 

@@ -1,0 +1,76 @@
+"""Drawing of graphs; styles and labels are compared in test_as_original.py."""
+import re
+
+import numpy as np
+import pytest
+
+import chainer
+from chainer.computational_graph import build_computational_graph
+
+
+def ones(name=None):
+    return chainer.Variable(np.ones(2, np.float32), name=name)
+
+
+def test_text_is_stable():
+    def text():
+        x = ones('x')
+        names = {}
+        graph = build_computational_graph([(x * 2 + x) * x])
+        return re.sub(
+            r'\d{9,}', lambda m: names.setdefault(m.group(), f'n{len(names)}'), graph.dump())
+
+    assert text() == text()
+    assert text().count('->') == 8
+
+
+def test_quotes_are_escaped():
+    text = build_computational_graph([ones('a "b"')]).dump()
+    assert r'label="a \"b\": (2), float32"' in text
+
+
+def test_a_single_variable():
+    y = ones() * 2
+    assert len(build_computational_graph(y).nodes) == 3
+
+
+def test_unchained_graphs():
+    y = ones() * 2
+    z = y * 3
+    y.unchain()
+    assert [n.label for n in build_computational_graph([z]).nodes] == [
+        '(2), float32', '_ * 3', '(2), float32']
+    z.creator.unchain()
+    assert len(build_computational_graph([z]).nodes) == 1
+
+
+def test_uninitialized_parameter():
+    text = build_computational_graph([chainer.Parameter(name='p')]).dump()
+    assert 'p: (uninitialized)' in text
+
+
+def test_compiled_calls_are_drawn_from_inside():
+    class Compiled(chainer.FunctionNode):
+        def forward(self, inputs):
+            return inputs[0] * 6,
+
+        def expand_for_graph(self):
+            y, = [ref() for ref in self.outputs]
+            x = self.inputs[0].get_variable()
+            y.creator_node = (x * 2 * 3).creator_node
+            return [y]
+
+    x = ones('x')
+    y, = Compiled().apply((x,))
+    y.name = 'y'
+    labels = [n.label for n in build_computational_graph([y]).nodes]
+    assert labels == ['(2), float32', '_ * 3', '(2), float32', '_ * 2', '(2), float32']
+
+
+def test_arguments():
+    with pytest.raises(ValueError, match='rankdir'):
+        build_computational_graph([ones()], rankdir='up')
+    with pytest.raises(ValueError, match='remove_split'):
+        build_computational_graph([ones()], remove_split=False)
+    with pytest.raises(NotImplementedError, match="'png'"):
+        build_computational_graph([ones()]).dump('png')
