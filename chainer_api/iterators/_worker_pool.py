@@ -79,8 +79,10 @@ class WorkerPool:
 
         Args:
             chunks: What :meth:`submit` returned.
-            watch: Called with a :class:`Worker` and the seconds for which it has been busy with one
-                example; returns the seconds after which it wants to be called again, or ``None``.
+            watch: Called with a :class:`Worker`, the index of the example that it is loading, and
+                the seconds for which it has done so; ``None`` and the seconds of waiting for it if
+                it is starting, or sending. Returns the seconds after which to be called again, or
+                ``None``.
 
         Returns:
             The examples and ``None``, or ``None`` and what the dataset raised.
@@ -205,9 +207,10 @@ class Worker:
     def _wait(self, watch):
         begin = time.monotonic()
         while True:
-            index, since = self._doing
-            seconds = time.monotonic() - (begin if index == _IDLE else since)
-            if connection.wait([self._pipe, self.process.sentinel], watch(self, seconds)):
+            number, since = self._doing
+            index = None if number == _IDLE else int(number)
+            seconds = time.monotonic() - (begin if index is None else since)
+            if connection.wait([self._pipe, self.process.sentinel], watch(self, index, seconds)):
                 return
 
     def _map(self, size):

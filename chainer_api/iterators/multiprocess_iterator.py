@@ -123,18 +123,19 @@ class _Watch:
     def __init__(self, limit):
         self.limit = limit
         self.example = None
-        self.due = limit
+        self.due = None
 
-    def __call__(self, worker, seconds):
+    def __call__(self, worker, index, seconds):
         if self.limit is None:
             return None
-        example = worker, worker.index
-        if example != self.example:
-            self.example, self.due = example, self.limit
+        if self.example != (worker, index):
+            self.example = worker, index
+            # To start may take long, and is not the dataset's fault.
+            self.due = self.limit if index is not None else max(self.limit, 60.)
         if seconds >= self.due:
             self.due = 2 * seconds
-            what = 'something outside of the dataset' if worker.index is None else (
-                f'dataset index {worker.index}')
+            what = 'something outside of the dataset' if index is None else (
+                f'dataset index {index}')
             warnings.warn(
                 f'worker process {worker.process.pid} has been busy with {what} for '
                 f'{seconds:.1f} s (dataset_timeout is {self.limit} s).\n{worker.where()}'.rstrip(),
