@@ -279,6 +279,8 @@ class Variable:
 
     _loss_scale = None
     _node = _LazyNode()
+    # Weak references to the shallow copies that have one array in common; None before any copy.
+    _sharers = None
 
     def __init__(self, data=None, *, name=None, grad=None, requires_grad=True, **removed):
         if removed:
@@ -297,6 +299,11 @@ class Variable:
         return self._copy_to(_new_variable(type(self)))
 
     def _copy_to(self, target):
+        sharers = self._sharers
+        if sharers is None:
+            sharers = self._sharers = [_ref(self)]
+        sharers[:] = [r for r in sharers if r() is not None]
+        sharers.append(_ref(target))
         target.__dict__.update(self.__dict__)
         node = self._node
         target._node = VariableNode(target, node.name)
@@ -340,6 +347,18 @@ class Variable:
             _check_array(d)
         self._array = d
         self._node._update_data_info(d)
+        if self._sharers is not None:
+            for ref in self._sharers:
+                copied = ref()
+                if copied is not None:
+                    copied._array = d
+                    copied._node._update_data_info(d)
+
+    def _stop_sharing(self):
+        """Let new arrays of the shallow copies of this variable not be its own any more."""
+        if self._sharers is not None:
+            self._sharers[:] = [r for r in self._sharers if r() is not self]
+            self._sharers = None
 
     @property
     def chx_array(self):
@@ -696,6 +715,7 @@ class Variable:
         array = self._array
         if array is None or device.is_array_supported(array):
             return
+        self._stop_sharing()
         node = self._node
         self._array = device.send(array)
         node._update_data_info(self._array)
@@ -906,7 +926,8 @@ class Parameter(Variable):
             device: See :func:`chainer.get_device`.
         """
         device = chainer.get_device(device)
-        if self._array is None:
+        if self._array is None and device != self.device:
+            self._stop_sharing()
             self._initial_device = device
         super().to_device(device)
 

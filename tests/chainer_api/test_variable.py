@@ -257,8 +257,31 @@ def test_copy_shares_arrays_and_leaves_the_graph():
     assert z.array is y.array and z.grad is y.grad and z.name == 'y' and not z.requires_grad
     assert z.creator is None and z.node is not y.node
     z.cleargrad()
+    assert y.grad is not None
     z.array = np.zeros(3)
-    assert y.grad is not None and y.array.shape == (2,)
+    assert y.array is z.array and y.node.shape == (3,)
+
+
+def test_copies_of_an_uninitialized_parameter_get_its_array():
+    p = Parameter(0.0)
+    q = copy.copy(p)
+    r = copy.copy(q)
+    del q
+    p.initialize((2,))
+    assert r.array is p.array and r.shape == (2,) and r.grad is None
+    assert np.isnan(p.grad).all()
+    r.initialize(1)
+    assert p.array is r.array and p.shape == (1,)
+
+
+def test_copies_of_links_are_initialized_with_the_original():
+    link = chainer.links.Linear(3)
+    copied = link.copy()
+    link(np.ones((1, 2), 'f'))
+    assert copied.W.array is link.W.array
+    copied.cleargrads()
+    chainer.functions.sum(copied(np.ones((1, 2), 'f'))).backward()
+    assert np.isnan(link.W.grad).all() and (copied.W.grad == 1).all()
 
 
 @pytest.mark.parametrize('clone', [copy.deepcopy, lambda x: pickle.loads(pickle.dumps(x))])
@@ -294,7 +317,8 @@ def test_copies_of_parameters(clone, shape):
     assert q.is_initialized == p.is_initialized and q.initializer.fill_value == 3.0
     if shape is None:
         q.initialize((1,))
-        assert q.array.tolist() == [3] and np.isnan(q.grad).all() and p.array is None
+        assert q.array.tolist() == [3] and np.isnan(q.grad).all() and p.grad is None
+        assert p.array is (q.array if clone is copy.copy else None)
     else:
         assert q.array.tolist() == [3, 3] and q.grad.tolist() == [1, 1]
 
