@@ -8,6 +8,7 @@ that was recorded, at most into a buffer of the same layout.
 from __future__ import annotations
 
 import functools
+import textwrap
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
@@ -38,6 +39,10 @@ from .storage import (
     tile_lines,
 )
 from .tiles import Tile, tiles_of
+
+
+LINE_LENGTH = 96
+_INDENT: dict[str, Any] = {"initial_indent": "    ", "subsequent_indent": "    "}
 
 
 def generate(graph: Graph, *, title: str, saved_count: int = 0) -> Program:
@@ -90,17 +95,15 @@ class _Writer:
             elif node is tile.group[0]:
                 self._write_tiles(tile)
             self._free(self.frees.get(k, ()))
-        result = "".join(f"{self._result(node)}, " for node in self.graph.outputs)
-        unpack = [self._unpack(where) for where in (SCRATCH, KEPT) if self.entries[where]]
+        unpack = [line for where in (SCRATCH, KEPT) for line in self._unpack(where)]
         sizes = {where: size for where, (_, size) in self.arenas.items()}
         source = _template().render(
             title=self.title,
             summary=self._summary(sizes),
             header=self.names.header,
             name=self.function,
-            parameters=[*self.parameters, SCRATCH, KEPT],
-            body=unpack + self.body,
-            result=f"({result.strip()})",
+            signature=_wrapped(f"def {self.function}(", [*self.parameters, SCRATCH, KEPT], "):"),
+            body=[*unpack, *self.body, *self._result_lines()],
         )
         return Program(
             source,
@@ -151,9 +154,9 @@ class _Writer:
     def _value_name(self, node: Node) -> str:
         return f"v{self.numbers[node][1:]}"
 
-    def _unpack(self, where: str) -> str:
+    def _unpack(self, where: str) -> list[str]:
         names = list(self.entries[where])
-        return f"{', '.join(names)}{',' * (len(names) == 1)} = {where}"
+        return _wrapped("(", names, f",) = {where}") if names else []
 
     # -- lines ---------------------------------------------------------------------------------
 
@@ -237,7 +240,7 @@ class _Writer:
         """Texts of the inputs, Python scalars as 0-d arrays where that is the same."""
         hoisted = _hoisted(node)
         return [
-            self.names.scalar(x.attr("value"), hoisted[k]) if k in hoisted else operand(x)
+            self.names.scalar(*hoisted[k]) if k in hoisted else operand(x)
             for k, x in enumerate(node.inputs)
         ]
 
@@ -245,6 +248,10 @@ class _Writer:
         if node.is_leaf and node not in self.text:
             return OPS[node.op].text(node, (), self.names)
         return self.text[node]
+
+    def _result_lines(self) -> list[str]:
+        results = [self._result(node) for node in self.graph.outputs]
+        return _wrapped("return (", results, ",)") if results else ["return ()"]
 
     def _result(self, node: Node) -> str:
         """An output; a Python scalar becomes an array."""
@@ -258,6 +265,14 @@ class _Writer:
         names = [self.text[node] for node in nodes if node in self.text]
         if names:
             self.body.append(f"del {', '.join(dict.fromkeys(names))}")
+
+
+def _wrapped(start: str, items: Sequence[str], end: str) -> list[str]:
+    """``start a, b, c end``, on as many lines as it needs."""
+    line = f"{start}{', '.join(items)}{end}"
+    if len(line) <= LINE_LENGTH:
+        return [line]
+    return [start, *textwrap.wrap(", ".join(items), LINE_LENGTH, **_INDENT), end]
 
 
 class _Slices:
@@ -333,14 +348,20 @@ def _frees(graph: Graph, plan: Storage) -> dict[int, list[Node]]:
     return found
 
 
-def _hoisted(node: Node) -> dict[int, np.dtype[Any]]:
-    """Python scalars among the inputs of a ufunc that a 0-d array of its loop's dtype replaces."""
-    row = OPS[node.op]
-    if node.op == "where":
-        strong = any(x.dtype == node.dtype for x in node.inputs[1:])
-        weak = {k: node.dtype for k in (1, 2) if node.inputs[k].op == "literal" and strong}
-        return {k: dtype for k, dtype in weak.items() if dtype and _fits(node.inputs[k], dtype)}
-    if row.kind != "elementwise" or "compute" not in row.attrs or node.attr("compute") is not None:
+def _hoisted(node: Node) -> dict[int, tuple[Any, np.dtype[Any]]]:
+    """Scalar inputs of an elementwise op that the program may hold as 0-d arrays."""
+    if OPS[node.op].kind != "elementwise" or node.op == "pow":
+        return {}
+    found = _weak_where(node) if node.op == "where" else _weak(node)
+    for k, x in enumerate(node.inputs):
+        if x.op == "constant" and x.shape == () and x.dtype is not None and x.dtype.kind in "biuf":
+            found[k] = np.asarray(x.attr("box").value).item(), x.dtype
+    return found
+
+
+def _weak(node: Node) -> dict[int, tuple[Any, np.dtype[Any]]]:
+    """Python scalars among the inputs of a ufunc, with the dtype that its loop gives them."""
+    if "compute" not in OPS[node.op].attrs or node.attr("compute") is not None:
         return {}
     ufunc = getattr(np, node.op)
     loop = resolved(ufunc, node.inputs)
@@ -348,12 +369,20 @@ def _hoisted(node: Node) -> dict[int, np.dtype[Any]]:
     operands = [loop[k] if k in weak else x.dtype for k, x in enumerate(node.inputs)]
     if not weak or ufunc.resolve_dtypes((*operands, None)) != loop:
         return {}
-    return weak if all(_fits(node.inputs[k], dtype) for k, dtype in weak.items()) else {}
+    values = {k: (node.inputs[k].attr("value"), dtype) for k, dtype in weak.items()}
+    return values if all(_fits(*item) for item in values.values()) else {}
 
 
-def _fits(x: Node, dtype: np.dtype[Any]) -> bool:
+def _weak_where(node: Node) -> dict[int, tuple[Any, np.dtype[Any]]]:
+    """Python scalars that ``where`` chooses from, next to an array of the result's dtype."""
+    if node.dtype is None or all(x.dtype != node.dtype for x in node.inputs[1:]):
+        return {}
+    weak = {k: node.inputs[k].attr("value") for k in (1, 2) if node.inputs[k].op == "literal"}
+    return {k: (value, node.dtype) for k, value in weak.items() if _fits(value, node.dtype)}
+
+
+def _fits(value: Any, dtype: np.dtype[Any]) -> bool:
     """Whether NumPy would turn a Python scalar into just this value of the dtype."""
-    value = x.attr("value")
     if dtype.kind in "iu":
         limits = np.iinfo(dtype)
         return limits.min <= value <= limits.max

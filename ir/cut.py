@@ -92,6 +92,8 @@ def saved_values(joint: Graph, primal: set[Node], forward: Nodes, targets: Nodes
 
     Arrays the caller holds anyway (inputs, outputs) cost next to nothing. Views are always taken
     anew; large values of cheap ops may be computed again, small ones are kept as they are read.
+    A step done again is charged one byte for each element, about the time that a byte takes to
+    be stored and read, so that four steps are not repeated to spare one float32.
     """
     later = [node for node in joint.nodes if node not in primal]
     wanted = {source for node in later for source in node.inputs} | set(targets)
@@ -139,6 +141,10 @@ class _Choice:
         small = node.nbytes < LARGE_BYTES
         return None if small and self.is_open(node) else node.nbytes + 1
 
+    def again(self, node: Node) -> int:
+        """What computing a value once more costs, in bytes; nothing if forward does not do it."""
+        return node.size if node in self.forward and viewed(node) is None else 0
+
     def reach(self, wanted: Nodes) -> list[Node]:
         """All values that a choice may be about, going back from what is wanted."""
         found: dict[Node, None] = {}
@@ -166,6 +172,8 @@ def _minimum_cut(reached: Nodes, wanted: Iterable[Node], choice: _Choice) -> set
         if not choice.is_open(node):
             network.add_edge("source", (k, 0))
             continue
+        if choice.again(node):
+            network.add_edge("source", (k, 0), capacity=choice.again(node))
         for source in node.inputs:
             if source in place:
                 network.add_edge((place[source], 1), (k, 0))

@@ -60,7 +60,7 @@ def _indent(node: Node, group: int | None) -> str:
 
 def with_comment(line: str, comment: object) -> str:
     """A line with the user's place in one column."""
-    return f"{line:<{COMMENT_COLUMN}}# {comment}" if comment else line
+    return f"{line:<{COMMENT_COLUMN - 2}}  # {comment}" if comment else line
 
 
 def number_nodes(graph: Graph) -> dict[Node, str]:

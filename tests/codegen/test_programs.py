@@ -58,7 +58,7 @@ add_reduce = np.add.reduce
 
 
 def layer_backward(x, W, saved2, gh, scratch, kept):
-    v1, v2, v4 = scratch
+    (v1, v2, v4,) = scratch
     greater(saved2, c1, v1)                                     # net.py:15 relu
     multiply(gh, v1, v2)                                        # net.py:15 relu
     v3 = dot(v2, W)                                             # net.py:14 linear
@@ -70,7 +70,7 @@ def layer_backward(x, W, saved2, gh, scratch, kept):
 
 SOFTMAX = """\
 def softmax(x, scratch, kept):
-    v1, v2, v4 = scratch
+    (v1, v2, v4,) = scratch
     v5 = empty((4096, 256), float32)
     for i in tiles:
         x_i = x[i]
