@@ -56,9 +56,11 @@ class PretrainedLayers(link.Chain):
         return activations
 
     def extract(self, images, layers=None, size=(224, 224), **kwargs):
-        """Prepares images and computes the activations of some layers, as after the training.
+        """Prepares images and computes the activations of some layers.
 
-        No graph is made for backward.
+        Unlike :meth:`predict` it leaves ``chainer.config.train`` and
+        ``chainer.config.enable_backprop`` as they are; for features of a trained model set both
+        to ``False``.
 
         Args:
             images (iterable of PIL.Image or array): Images, see ``prepare`` of the module.
@@ -72,11 +74,10 @@ class PretrainedLayers(link.Chain):
             argument.check_unexpected_kwargs(kwargs, **_OLD_ARGUMENTS)
             argument.assert_kwargs_empty(kwargs)
         x = self._batch(images, size)
-        with chainer.using_config('train', False), chainer.no_backprop_mode():
-            return self(x, layers=list(self.default_layers) if layers is None else layers)
+        return self(x, layers=self.default_layers if layers is None else layers)
 
     def predict(self, images, oversample=True):
-        """Computes the probabilities of the 1000 categories of ImageNet.
+        """Computes the probabilities of the 1000 categories of ImageNet, without a graph.
 
         Args:
             images (iterable of PIL.Image or array): Images, see ``prepare`` of the module.
@@ -92,7 +93,7 @@ class PretrainedLayers(link.Chain):
         else:
             x = x[:, :, 16:240, 16:240]
         with chainer.using_config('train', False), chainer.no_backprop_mode():
-            y = self(self.xp.asarray(x), layers=['prob'])['prob']
+            y = self(x, layers=['prob'])['prob']
             if oversample:
                 y = F.sum(F.reshape(y, (-1, 10) + y.shape[1:]), axis=1) / 10
         return y

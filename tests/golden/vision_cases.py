@@ -1,0 +1,72 @@
+"""The models of vision with random weights: used by record_vision.py and by the tests."""
+import numpy as np
+
+# Class, layers that are recorded, size of the images of the training step (None: no step).
+MODELS = [
+    ('ResNet50Layers', ['conv1', 'pool1', 'res2', 'res3', 'res5', 'pool5', 'prob'], 64),
+    ('GoogLeNet', ['pool1', 'conv2', 'inception_3a', 'inception_4d', 'pool5', 'prob', 'loss1_fc2',
+                   'loss2_fc2'], 224),
+    ('VGG16Layers', ['conv1_1', 'pool3', 'pool5', 'fc7', 'prob'], None),
+]
+PREPARE = ['vgg', 'resnet', 'googlenet']
+
+
+def image():
+    """A smooth image with some noise, for those without structure give equal activations."""
+    rng = np.random.RandomState(0)
+    y, x = np.mgrid[:60, :50]
+    base = 128 + 100 * np.sin(x / 7.) * np.cos(y / 5.)
+    return np.clip(base[:, :, None] + rng.randint(-20, 20, (60, 50, 3)), 0, 255).astype(np.uint8)
+
+
+def sample(array):
+    """About a hundred elements of an array."""
+    flat = np.asarray(array).ravel()
+    return flat[::max(1, flat.size // 97)]
+
+
+def run(chainer, name, layers, size):
+    """Samples of activations, of a prediction, and of the gradients of one training step.
+
+    What is trained is computed in double precision: in fifty layers, single precision decides on
+    the side of a kink here and there.
+    """
+    with chainer.using_config('dtype', np.float32 if size is None else np.float64):
+        np.random.seed(0)
+        model = getattr(chainer.links, name)(pretrained_model=None)
+        results = {}
+        with chainer.using_config('train', False), chainer.no_backprop_mode():
+            for layer, y in model.extract([image()], layers=layers).items():
+                results['extract ' + layer] = sample(y.array)
+            results['default'] = sample(list(model.extract([image()]).values())[0].array)
+        if size is not None:
+            results['predict'] = sample(model.predict([image()], oversample=False).array)
+            results.update(train(chainer, model, size))
+        return results
+
+
+def train(chainer, model, size):
+    x = np.random.RandomState(1).randn(2, 3, size, size)
+    np.random.seed(2)
+    model.cleargrads()
+    layer = 'loss3_fc' if 'loss3_fc' in model.available_layers else 'fc6'
+    y = model(x, layers=[layer])[layer]
+    loss = chainer.functions.softmax_cross_entropy(y, np.array([3, 5], np.int32))
+    loss.backward()
+    results = {'loss': np.array(loss.array)}
+    for path, param in sorted(model.namedparams()):
+        if param.grad is not None and path.endswith(('/W', '/gamma')):
+            results['gradient ' + path] = sample(param.grad)[:3]
+    return results
+
+
+def prepared(chainer, module):
+    import importlib
+    prepare = importlib.import_module('chainer.links.model.vision.' + module).prepare
+    return {
+        'rgb': prepare(image(), size=None)[:, ::9, ::7],
+        'resized': prepare(image(), size=(24, 32))[:, ::9, ::7],
+        'gray': prepare(image()[:, :, 0], size=None)[:, ::9, ::7],
+        'channels first': prepare(image().transpose(2, 0, 1), size=None)[:, ::9, ::7],
+        'float': prepare(image().astype(np.float64), size=None)[:, ::9, ::7],
+    }
