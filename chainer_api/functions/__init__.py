@@ -98,7 +98,6 @@ from chainer.functions.evaluation.classification_summary import (
     classification_summary as classification_summary,
 )
 from chainer.functions.evaluation.classification_summary import f1_score as f1_score
-from chainer.functions.evaluation.classification_summary import fbeta_score as fbeta_score
 from chainer.functions.evaluation.classification_summary import precision as precision
 from chainer.functions.evaluation.classification_summary import recall as recall
 from chainer.functions.evaluation.r2_score import r2_score as r2_score
@@ -134,7 +133,7 @@ from chainer.functions.loss.vae import gaussian_kl_divergence as gaussian_kl_div
 from chainer.functions.loss.vae import gaussian_nll as gaussian_nll
 from chainer.functions.math.arctanh import arctanh as arctanh
 from chainer.functions.math.average import average as average
-from chainer.functions.math.average import average as mean
+from chainer.functions.math.average import average as mean  # noqa: F401  its second name
 from chainer.functions.math.basic_math import absolute as absolute
 from chainer.functions.math.basic_math import add as add
 from chainer.functions.math.batch_l2_norm_squared import (

@@ -76,8 +76,8 @@ def softmax(x, axis=1):
         ValueError: if the axis is empty.
 
     >>> x = np.array([[0, 1, 2], [0, 2, 4]], np.float32)
-    >>> F.softmax(x).array
-    array([[0.09003057, 0.24472848, 0.66524094],
-           [0.01587624, 0.11731043, 0.86681336]], dtype=float32)
+    >>> F.softmax(x).array.round(4)
+    array([[0.09  , 0.2447, 0.6652],
+           [0.0159, 0.1173, 0.8668]], dtype=float32)
     """
     return Softmax(axis).apply((x,))[0]

@@ -64,7 +64,7 @@ def swish(x, beta):
     .. seealso:: :class:`chainer.links.Swish`
 
     >>> x = np.array([[-2, 0, 1]], np.float32)
-    >>> F.swish(x, np.ones(3, np.float32)).array
-    array([[-0.23840587,  0.        ,  0.7310586 ]], dtype=float32)
+    >>> F.swish(x, np.ones(3, np.float32)).array.round(4)
+    array([[-0.2384,  0.    ,  0.7311]], dtype=float32)
     """
     return Swish().apply((x, beta))[0]

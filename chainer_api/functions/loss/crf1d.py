@@ -1,4 +1,5 @@
 """Linear-chain conditional random fields."""
+import chainer
 from chainer import backend, function_node
 from chainer import functions as F
 from chainer.utils import type_check
@@ -86,14 +87,14 @@ def crf1d(cost, xs, ys, reduce='mean'):
     if reduce not in ('mean', 'no'):
         raise ValueError(f"only 'mean' and 'no' are valid for 'reduce', but '{reduce}' is given")
     _check(cost, xs)
-    alpha = xs[0]
+    alpha = chainer.as_variable(xs[0])
     score = F.select_item(xs[0], ys[0])
     ended = []
     for x, y0, y in zip(xs[1:], ys[:-1], ys[1:], strict=True):
         n = len(x)
         if n < len(alpha):
             ended.append(F.logsumexp(alpha[n:], axis=1) - score[n:])
-            alpha, score, y0 = alpha[:n], score[:n], y0[:n]
+            alpha, score, y0 = alpha[:n], score[:n], F.get_item(y0, slice(n))
         alpha = F.logsumexp(F.expand_dims(alpha, 2) + cost, axis=1) + x
         score = score + F.select_item(x, y) + _TransitionCosts().apply((cost, y0, y))[0]
     ended.append(F.logsumexp(alpha, axis=1) - score)
@@ -121,7 +122,7 @@ def argmax_crf1d(cost, xs):
     (array([4.]), [array([1], dtype=int32), array([0], dtype=int32)])
     """
     _check(cost, xs)
-    alpha = xs[0]
+    alpha = chainer.as_variable(xs[0])
     ended = []
     ends = []
     predecessors = []

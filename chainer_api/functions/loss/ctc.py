@@ -106,8 +106,8 @@ def connectionist_temporal_classification(
 
     >>> x = [np.zeros((1, 3), np.float32) for _ in range(2)]
     >>> t = np.array([[1]], np.int32)
-    >>> F.connectionist_temporal_classification(x, t, 0).array  # log(9 / 3)
-    array(1.0986123, dtype=float32)
+    >>> round(float(F.connectionist_temporal_classification(x, t, 0).array), 4)  # log(9 / 3)
+    1.0986
     """
     if not isinstance(x, (list, tuple)):
         raise TypeError('x must be a list of Variables')

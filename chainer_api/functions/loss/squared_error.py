@@ -51,5 +51,9 @@ def squared_error(x0, x1):
 
 
 def squared_difference(x1, x2):
-    """Squared difference of each two elements (see :func:`squared_error`)."""
+    """Squared difference of each two elements: another name of :func:`squared_error`.
+
+    >>> F.squared_difference(np.array([1., 2.]), np.array([1., 5.])).array
+    array([0., 9.])
+    """
     return squared_error(x1, x2)

@@ -1,6 +1,7 @@
 """Losses of variational autoencoders."""
 import math
 
+import chainer
 from chainer import functions as F
 
 
@@ -62,7 +63,7 @@ def bernoulli_nll(x, y, reduce='sum'):
     array([0.69314718, 2.12692801])
     """
     _check_reduce(reduce)
-    return _reduce(F.softplus(y) - x * y, reduce)
+    return _reduce(F.softplus(y) - chainer.as_variable(x) * y, reduce)
 
 
 def gaussian_nll(x, mean, ln_var, reduce='sum'):
@@ -86,6 +87,6 @@ def gaussian_nll(x, mean, ln_var, reduce='sum'):
     array([0.91893853, 1.41893853])
     """
     _check_reduce(reduce)
-    square = F.square(mean - x)  # in this order, x may be an array
+    square = F.square(chainer.as_variable(x) - mean)
     loss = (ln_var + square * F.exp(-ln_var) + math.log(2 * math.pi)) * 0.5
     return _reduce(loss, reduce)

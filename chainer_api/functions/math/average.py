@@ -1,4 +1,5 @@
 """Mean and weighted mean."""
+import chainer
 from chainer import function_node, utils
 from chainer import functions as F
 from chainer.functions.math import _axes
@@ -72,7 +73,7 @@ def average(x, axis=None, weights=None, keepdims=False):
         shape = [1] * x.ndim
         shape[axes[0]] = x.shape[axes[0]]
         weights = F.reshape(weights, shape)
-    weighted = x * F.broadcast_to(weights, x.shape)
+    weighted = chainer.as_variable(x) * F.broadcast_to(weights, x.shape)
     total = F.sum(weights)
     y = F.sum(weighted, axis=axes, keepdims=keepdims)
     return y / F.broadcast_to(total, y.shape)

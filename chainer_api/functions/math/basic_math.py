@@ -28,10 +28,13 @@ def _constant(x, value):
     return x.dtype.type(value)
 
 
-def _check_scalar(value):
-    if not isinstance(value, (int, float, numpy.number, numpy.bool)) or (
-            isinstance(value, numpy.complexfloating)):
+def _number(value):
+    """Return a scalar as a Python number: NumPy's would compute in their own precision."""
+    if isinstance(value, numpy.generic):
+        value = value.item()
+    if not isinstance(value, (int, float)):
         _refuse(value)
+    return value
 
 
 def _refuse(value):
@@ -264,8 +267,7 @@ def add(*xs):
     if isinstance(rhs, _Variable):
         return Add().apply(xs)[0]
     if _is_scalar(rhs):
-        _check_scalar(rhs)
-        return AddConstant(rhs).apply((lhs,))[0]
+        return AddConstant(_number(rhs)).apply((lhs,))[0]
     return Add().apply((lhs, _operand(lhs, rhs)))[0]
 
 
@@ -306,9 +308,7 @@ def sub(self, rhs):
         variable([0., 1.])
     """
     if _is_scalar(rhs):
-        _check_scalar(rhs)
-        return AddConstant(-int(rhs) if isinstance(rhs, (bool, numpy.bool)) else -rhs).apply(
-            (self,))[0]
+        return AddConstant(-_number(rhs)).apply((self,))[0]
     return Sub().apply((self, _operand(self, rhs)))[0]
 
 
@@ -343,8 +343,7 @@ def rsub(self, rhs):
         variable([ 0., -1.])
     """
     if _is_scalar(rhs):
-        _check_scalar(rhs)
-        return SubFromConstant(rhs).apply((self,))[0]
+        return SubFromConstant(_number(rhs)).apply((self,))[0]
     return Sub().apply((_operand(self, rhs), self))[0]
 
 
@@ -410,8 +409,7 @@ def mul(self, rhs):
     if isinstance(rhs, _Variable):
         return Mul().apply((self, rhs))[0]
     if _is_scalar(rhs):
-        _check_scalar(rhs)
-        return MulConstant(rhs).apply((self,))[0]
+        return MulConstant(_number(rhs)).apply((self,))[0]
     return Mul().apply((self, _operand(self, rhs)))[0]
 
 
@@ -489,8 +487,7 @@ def div(self, rhs):
         variable([0.5, 1. ])
     """
     if _is_scalar(rhs):
-        _check_scalar(rhs)
-        return MulConstant(1.0 / rhs).apply((self,))[0]
+        return MulConstant(1.0 / _number(rhs)).apply((self,))[0]
     return Div().apply((self, _operand(self, rhs)))[0]
 
 
@@ -551,8 +548,7 @@ def rdiv(self, rhs):
         variable([1. , 0.5])
     """
     if _is_scalar(rhs):
-        _check_scalar(rhs)
-        return DivFromConstant(rhs).apply((self,))[0]
+        return DivFromConstant(_number(rhs)).apply((self,))[0]
     return Div().apply((_operand(self, rhs), self))[0]
 
 
@@ -724,8 +720,7 @@ def pow(self, rhs):
         variable([1., 4.])
     """
     if _is_scalar(rhs):
-        _check_scalar(rhs)
-        return PowVarConst(rhs).apply((self,))[0]
+        return PowVarConst(_number(rhs)).apply((self,))[0]
     return PowVarVar().apply((self, _operand(self, rhs)))[0]
 
 
@@ -793,8 +788,7 @@ def rpow(self, rhs):
         variable([2., 8.])
     """
     if _is_scalar(rhs):
-        _check_scalar(rhs)
-        return PowConstVar(rhs).apply((self,))[0]
+        return PowConstVar(_number(rhs)).apply((self,))[0]
     return PowVarVar().apply((_operand(self, rhs), self))[0]
 
 

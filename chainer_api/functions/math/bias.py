@@ -1,4 +1,5 @@
 """Sum with a broadcast bias."""
+import chainer
 from chainer.functions.math import scale
 
 
@@ -23,4 +24,4 @@ def bias(x, y, axis=1):
     array([[10., 21., 32.],
            [13., 24., 35.]])
     """
-    return x + scale.spread(y, x, axis)
+    return chainer.as_variable(x) + scale.spread(y, x, axis)

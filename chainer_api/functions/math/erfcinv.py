@@ -35,7 +35,7 @@ def erfcinv(x):
         InvalidType: if ``x`` is no floating-point array.
         ImportError: if SciPy is not installed.
 
-    >>> F.erfcinv(np.array([1., .5])).array
-    array([0.        , 0.47693628])
+    >>> F.erfcinv(np.array([1.5, .5])).array
+    array([-0.47693628,  0.47693628])
     """
     return ErfcInv().apply((x,))[0]

@@ -1,4 +1,5 @@
 """Product with broadcast weights."""
+import chainer
 from chainer import functions as F
 
 
@@ -23,7 +24,7 @@ def scale(x, y, axis=1):
     array([[  0.,  10., 200.],
            [  3.,  40., 500.]])
     """
-    return x * spread(y, x, axis)
+    return chainer.as_variable(x) * spread(y, x, axis)
 
 
 def spread(y, x, axis):

@@ -102,7 +102,7 @@ def tan(x):
         InvalidType: if ``x`` is no floating-point array.
 
     >>> F.tan(np.array([0., .5])).array
-    array([0.       , 0.5463025])
+    array([0.        , 0.54630249])
     """
     return Tan().apply((x,))[0]
 

@@ -181,7 +181,8 @@ CASES = [
          (normal(2, 3), normal(2, 3)), (normal(3), normal(2, 1)), (normal(), normal(1, 3)),
          (normal(0, 3), normal(0, 3))),
     case('where_scalar', lambda F, x, y: F.where(np.array(False), x, y), (normal(), normal())),
-    case('where_integers', lambda F, x: F.where(x > 1, x, -x), integers(0, 4, 2, 3), dtypes='f'),
+    case('where_integers', lambda F, x, y: F.where(np.array([[True, False, True]]), x, y),
+         (integers(0, 4, 2, 3), integers(0, 4, 2, 3)), dtypes='f'),
 ]
 
 X = normal(2, 3)

@@ -87,7 +87,7 @@ CASES = [
     case('broadcast_to_scalar', lambda F, x: F.broadcast_to(x, (2, 3)), normal()),
     case('expand_dims_each', lambda F, x: [F.expand_dims(x, a) for a in (0, 1, 2, -1, -2, -3)], X),
     *[case(f'get_item_{name}', lambda F, x, index=index: F.get_item(x, index),
-           normal(2, 3, 4)) for name, index in [
+           normal(2, 3, 4), opaque='mask' in name) for name, index in [
         ('integer', 1), ('last', -1), ('integers', (0, 1, 2)), ('slice', slice(0, 1)),
         ('steps', (slice(None), slice(None, None, 2), slice(None, None, -1))),
         ('empty', (slice(1, 0),)), ('new', (None, 0, None)), ('none', ()),

@@ -272,6 +272,12 @@ def test_static_graph_is_define_by_run(family, row, variant, char):
                 check_same_bits(f'{kind} of call {seed}', a, e)
         for a, e in zip(np.random.get_state(), state, strict=True):
             np.testing.assert_array_equal(a, e, err_msg=f'random state after call {seed}')
+    programs = chain.schedule_manager.programs
+    assert bool(programs) == row.compiled, chain.schedule_manager.report()
+    # Functions are recorded operation by operation, unless the row says that they cannot be.
+    ops = {node.op for program in programs
+           for graph in (program.recorded, *program.backwards) for node in graph.nodes}
+    assert ('host' in ops) == (row.opaque and row.compiled)
 
 
 def check_same_bits(what, actual, expected):
