@@ -209,7 +209,8 @@ def _resume_profiler(profiler: Any) -> None:
 class CallWatch:
     """Sees the user's functions that run, and their calls of C functions with effects.
 
-    ``code_seen`` is called with each code object of the user's and its frame, before it runs.
+    ``code_seen`` is called with the frame of each function of the user's, before it runs first;
+    ``recording`` tells whether what happens now is replayed (and not called anew each time).
     """
 
     def __init__(
@@ -217,8 +218,10 @@ class CallWatch:
         code_seen: Callable[[FrameType], None],
         effect: Callable[[str], None],
         handed_out: Callable[[], bool],
+        recording: Callable[[], bool],
     ) -> None:
-        self._code_seen, self._effect, self._handed_out = code_seen, effect, handed_out
+        self._code_seen, self._effect = code_seen, effect
+        self._handed_out, self._recording = handed_out, recording
         self._seen: set[CodeType] = set()
         self._previous: Any = None
 
@@ -235,7 +238,7 @@ class CallWatch:
 
     def _profile(self, frame: FrameType, event: str, arg: Any) -> None:
         code = frame.f_code
-        if is_library(code.co_filename):
+        if is_library(code.co_filename) or not self._recording():
             return
         if event == "call" and code not in self._seen:
             self._seen.add(code)

@@ -161,7 +161,13 @@ class Session:
             with _patches.installed(), self.active():
                 if not self.recorder.live:
                     return method(chain, *args, **kwargs)
-                with tracer.CallWatch(self._code_seen, self.escape, lambda: self._watched):
+                watch = tracer.CallWatch(
+                    self._code_seen,
+                    self.escape,
+                    lambda: self._watched,
+                    lambda: state.trace is self,
+                )
+                with watch:
                     result = method(chain, *args, **kwargs)
         finally:
             self.linking = False

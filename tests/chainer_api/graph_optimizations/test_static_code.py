@@ -48,6 +48,29 @@ def test_static_code_runs_in_every_call():
     assert hits(static) == 4
 
 
+SEEN = []
+
+
+@chainer.static_code
+def note_globally(x):
+    print("noted")
+    SEEN.append(float(x.sum()))
+
+
+def test_static_code_may_change_globals_and_print(capsys):
+    class Noting(SideEffect):
+        def forward(self, x):
+            h = self.l1(x)
+            note_globally(h.array)
+            return h
+
+    plain, static = pair(Noting)
+    check(plain, static, x32(3, 4), iterations=4)
+    assert SEEN[0::2] == SEEN[1::2] and len(SEEN) == 8
+    assert hits(static) == 3
+    assert capsys.readouterr().out == "noted\n" * 8
+
+
 def test_static_code_refuses_what_it_cannot_decorate():
     with pytest.raises(TypeError, match="no option speed"):
         chainer.static_code(speed=3)
