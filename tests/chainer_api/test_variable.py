@@ -456,3 +456,11 @@ def test_no_gpu():
 
 def test_class_names():
     assert chainer.variable.Variable is Variable and isinstance(ones(1).node, VariableNode)
+
+
+def test_numpy_scalars_are_numbers():
+    x = Variable(np.ones(1))
+    assert (x - np.uint8(3)).array == -2 and (np.uint8(3) - x).array == 2
+    assert (x / np.float32(3)).array == 1 / 3 and (x / np.float16(3)).dtype == np.float64
+    assert (x - np.True_).array == 0 and (x * np.int8(100) * np.int8(100)).array == 10000
+    assert (Variable(np.ones(1, 'f')) * np.float64(0.1)).dtype == np.float32
