@@ -272,7 +272,7 @@ def _wrapped(start: str, items: Sequence[str], end: str) -> list[str]:
     line = f"{start}{', '.join(items)}{end}"
     if len(line) <= LINE_LENGTH:
         return [line]
-    return [start, *textwrap.wrap(", ".join(items), LINE_LENGTH, **_INDENT), end]
+    return [start, *textwrap.wrap(f"{', '.join(items)},", LINE_LENGTH, **_INDENT), end.lstrip(",")]
 
 
 class _Slices:

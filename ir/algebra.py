@@ -132,6 +132,17 @@ def _expand(node: Node) -> Node | None:
     return make("reshape", node.inputs[0], **facts)
 
 
+def _stack(node: Node) -> Node | None:
+    """What NumPy's own wrapper does: an axis of length one for each, then joined there."""
+    axis = node.attr("axis") % len(node.dims)
+    index = (*[slice(None)] * axis, None)
+    if any(source.op == "literal" for source in node.inputs):
+        return None
+    parts = [make("getitem", x, index=index, origin=node.origin) for x in node.inputs]
+    facts = {"strides": node.strides, "origin": node.origin}
+    return make("concatenate", *parts, axis=axis, **facts)
+
+
 EXACT_COUNT = 1 << 24
 
 
@@ -174,6 +185,7 @@ ROWS: tuple[Row, ...] = (
     Row("elementwise of broadcast_to", BROADCASTING, _unbroadcast),
     Row("large where -> bits", ("where",), select_bits),
     Row("expand_dims -> reshape", ("expand_dims",), _expand),
+    Row("stack -> concatenate", ("stack",), _stack),
     Row("mean -> sum / n", ("mean",), _mean),
     Row("x ** 2 -> square", ("pow",), _power),
 )
