@@ -27,7 +27,8 @@ from .windows import (
 )
 
 _COLUMNS = 256  # a matrix product with fewer columns spends its time on reading the filters
-_BUFFER_BYTES = 1 << 20  # an unrolled block should stay in the cache
+_BUFFER_BYTES = 1 << 20  # images are unrolled together up to this size
+_IMAGE_BYTES = 1 << 22  # and one image is cut above this one: threads want large products
 
 
 def _work_dtype(a: Any, b: Any) -> numpy.dtype:
@@ -49,7 +50,7 @@ def _images_per_buffer(n: int, outsize: Ints, height: int, itemsize: int) -> int
 
 
 def _rows_per_block(rows: int, row_size: int, height: int, itemsize: int) -> int:
-    fit = _BUFFER_BYTES // max(height * row_size * itemsize, 1)
+    fit = _IMAGE_BYTES // max(height * row_size * itemsize, 1)
     return min(rows, max(fit, -(-_COLUMNS // row_size)))
 
 
