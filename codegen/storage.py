@@ -121,8 +121,8 @@ def _place(graph: Graph, plan: Storage, fresh_count: int) -> None:
     for node in plan.block.values():
         if node in fresh:
             plan.place[node] = FRESH
-        elif not can_fill(node):
-            plan.place[node] = NUMPY
+        elif not can_fill(node) or node.op == "where" and node not in plan.tiles:
+            plan.place[node] = NUMPY  # a where into a buffer is two calls
         else:
             plan.place[node] = KEPT if node in saved else SCRATCH
 

@@ -102,7 +102,8 @@ def _is_base(node: Node, users: dict[Node, list[Node]]) -> bool:
 
 def simplify(graph: Graph) -> Graph:
     """Apply the rows of ``algebra`` wherever one fits."""
-    kept, known = given_out(graph) | handed_over(graph), set(graph.nodes)
+    kept = given_out(graph) | handed_over(graph) | _kept_apart(graph)
+    known = set(graph.nodes)
 
     def replace(node: Node, was: Node) -> Node:
         new = rewritten(node)

@@ -252,9 +252,10 @@ def rng_skip(recorder):
 def recorder_of(seed, shapes, choices):
     rng = np.random.default_rng(seed)
     recorder = Recorder(rng, choices)
-    for _ in range(4):
+    for k in range(4):
         dtype = pick(rng, [np.float32, np.float32, np.float64, np.int32, np.bool_, np.float16])
-        recorder.input(random_layout(rng, pick(rng, shapes), dtype))
+        kind = "state" if k == 0 else "argument"
+        recorder.input(random_layout(rng, pick(rng, shapes), dtype), kind)
     return recorder
 
 
@@ -289,7 +290,7 @@ def test_forward(seed, style):
     recorder = recorder_of(seed, *style)
     grow(recorder, 25)
     rng = recorder.rng
-    outputs = tuple(picked(recorder) for _ in range(3)) + (picked(recorder),)
+    outputs = tuple(picked(recorder) for _ in range(4))
     graph = Graph(tuple(recorder.inputs), tuple(recorder.nodes), outputs)
     built = build(graph, {})
     program = generate(built.forward, title="random", saved_count=len(built.saved))
@@ -301,6 +302,54 @@ def test_forward(seed, style):
         for got, node in zip(call(program, *arrays), outputs, strict=True):
             same_bits(got, expected[node], (node, str(built.forward), program.source))
     assert [array.tobytes() for array in arrays] == before
+
+
+def write(state, value):
+    state[...] = value
+
+
+@pytest.mark.parametrize("seed", range(50))
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+def test_state(seed, style):
+    """A running value that is read, written, and read by backward as it was before."""
+    recorder = recorder_of(seed, *style)
+    rng, state = recorder.rng, recorder.inputs[0]
+    grow(recorder, 12)
+    shape, dtype = state.shape, state.dtype
+    new = recorder.record("multiply", (state, picked_like(recorder, state)), np.multiply)
+    if (new.shape, new.dtype) != (shape, dtype):
+        new = recorder.record("negative" if dtype.kind != "b" else "invert", (state,), negated)
+    recorder.values[state] = copy_exactly(recorder.values[state])
+    recorder.record("write", (state, new), write)
+    primal = tuple(recorder.nodes)
+    gradient = recorder.input(random_layout(rng, shape, np.float32), kind="gradient")
+    result = recorder.record("multiply", (gradient, state), np.multiply)
+    outputs = picked(recorder), new
+    built = build(
+        Graph(tuple(recorder.inputs[:-1]), primal, outputs[1:], "forward"),
+        {0: Graph((gradient,), (result,), (result,), "backward")},
+    )
+    forward = generate(built.forward, title="forward", saved_count=len(built.saved))
+    backward = generate(built.backwards[0], title="backward")
+    arrays = [like(rng, recorder.values[node]) for node in recorder.inputs]
+    old = arrays[0].copy()
+    wanted = quiet_run(recorder, [copy_exactly(array) for array in arrays])[new]
+    np.random.seed(3)
+    got = call(forward, *arrays[:-1])
+    same_bits(got[0], wanted, str(built.forward))
+    assert arrays[0].tobytes() == wanted.tobytes()
+    saved = [got[1 + x.attr("index")] for x in built.backwards[0].inputs[:-1]]
+    (product,) = call(backward, *saved, arrays[-1])
+    assert product.tobytes() == np.multiply(arrays[-1], old).tobytes()
+
+
+def negated(array):
+    return -array if array.dtype.kind != "b" else ~array
+
+
+def picked_like(recorder, node):
+    alike = [x for x in arrays_of(recorder) if x.shape == node.shape]
+    return pick(recorder.rng, [node, *alike])
 
 
 @pytest.mark.parametrize("seed", range(1000, 1100))

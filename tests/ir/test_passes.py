@@ -137,6 +137,12 @@ def test_operands_of_a_product_stay_two_arrays():
     assert kept(graph, merge_common) is graph
 
 
+def test_a_copied_operand_stays_a_copy():
+    b = Building()
+    graph = b.graph((X,), b.dot(b.copy(X), b.transpose(X)))
+    assert kept(graph, simplify) is graph
+
+
 def test_an_indexed_update_is_one_value():
     b = Building()
     places = constant(np.array([0, 2]))
