@@ -217,7 +217,7 @@ class ConcatWithAsyncTransfer:
         self._device = target
         with target.device:
             if self._stream is None:
-                self._stream = cuda.Stream(non_blocking=True)
+                self._stream = cuda.cupy.cuda.Stream(non_blocking=True)
             self._release_finished()
             host = concat_examples(batch, -1, padding)
             return _map_arrays(self._send, host)

@@ -59,7 +59,8 @@ def make_extension(trigger=None, default_name=None, priority=None, finalizer=Non
         trigger: When to call it; each iteration if ``None``.
         default_name (str): Its name; that of the function if ``None``.
         priority (int): Its priority; ``PRIORITY_READER`` if ``None``.
-        finalizer: Called at the end of the training loop.
+        finalizer: Called at the end of the training loop, with the trainer if it takes an
+            argument.
         initializer: Called with the trainer before the training loop.
         on_error: Called with the trainer, an exception and a traceback if the loop ends so.
 

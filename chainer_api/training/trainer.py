@@ -1,5 +1,6 @@
 """The training loop."""
 import contextlib
+import inspect
 import os
 import sys
 import time
@@ -27,6 +28,12 @@ class _Entry:
         method = getattr(self.extension, name, None)
         if method is not None:
             method(*args)
+
+    def finalize(self, trainer):
+        """Finalizes the extension. Methods take nothing, functions may take the trainer."""
+        method = getattr(self.extension, 'finalize', None)
+        if method is not None:
+            method(*([trainer] if _needs_an_argument(method) else []))
 
 
 class Trainer:
@@ -164,7 +171,7 @@ class Trainer:
             raise
         finally:
             for entry in entries:
-                entry.call('finalize')
+                entry.finalize(self)
             self.updater.finalize()
             self._final_elapsed_time = self.elapsed_time
             self._done = True
@@ -218,6 +225,16 @@ class Trainer:
         else:
             started = self._done or self._start_at is not None
             serializer('_snapshot_elapsed_time', self.elapsed_time if started else 0.)
+
+
+def _needs_an_argument(function):
+    try:
+        inspect.signature(function).bind()
+    except TypeError:
+        return True
+    except ValueError:  # a builtin that does not tell
+        return False
+    return False
 
 
 def _name_of(extension, name):

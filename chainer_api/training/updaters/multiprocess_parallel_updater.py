@@ -166,7 +166,7 @@ def _all(operation, *arrays, root):
     args = [a.data.ptr for a in arrays] + [array.size, kinds[array.dtype.char]]
     if len(arrays) == 2:
         args.append(_nccl.NCCL_SUM)
-    operation(*args, root, cuda.Stream.null.ptr)
+    operation(*args, root, cuda.cupy.cuda.Stream.null.ptr)
 
 
 def size_num_grads(link):

@@ -49,6 +49,15 @@ def test_default_is_never_to_stop(tmp_path):
         trainer.run(show_loop_exception_msg=False)
 
 
+def test_finalizers_with_and_without_the_trainer(tmp_path):
+    trainer = make_trainer(str(tmp_path))
+    calls = []
+    for name, finalizer in ('a', lambda: calls.append('a')), ('b', calls.append):
+        trainer.extend(training.make_extension(finalizer=finalizer)(lambda t: None), name=name)
+    trainer.run()
+    assert calls == ['a', trainer]
+
+
 class TestExtend:
 
     def test_where_the_name_comes_from(self, tmp_path):
