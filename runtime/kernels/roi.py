@@ -85,7 +85,7 @@ def _samples(boxes: Any, scale: float, outsize: Ints, sampling: tuple) -> Iterat
 
 def _weights(
     boxes: Any, limits: Ints, *, kind: str, outsize: Ints, spatial_scale: float, sampling: tuple
-) -> Iterator[tuple[numpy.ndarray, numpy.ndarray]]:
+) -> Iterator[tuple[numpy.ndarray, ...]]:
     """Yield for each box the matrices of weights of the rows and of the columns."""
     if kind == "cells":
         for corners in _corners(boxes, spatial_scale).tolist():
