@@ -33,15 +33,14 @@ class FunctionNode:
     gradients can be differentiated.
 
     :meth:`apply` runs :meth:`forward` and, unless ``chainer.config.enable_backprop`` is off,
-    links the node to its inputs and outputs. A node is applied once only.
+    links the node to its inputs and outputs. A node is to be applied once.
 
     Attributes:
         inputs: Tuple of the :class:`~chainer.variable.VariableNode` of the inputs.
         outputs: Tuple of weak references to those of the outputs.
         rank (int): Number of functions on the longest way from a leaf to this node.
         stack: Stack at the time of the application (in debug mode, otherwise ``None``).
-        lazy_grad_sum (bool): Whether gradients of several outputs' users are kept and added in
-            one go, for this function, if ``chainer.config.lazy_grad_sum`` is set.
+        lazy_grad_sum (bool): Not used; ``chainer.config.lazy_grad_sum`` decides for all functions.
 
     .. doctest::
 
