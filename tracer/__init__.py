@@ -8,7 +8,15 @@ nodes, :mod:`.watch` tells when values are looked at and which functions of the 
 from .reads import CodeReads, Read, code_reads
 from .recarray import RecArray, Storage, root, unwrap
 from .recorder import Escape, Mark, Recorder, Source
-from .watch import CallWatch, WatchedArray, is_library, unwatch, user_location, watch
+from .watch import (
+    CallWatch,
+    WatchedArray,
+    add_library,
+    is_library,
+    unwatch,
+    user_location,
+    watch,
+)
 
 __all__ = [
     "CallWatch",
@@ -21,6 +29,7 @@ __all__ = [
     "Source",
     "Storage",
     "WatchedArray",
+    "add_library",
     "code_reads",
     "is_library",
     "root",

@@ -1,12 +1,14 @@
 """What Python sees during a trace: arrays that tell when their values are read, and calls.
 
 In a trace the user's code is handed *watched* arrays: views of the real ones, of a subclass that
-reports the first look at their values. Shape, dtype and passing the array on are no looks.
+reports looks at their values. Shape, dtype and passing the array on are no looks; arithmetic,
+indexing and NumPy functions are handed to the recording, which may write them down.
 """
 
 from __future__ import annotations
 
 import functools
+import operator
 import os
 import random
 import sys
@@ -15,7 +17,7 @@ import threading
 import time
 from collections.abc import Callable
 from types import CodeType, FrameType
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -27,70 +29,135 @@ _NUMPY = os.path.dirname(np.__file__)
 _FACTS = frozenset(
     "shape dtype ndim size strides itemsize nbytes flags base device "
     "__class__ __dict__ __array_finalize__ __array_priority__ __array_ufunc__ __array_function__ "
-    "_held _report __len__ __doc__ __module__".split()
+    "_held _watcher __len__ __doc__ __module__".split()
 )
 
 
+class Watcher(Protocol):
+    """Who hands out watched arrays, and hears what is done with them."""
+
+    def looked(self, how: str) -> None:
+        """Values were looked at."""
+
+    def operate(self, how: str, fn: Callable[..., Any], args: Any, kwargs: Any) -> Any:
+        """Run ``fn(*args, **kwargs)``, an operation whose result is an array."""
+
+
 class WatchedArray(np.ndarray):
-    """A view of an array that reports when its values are read."""
+    """A view of an array that tells a :class:`Watcher` what is done with it."""
 
     _held: np.ndarray
-    _report: Callable[[str], None]
+    _watcher: Watcher
 
     def __array_finalize__(self, obj: Any) -> None:
         pass
 
     def __getattribute__(self, name: str) -> Any:
+        if name in _METHODS:
+            return functools.partial(_method, self, name)
+        if name == "T":
+            return _operate(self, "ndarray.T", np.transpose, (self,), {})
         if name not in _FACTS:
-            _report(self, f"ndarray.{name}")
+            _look(self, f"ndarray.{name}")
         return np.ndarray.__getattribute__(self, name)
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
-        _report(self, f"numpy.{ufunc.__name__}")
-        return getattr(ufunc, method)(*_plain(inputs), **_plain(kwargs))
+        fn, how = getattr(ufunc, method), f"numpy.{ufunc.__name__}"
+        if method != "at" and "out" not in kwargs:
+            return _operate(self, how, fn, inputs, kwargs)
+        _look(self, how)
+        return fn(*_plain(inputs), **_plain(kwargs))
 
     def __array_function__(self, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
-        if func not in _FACT_FUNCTIONS:
-            _report(self, f"numpy.{func.__name__}")
-        return func(*_plain(args), **_plain(kwargs))
+        if func in _FACT_FUNCTIONS:
+            return func(*_plain(args), **_plain(kwargs))
+        return _operate(self, f"numpy.{func.__name__}", func, args, kwargs)
 
 
 _FACT_FUNCTIONS = {np.shape, np.ndim, np.size, np.iscomplexobj, np.isrealobj}
+_METHODS = frozenset(
+    "astype reshape transpose ravel flatten swapaxes squeeze clip dot copy sum mean max min prod "
+    "std var argmax argmin cumsum cumprod repeat take".split()
+)
 
 
-def _report(array: WatchedArray, how: str) -> None:
-    report = array.__dict__.get("_report")
-    if report is not None:
-        report(how)
+def _watcher(array: WatchedArray) -> Watcher | None:
+    return array.__dict__.get("_watcher")
 
 
-def _watched_method(name: str) -> Any:
+def _look(array: WatchedArray, how: str) -> None:
+    watcher = _watcher(array)
+    if watcher is not None:
+        watcher.looked(how)
+
+
+def _operate(array: WatchedArray, how: str, fn: Callable[..., Any], args: Any, kwargs: Any) -> Any:
+    watcher = _watcher(array)
+    if watcher is None:
+        return fn(*_plain(args), **_plain(kwargs))
+    return watcher.operate(how, fn, args, kwargs)
+
+
+def _method(array: WatchedArray, name: str, *args: Any, **kwargs: Any) -> Any:
+    def call(x: Any, *args: Any, **kwargs: Any) -> Any:
+        return getattr(x, name)(*args, **kwargs)
+
+    return _operate(array, f"ndarray.{name}", call, (array, *args), kwargs)
+
+
+def _looking(name: str) -> Any:
     plain = getattr(np.ndarray, name)
 
     def method(self: WatchedArray, *args: Any) -> Any:
-        _report(self, f"ndarray.{name}")
+        _look(self, f"ndarray.{name}")
         return plain(unwatch(self), *_plain(args))
 
-    method.__name__ = name
     return method
 
 
+def _operating(name: str, fn: Callable[..., Any], reflected: bool = False) -> Any:
+    looking = _looking(name)
+
+    def method(self: WatchedArray, *args: Any) -> Any:
+        if not all(_is_operand(a) for a in args):
+            return looking(self, *args)
+        given = (*args, self) if reflected else (self, *args)
+        return _operate(self, f"ndarray.{name}", fn, given, {})
+
+    return method
+
+
+def _is_operand(value: Any) -> bool:
+    """Numbers, arrays and indexes; with anything else NumPy has rules of its own."""
+    if isinstance(value, (tuple, list)):
+        return all(_is_operand(v) for v in value)
+    return (
+        value is None
+        or value is Ellipsis
+        or isinstance(value, (bool, int, float, complex, slice, np.generic, np.ndarray))
+    )
+
+
 for _name in (
-    "getitem setitem iter contains float int bool index complex repr str format "
-    "add radd sub rsub mul rmul truediv rtruediv floordiv rfloordiv mod rmod pow rpow matmul "
-    "rmatmul neg pos abs invert and rand or ror xor rxor lt le gt ge eq ne iadd isub imul "
-    "itruediv ifloordiv ipow imod copy deepcopy reduce reduce_ex divmod"
+    "setitem iter contains float int bool index complex repr str format iadd isub imul itruediv "
+    "ifloordiv ipow imod iand ior ixor ilshift irshift imatmul copy deepcopy reduce reduce_ex "
+    "divmod rdivmod round lshift rshift rlshift rrshift"
 ).split():
-    _dunder = f"__{_name}__"
-    if hasattr(np.ndarray, _dunder):
-        setattr(WatchedArray, _dunder, _watched_method(_dunder))
+    if hasattr(np.ndarray, f"__{_name}__"):
+        setattr(WatchedArray, f"__{_name}__", _looking(f"__{_name}__"))
+for _name in "getitem neg pos abs invert lt le gt ge eq ne".split():
+    setattr(WatchedArray, f"__{_name}__", _operating(f"__{_name}__", getattr(operator, _name)))
+for _name in "add sub mul truediv floordiv mod pow matmul and or xor".split():
+    _fn = getattr(operator, f"__{_name}__")
+    setattr(WatchedArray, f"__{_name}__", _operating(f"__{_name}__", _fn))
+    setattr(WatchedArray, f"__r{_name}__", _operating(f"__r{_name}__", _fn, reflected=True))
 
 
-def watch(array: np.ndarray, report: Callable[[str], None]) -> np.ndarray:
-    """A view of ``array`` that calls ``report(how)`` when its values are read."""
+def watch(array: np.ndarray, watcher: Watcher) -> np.ndarray:
+    """A view of ``array`` that tells ``watcher`` what is done with it."""
     view = np.ndarray.view(unwatch(array), WatchedArray)
-    view.__dict__["_held"] = array
-    view.__dict__["_report"] = report
+    view.__dict__["_held"] = unwatch(array)
+    view.__dict__["_watcher"] = watcher
     return view
 
 
@@ -114,20 +181,25 @@ def _plain(value: Any) -> Any:
 # -- which code ran
 
 
+_libraries = [os.path.join(_OUR_ROOT, p) for p in ("tracer", "ir", "codegen", "runtime")]
+_libraries += [_NUMPY]
+_classified: dict[str, bool] = {}
+
+
+def add_library(folder: str) -> None:
+    """Code below ``folder`` is a library's (the front end's), not the user's."""
+    _libraries.append(folder)
+    _classified.clear()
+
+
 def is_library(filename: str) -> bool:
-    """Whether a source file is ours, NumPy's or the standard library's, not the user's."""
-    return _library_cache.get(filename) if filename in _library_cache else _classify(filename)  # type: ignore[return-value]
-
-
-_library_cache: dict[str, bool] = {}
-
-
-def _classify(filename: str) -> bool:
-    packages = ("chainer_api", "chainwright", "tracer", "ir", "codegen", "runtime", "chainer")
-    ours = any(filename.startswith(os.path.join(_OUR_ROOT, p) + os.sep) for p in packages)
-    standard = filename.startswith(_STDLIB) and "site-packages" not in filename
-    known = ours or standard or filename.startswith((_NUMPY + os.sep, "<frozen", "<chainwright"))
-    _library_cache[filename] = known
+    """Whether a source file is a library's or the standard library's, not the user's."""
+    known = _classified.get(filename)
+    if known is None:
+        standard = filename.startswith(_STDLIB) and "site-packages" not in filename
+        library = any(filename.startswith(folder + os.sep) for folder in _libraries)
+        known = standard or library or filename.startswith(("<frozen", "<chainwright"))
+        _classified[filename] = known
     return known
 
 
@@ -176,7 +248,7 @@ def _reporting(function: Callable[..., Any]) -> Callable[..., Any]:
             items = value if type(value) in (list, tuple) else (value,)
             for item in items:
                 if type(item) is WatchedArray:
-                    _report(item, f"numpy.{function.__name__}")
+                    _look(item, f"numpy.{function.__name__}")
         return function(*args, **kwargs)
 
     return convert

@@ -8,6 +8,7 @@ Python read, the functions applied. What may not happen: a result other than def
 from __future__ import annotations
 
 import copy
+import os
 import random
 import sys
 import weakref
@@ -25,7 +26,7 @@ from chainer.variable import Parameter, Variable
 from chainwright import tracer
 from chainwright.ir import Node, Origin
 from chainwright.runtime import fingerprint
-from chainwright.tracer import RecArray, Recorder, Source, unwatch, user_location
+from chainwright.tracer import RecArray, Recorder, Source, unwatch, unwrap, user_location
 
 from . import _patches
 from ._arguments import is_object
@@ -273,7 +274,7 @@ class Session:
     def watch(self, array: np.ndarray) -> np.ndarray:
         """The array, as a view that tells when its values are looked at."""
         self._watched = True
-        return tracer.watch(array, self._looked)
+        return tracer.watch(array, self)
 
     def read_array(self, x: Variable) -> np.ndarray:
         """``x.array`` was read."""
@@ -287,7 +288,34 @@ class Session:
         """The value to store in an attribute: real arrays for watched ones."""
         return unwatch(value)
 
-    def _looked(self, how: str) -> None:
+    def operate(self, how: str, fn: Callable[..., Any], args: Any, kwargs: Any) -> Any:
+        """The user's code computes with a watched array: recorded, and watched again."""
+        rec = self.recorder
+        if state.trace is not self or not rec.live:
+            return fn(*unwrap(args), **unwrap(kwargs))
+        file, line = user_location(2)
+        rec.origin = Origin(file, line, how)
+        result = fn(*self._recording(args), **self._recording(kwargs))
+        if not rec.live:
+            return unwrap(result)
+        if type(result) is RecArray and not result.scalar:
+            if id(result.held) not in rec.known:
+                rec.know(result.held, result)
+            return self.watch(result.held)
+        self.looked(f"{how} gave no array, but a number: it")
+        return unwrap(result)
+
+    def _recording(self, value: Any) -> Any:
+        if isinstance(value, np.ndarray):
+            return self.recorder.wrap(value)
+        if type(value) in (tuple, list):
+            return type(value)([self._recording(v) for v in value])
+        if type(value) is dict:
+            return {k: self._recording(v) for k, v in value.items()}
+        return value
+
+    def looked(self, how: str) -> None:
+        """Values of a watched array were looked at."""
         if state.trace is self:
             self.escape(f"{how} looked at the values of an array")
 
@@ -635,6 +663,7 @@ class Session:
 
 # Compared at each call anyway; type_check changes no result of arguments of the same types.
 _KEYED_CONFIG = frozenset({"train", "enable_backprop", "debug", "type_check"})
+tracer.add_library(os.path.dirname(os.path.abspath(configuration.__file__)))
 _GONE = object()
 
 

@@ -465,13 +465,34 @@ class NumPyOnRaw(MLP):
         return self.l1(x - np.asarray(x).mean(axis=0))
 
 
+NUMPY_CODE = {
+    lambda self, x: self.l1(x / 2 - x.mean(axis=0)): True,
+    lambda self, x: self.l1(x.astype("d").astype("f")[::-1] * np.float32(2)): True,
+    lambda self, x: self.l1(np.maximum(x, 0) + (x > 0.5) * np.tanh(x).T.T): True,
+    lambda self, x: self.l1(np.concatenate([x[:1], x[1:] ** 2, x[[0, 2]]])): True,
+    lambda self, x: self.l1(x.reshape(4, 3).transpose().copy()): True,
+    lambda self, x: self.l1(x) + F.sum(self.l1(x).array * 2): True,
+    lambda self, x: self.l1(x / abs(x).max()): False,
+    lambda self, x: self.l1(x * (2 if (x > 0).all() else 3)): False,
+    lambda self, x: self.l1(x[x[:, 0] > -5]): False,
+    lambda self, x: self.l1(x if (x == x).sum(axis=0)[0] > 1 else x): False,
+    lambda self, x: self.l1(np.array([row * 2 for row in x])): False,
+}
+
+
 def test_s11_numpy_code_inside_the_method():
+    raw = lambda r: (r.randn(3, 4).astype("f"),)
     plain, static = pair(NumPyInside)
     check(plain, static, x32(3, 4), iterations=5)
-    assert hits(static) == 0 and reasons(static)
+    assert hits(static) == 4  # it is recorded, too
     plain, static = pair(NumPyOnRaw)
-    check(plain, static, lambda r: (r.randn(3, 4).astype("f"),), iterations=5)
-    assert hits(static) == 0
+    check(plain, static, raw, iterations=5)
+    assert hits(static) == 0 and reasons(static)
+    for number, (method, compiled) in enumerate(NUMPY_CODE.items()):
+        chain = type(f"NumPyCode{number}", (MLP,), {"forward": method})
+        plain, static = pair(chain)
+        check(plain, static, raw, iterations=5)
+        assert (hits(static) == 4) == compiled, str(static.schedule_manager.report())
 
 
 # -- S12
