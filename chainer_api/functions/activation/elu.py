@@ -1,5 +1,5 @@
 """Exponential linear unit."""
-from chainer import backend, function_node
+from chainer import backend, function_node, utils
 from chainer import functions as F
 from chainer.utils import type_check
 
@@ -18,8 +18,9 @@ class ELU(function_node.FunctionNode):
         x, = inputs
         xp = backend.get_array_module(x)
         self.retain_inputs((0,))
-        # The minimum keeps the branch that is not taken from overflowing.
-        return xp.where(x > 0, x, self.alpha * xp.expm1(xp.minimum(x, 0))),
+        # Both sides are zero where the other one counts: faster than where, which branches.
+        y = xp.maximum(x, 0) + self.alpha * xp.expm1(xp.minimum(x, 0))
+        return utils.force_array(y),
 
     def backward(self, indexes, grad_outputs):
         x, = self.get_retained_inputs()
@@ -35,7 +36,9 @@ class _ELUGrad(function_node.FunctionNode):
         self.retain_inputs((0, 1))
         x, gy = inputs
         xp = backend.get_array_module(x)
-        return xp.where(x > 0, gy, gy * self.alpha * xp.exp(xp.minimum(x, 0))),
+        positive = x > 0
+        slopes = positive + ~positive * (self.alpha * xp.exp(xp.minimum(x, 0)))
+        return utils.force_array(gy * slopes),
 
     def backward(self, indexes, grad_outputs):
         x, gy = self.get_retained_inputs()

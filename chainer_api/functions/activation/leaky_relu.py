@@ -1,5 +1,5 @@
 """Leaky rectified linear unit."""
-from chainer import backend, function_node
+from chainer import backend, function_node, utils
 from chainer.utils import type_check
 
 
@@ -16,7 +16,7 @@ class LeakyReLU(function_node.FunctionNode):
     def forward(self, inputs):
         x, = inputs
         self.retain_inputs((0,))
-        return _leak(x, x, self.slope),
+        return utils.force_array(x * _slopes(x, self.slope)),
 
     def backward(self, indexes, grad_outputs):
         x, = self.get_retained_inputs()
@@ -31,15 +31,17 @@ class _LeakyReLUGrad(function_node.FunctionNode):
 
     def forward(self, inputs):
         gy, = inputs
-        return _leak(gy, backend.get_array_module(gy).asarray(self.x), self.slope),
+        x = backend.get_array_module(gy).asarray(self.x)
+        return utils.force_array(gy * _slopes(x, self.slope)),
 
     def backward(self, indexes, grad_outputs):
         return _LeakyReLUGrad(self.x, self.slope).apply(grad_outputs)
 
 
-def _leak(value, x, slope):
-    xp = backend.get_array_module(value)
-    return xp.where(x > 0, value, value * value.dtype.type(slope))
+def _slopes(x, slope):
+    """One where ``x`` is positive, else ``slope``: faster than ``where``, which branches."""
+    positive = x > 0
+    return positive + ~positive * x.dtype.type(slope)
 
 
 def leaky_relu(x, slope=0.2):

@@ -1,5 +1,5 @@
 """Rectified linear unit with slopes that are learned."""
-from chainer import backend, function_node, utils
+from chainer import function_node, utils
 from chainer import functions as F
 from chainer.utils import type_check
 
@@ -19,9 +19,8 @@ class PReLUFunction(function_node.FunctionNode):
 
     def forward(self, inputs):
         x, W = inputs
-        xp = backend.get_array_module(x)
         self.retain_inputs((0, 1))
-        return xp.where(x >= 0, x, x * _spread(W, x)),
+        return utils.force_array(x * _slopes(x, W, x < 0)),
 
     def backward(self, indexes, grad_outputs):
         x, W = self.get_retained_inputs()
@@ -34,9 +33,9 @@ class _PReLUGrad(function_node.FunctionNode):
     def forward(self, inputs):
         self.retain_inputs((0, 1, 2))
         x, W, gy = inputs
-        xp = backend.get_array_module(x)
-        self.negative = (x < 0).astype(x.dtype)
-        gx = xp.where(x >= 0, gy, gy * _spread(W, x))
+        negative = x < 0
+        self.negative = utils.force_array(negative, x.dtype)
+        gx = utils.force_array(gy * _slopes(x, W, negative))
         gW = (gy * x * self.negative).sum(axis=_other_axes(W, x))
         return gx, utils.force_array(gW)
 
@@ -55,6 +54,11 @@ class _PReLUGrad(function_node.FunctionNode):
             g_x.append(spread * gy)
         return tuple(F.add(*gs) if len(gs) > 1 else gs[0] if gs else None
                      for gs in (g_x, g_W, g_gy))
+
+
+def _slopes(x, W, negative):
+    """W where ``x`` is negative, else one: faster than ``where``, which branches."""
+    return negative * _spread(W, x) + ~negative
 
 
 def _spread(W, x):

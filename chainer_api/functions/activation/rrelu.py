@@ -1,6 +1,6 @@
 """Rectified linear unit with random slopes."""
 import chainer
-from chainer import backend, function_node
+from chainer import backend, function_node, utils
 from chainer.utils import argument, type_check
 
 
@@ -37,7 +37,7 @@ class RReLU(function_node.FunctionNode):
         elif self.r is None:
             self.r = xp.random.uniform(self.lower, self.upper, x.shape).astype(x.dtype, copy=False)
         self.retain_inputs((0,))
-        return xp.where(x >= 0, x, x * xp.asarray(self.r)),
+        return utils.force_array(x * _slopes(x, xp.asarray(self.r))),
 
     def backward(self, indexes, grad_outputs):
         x, = self.get_retained_inputs()
@@ -53,10 +53,16 @@ class _RReLUGrad(function_node.FunctionNode):
     def forward(self, inputs):
         gy, = inputs
         xp = backend.get_array_module(gy)
-        return xp.where(xp.asarray(self.x) >= 0, gy, gy * xp.asarray(self.r)),
+        return utils.force_array(gy * _slopes(xp.asarray(self.x), xp.asarray(self.r))),
 
     def backward(self, indexes, grad_outputs):
         return _RReLUGrad(self.x, self.r).apply(grad_outputs)
+
+
+def _slopes(x, r):
+    """``r`` where ``x`` is negative, else one: faster than ``where``, which branches."""
+    negative = x < 0
+    return negative * r + ~negative
 
 
 def rrelu(x, l=1. / 8, u=1. / 3, *, r=None, return_r=False, **kwargs):

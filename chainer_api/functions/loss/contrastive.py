@@ -38,7 +38,8 @@ class Contrastive(function_node.FunctionNode):
         square = (diff * diff).sum(axis=1)
         missing = xp.maximum(self.margin - xp.sqrt(square), 0)
         self.similar = y.astype(x0.dtype)
-        loss = 0.5 * (self.similar * square + (1 - self.similar) * missing * missing)
+        self.different = 1 - self.similar
+        loss = 0.5 * (self.similar * square + self.different * missing * missing)
         if self.reduce == 'mean':
             loss = loss.sum() / len(loss)
         return utils.force_array(loss, x0.dtype),
@@ -52,7 +53,7 @@ class Contrastive(function_node.FunctionNode):
         distance = F.sqrt(F.batch_l2_norm_squared(diff))
         # Equal samples have no direction to be pushed apart: the quotient is large, diff is zero.
         apart = F.relu(self.margin - distance) / F.clip(distance, 1e-8, None)
-        slope = gy * (self.similar - (1 - self.similar) * apart)
+        slope = gy * (self.similar - apart * self.different)
         g = F.broadcast_to(F.expand_dims(slope, 1), diff.shape) * diff
         return g if 0 in indexes else None, -g if 1 in indexes else None, None
 

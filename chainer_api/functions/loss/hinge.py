@@ -34,20 +34,22 @@ class Hinge(function_node.FunctionNode):
         self.sign = xp.ones_like(x)
         self.sign[xp.arange(len(t)), t] = -1
         loss = xp.maximum(1 + self.sign * x, 0)
-        if self.norm == 'L2':
+        if self.norm == 'L1':
+            self.slope = (loss > 0) * self.sign
+        else:
             loss = loss * loss
         if self.reduce == 'mean':
             loss = loss.sum() / len(x)
         return utils.force_array(loss, x.dtype),
 
     def backward(self, indexes, grad_outputs):
-        x, = self.get_retained_inputs()
         gy, = grad_outputs
         if self.reduce == 'mean':
-            gy = F.broadcast_to(gy * (1. / len(x)), x.shape)
-        excess = F.relu(1 + self.sign * x)
-        slope = 2 * excess if self.norm == 'L2' else F.sign(excess)
-        return gy * self.sign * slope, None
+            gy = F.broadcast_to(gy * (1. / len(self.sign)), self.sign.shape)
+        if self.norm == 'L1':
+            return gy * self.slope, None
+        x, = self.get_retained_inputs()
+        return gy * self.sign * 2 * F.relu(x * self.sign + 1), None
 
 
 def hinge(x, t, norm='L1', reduce='mean'):

@@ -48,7 +48,7 @@ class _ClipGrad(function_node.FunctionNode):
             inside = x >= low
         else:
             inside = (x >= low) & (x <= high)
-        return utils.force_array(xp.where(inside, gy, 0)),
+        return utils.force_array(gy * inside),
 
     def backward(self, indexes, grad_outputs):
         return _ClipGrad(self.x, self.x_min, self.x_max).apply(grad_outputs)

@@ -1,6 +1,6 @@
 """Array manipulations."""
 import numpy as np
-from function_case import case, constant, error, integers, normal, uniform
+from function_case import booleans, case, constant, error, integers, normal, permutation, uniform
 
 
 def one(name, *variants, **kwargs):
@@ -103,6 +103,9 @@ CASES = [
     _permutate('permutate_axis', [2, 0, 1], normal(2, 3), axis=1),
     _permutate('permutate_negative', [1, 2, 0], normal(2, 3), axis=-1, inv=True,
                settings=dict(record=False, why='the original takes the first axis')),
+    case('permutate_input', lambda F, x, i: F.permutate(x, i), (normal(4, 2), permutation(4))),
+    case('permutate_inverse_input', lambda F, x, i: F.permutate(x, i, axis=1, inv=True),
+         (normal(2, 4), permutation(4))),
     one('repeat', normal(2, 3), normal(), normal(0, 3), repeats=2),
     one('repeat', normal(2, 3), row='repeat_zero', repeats=0),
     one('repeat', normal(2, 3), normal(2, 3, 2), row='repeat_axis', repeats=3, axis=1),
@@ -134,6 +137,8 @@ CASES = [
     _scatter_add('scatter_add_lists', ([0, 0, 1], [2, 2, 0]), normal(2, 3), normal(3)),
     _scatter_add('scatter_add_ellipsis', (Ellipsis, 0), normal(2, 3), normal(2)),
     _scatter_add('scatter_add_none', None, normal(2), normal(1, 2)),
+    case('scatter_add_input', lambda F, a, i, b: F.scatter_add(a, i, b),
+         (normal(3, 2), integers(0, 3, 4), normal(4, 2))),
     _scatter_add('scatter_add_mask', np.array([[True, False], [True, True]]), normal(2, 2),
                  normal(3), opaque=True),
     case('select_item', lambda F, x, t: F.select_item(x, t), (normal(3, 4), integers(0, 4, 3)),
@@ -180,6 +185,8 @@ CASES = [
     case('where', lambda F, x, y: F.where(np.array([[True, False, True]]), x, y),
          (normal(2, 3), normal(2, 3)), (normal(3), normal(2, 1)), (normal(), normal(1, 3)),
          (normal(0, 3), normal(0, 3))),
+    case('where_input', lambda F, c, x, y: F.where(c, x, y),
+         (booleans(2, 3), normal(2, 3), normal(2, 3)), (booleans(3), normal(2, 3), normal())),
     case('where_scalar', lambda F, x, y: F.where(np.array(False), x, y), (normal(), normal())),
     case('where_integers', lambda F, x, y: F.where(np.array([[True, False, True]]), x, y),
          (integers(0, 4, 2, 3), integers(0, 4, 2, 3)), dtypes='f'),

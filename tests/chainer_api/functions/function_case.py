@@ -173,6 +173,11 @@ def integers(low, high, *shape, dtype='int32'):
     return lambda rng, case_dtype: np.asarray(rng.randint(low, high, shape)).astype(dtype)
 
 
+def permutation(n):
+    """A random order of ``0 .. n - 1``."""
+    return lambda rng, case_dtype: rng.permutation(n).astype('int32')
+
+
 def booleans(*shape):
     return lambda rng, case_dtype: np.asarray(rng.uniform(0, 1, shape) < .5)
 
