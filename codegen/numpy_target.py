@@ -14,12 +14,9 @@ from dataclasses import replace
 from typing import Any
 
 import jinja2
-import numpy as np
 
 from chainwright.ir import Graph, Node, make
-from chainwright.ir.elementwise import allocated, order_letter, resolved
-from chainwright.ir.interpret import run_node
-from chainwright.ir.layout import extent
+from chainwright.ir.elementwise import allocated, order_letter
 from chainwright.ir.op import OPS
 from chainwright.ir.shapes import fresh_text
 from chainwright.ir.text import number_nodes, type_text, with_comment
@@ -27,6 +24,7 @@ from chainwright.ir.text import number_nodes, type_text, with_comment
 from .arena import Span, View, place
 from .names import Names
 from .program import Program
+from .scalars import hoisted
 from .storage import (
     FRESH,
     KEPT,
@@ -39,7 +37,7 @@ from .storage import (
     tile_lines,
 )
 from .tiles import Tile, tiles_of
-
+from .views import is_planned, needed_bytes, view_in
 
 LINE_LENGTH = 96
 _INDENT: dict[str, Any] = {"initial_indent": "    ", "subsequent_indent": "    "}
@@ -101,7 +99,6 @@ class _Writer:
             title=self.title,
             summary=self._summary(sizes),
             header=self.names.header,
-            name=self.function,
             signature=_wrapped(f"def {self.function}(", [*self.parameters, SCRATCH, KEPT], "):"),
             body=[*unpack, *self.body, *self._result_lines()],
         )
@@ -130,25 +127,20 @@ class _Writer:
         times = lifetime(self.plan, self.graph.nodes)
         end = len(self.graph.nodes)
         spans = {
-            node: Span(self._bytes(node), times[node][0], end if where == KEPT else times[node][1])
+            node: Span(
+                needed_bytes(node, self.plan),
+                times[node][0],
+                end if where == KEPT else times[node][1],
+            )
             for node in blocks(self.plan, where)
         }
         return place(spans)
-
-    def _bytes(self, node: Node) -> int:
-        if not self.plan.is_local(node):
-            return _span_bytes(node)
-        assert node.dtype is not None
-        return extent(self.plan.tiles[node].shape(node), node.steps, node.dtype.itemsize)[0]
 
     def _entry(self, node: Node, where: str) -> str:
         """The name of an array in an arena, which the first line of the function unpacks."""
         name = self.names.new(self._value_name(node))
         offset = self.arenas[where][0][self.plan.block_of(node)]
-        view = _view_at(node, offset, self.plan)
-        if self.plan.is_local(node):
-            view = view._replace(shape=self.plan.tiles[node].shape(node))
-        self.entries[where][name] = view
+        self.entries[where][name] = view_in(node, offset, self.plan)
         return name
 
     def _value_name(self, node: Node) -> str:
@@ -169,10 +161,8 @@ class _Writer:
             self._line(node, self._call(node, self.text[node]))
         elif row.kind == "update":
             self._allocate(node, where)
-            self._line(
-                node,
-                f"{self.names.numpy('copyto')}({self.text[node]}, {self.operand(node.inputs[0])})",
-            )
+            pair = f"{self.text[node]}, {self.operand(node.inputs[0])}"
+            self._line(node, f"{self.names.numpy('copyto')}({pair})")
             self._line(node, self._call(node, self.text[node]))
         elif where in (SCRATCH, KEPT) or where == FRESH and _needs_buffer(node):
             self._allocate(node, where)
@@ -180,19 +170,9 @@ class _Writer:
         else:
             self._natural(node)
 
-    def _is_planned_view(self, node: Node) -> bool:
-        """Whether a view is known by its layout alone: a chain of moves in an arena."""
-        if self.plan.place_of(node) not in (SCRATCH, KEPT):
-            return False
-        while self.plan.root(node) is not node:
-            if not OPS[node.op].view:
-                return False
-            node = node.inputs[0]
-        return True
-
     def _view(self, node: Node) -> None:
         """A view; that of an array in an arena is made once, with the arena."""
-        if not self._is_planned_view(node):
+        if not is_planned(node, self.plan):
             self._natural(node)
             return
         self.text[node] = self._entry(node, self.plan.place_of(node) or SCRATCH)
@@ -238,9 +218,9 @@ class _Writer:
 
     def arguments(self, node: Node, operand: Callable[[Node], str]) -> list[str]:
         """Texts of the inputs, Python scalars as 0-d arrays where that is the same."""
-        hoisted = _hoisted(node)
+        held = hoisted(node)
         return [
-            self.names.scalar(*hoisted[k]) if k in hoisted else operand(x)
+            self.names.scalar(*held[k]) if k in held else operand(x)
             for k, x in enumerate(node.inputs)
         ]
 
@@ -311,26 +291,6 @@ def _needs_buffer(node: Node) -> bool:
     return node.shape == () or not natural
 
 
-def _span_bytes(node: Node) -> int:
-    assert node.shape is not None and node.strides is not None and node.dtype is not None
-    return extent(node.shape, node.strides, node.dtype.itemsize)[0]
-
-
-def _view_at(node: Node, offset: int, plan: Storage) -> View:
-    """Where a value lies whose block starts at the offset: follow its views without memory."""
-    assert node.shape is not None and node.strides is not None and node.dtype is not None
-    if plan.root(node) is node:
-        before = extent(node.shape, node.strides, node.dtype.itemsize)[1]
-        return View(offset + before, node.shape, node.dtype, node.strides)
-    base = _view_at(node.inputs[0], offset, plan)
-    memory = np.zeros(_span_bytes(node.inputs[0]) or 1, np.uint8)
-    first = extent(base.shape, base.strides, base.dtype.itemsize)[1]
-    array = np.ndarray(base.shape, base.dtype, memory.data, first, base.strides)
-    view = run_node(node, [array])
-    moved = view.ctypes.data - array.ctypes.data
-    return View(base.offset + moved, view.shape, view.dtype, view.strides)
-
-
 def _frees(graph: Graph, plan: Storage) -> dict[int, list[Node]]:
     """For each line, the values in NumPy's memory that nothing reads after it."""
     lines = tile_lines(plan, graph.nodes)
@@ -346,44 +306,3 @@ def _frees(graph: Graph, plan: Storage) -> dict[int, list[Node]]:
         if line < len(graph.nodes):
             found.setdefault(lines.get(line, (line, line))[1], []).append(node)
     return found
-
-
-def _hoisted(node: Node) -> dict[int, tuple[Any, np.dtype[Any]]]:
-    """Scalar inputs of an elementwise op that the program may hold as 0-d arrays."""
-    if OPS[node.op].kind != "elementwise" or node.op == "pow":
-        return {}
-    found = _weak_where(node) if node.op == "where" else _weak(node)
-    for k, x in enumerate(node.inputs):
-        if x.op == "constant" and x.shape == () and x.dtype is not None and x.dtype.kind in "biuf":
-            found[k] = np.asarray(x.attr("box").value).item(), x.dtype
-    return found
-
-
-def _weak(node: Node) -> dict[int, tuple[Any, np.dtype[Any]]]:
-    """Python scalars among the inputs of a ufunc, with the dtype that its loop gives them."""
-    if "compute" not in OPS[node.op].attrs or node.attr("compute") is not None:
-        return {}
-    ufunc = getattr(np, node.op)
-    loop = resolved(ufunc, node.inputs)
-    weak = {k: loop[k] for k, x in enumerate(node.inputs) if x.op == "literal"}
-    operands = [loop[k] if k in weak else x.dtype for k, x in enumerate(node.inputs)]
-    if not weak or ufunc.resolve_dtypes((*operands, None)) != loop:
-        return {}
-    values = {k: (node.inputs[k].attr("value"), dtype) for k, dtype in weak.items()}
-    return values if all(_fits(*item) for item in values.values()) else {}
-
-
-def _weak_where(node: Node) -> dict[int, tuple[Any, np.dtype[Any]]]:
-    """Python scalars that ``where`` chooses from, next to an array of the result's dtype."""
-    if node.dtype is None or all(x.dtype != node.dtype for x in node.inputs[1:]):
-        return {}
-    weak = {k: node.inputs[k].attr("value") for k in (1, 2) if node.inputs[k].op == "literal"}
-    return {k: (value, node.dtype) for k, value in weak.items() if _fits(value, node.dtype)}
-
-
-def _fits(value: Any, dtype: np.dtype[Any]) -> bool:
-    """Whether NumPy would turn a Python scalar into just this value of the dtype."""
-    if dtype.kind in "iu":
-        limits = np.iinfo(dtype)
-        return limits.min <= value <= limits.max
-    return dtype.kind in "fc" or type(value) is bool

@@ -88,7 +88,8 @@ def tiles_of(graph: Graph) -> dict[Node, Tile]:
 
 def _lengths(group: tuple[Node, ...]) -> tuple[int, ...]:
     """How long tiles are along the leading axes; nothing where tiles do not pay."""
-    values = {*group, *(s for node in group for s in node.inputs if s.shape and by_rows(s, node))}
+    read = (x for node in group for x in node.inputs if x.shape and by_rows(x, node))
+    values = list(dict.fromkeys([*group, *read]))
     if sum(node.nbytes for node in values if viewed(node) is None) < WORTHWHILE_BYTES:
         return ()
     widest = max(values, key=lambda node: node.nbytes)
