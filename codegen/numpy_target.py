@@ -44,7 +44,26 @@ _INDENT: dict[str, Any] = {"initial_indent": "    ", "subsequent_indent": "    "
 
 
 def generate(graph: Graph, *, title: str, saved_count: int = 0) -> Program:
-    """Write the program of a graph; its last ``saved_count`` outputs are saved values."""
+    """Write the program of a graph; its last ``saved_count`` outputs are saved values.
+
+    Outputs are arrays of their own, saved values live in the memory of ``Loaded.new_kept``, what
+    is in between in that of ``Loaded.new_scratch``; inputs are written by ``write`` nodes only.
+
+    >>> import numpy as np
+    >>> from chainwright.ir import Graph, make, placeholder
+    >>> x = placeholder("x", (3,), "f4")
+    >>> e = make("exp", x)
+    >>> y = make("tanh", e)
+    >>> program = generate(Graph((x,), (e, y), (y,), "f"), title="an example")
+    >>> print(program.source[program.source.index("def"):], end="")
+    def f(x, scratch, kept):
+        v1 = exp(x)
+        tanh(v1, v1)
+        return (v1,)
+    >>> loaded = program.load()
+    >>> loaded.function(np.zeros(3, "f"), loaded.new_scratch(), loaded.new_kept())
+    (array([0.7615942, 0.7615942, 0.7615942], dtype=float32),)
+    """
     return _Writer(_with_copies(graph), title, saved_count).program()
 
 

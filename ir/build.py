@@ -39,6 +39,23 @@ def build(forward: Graph, backwards: Mapping[Hashable, Graph]) -> Built:
     ``'gradient'``, are its own. The forward graph that comes back has the outputs it had, then
     the saved values; each backward graph has inputs of kind ``'saved'`` (their ``index`` counts
     among the saved values) and then its own.
+
+    >>> from chainwright.ir import Graph, make, placeholder
+    >>> x, g = placeholder("x", (3,), "f4"), placeholder("g", (3,), "f4", kind="gradient")
+    >>> y = make("exp", x)
+    >>> gx = make("multiply", g, make("exp", x))
+    >>> built = build(Graph((x,), (y,), (y,), "exp"), {0: Graph((g,), gx.inputs[1:] + (gx,), (gx,))})
+    >>> print(built.forward)
+    graph exp
+      %x: f32[3] = argument
+      %1: f32[3] = exp %x
+      return %1, %1
+    >>> print(built.backwards[0])
+    graph graph
+      %saved0: f32[3] = saved
+      %g: f32[3] = gradient
+      %1: f32[3] = multiply %g %saved0
+      return %1
     """
     graphs = [forward, *backwards.values()]
     joint, log = run_passes(verify_nodes(_join(graphs)))

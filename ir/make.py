@@ -43,6 +43,12 @@ def make(
     (``order``, the axes from outermost to innermost, may stand for the strides of a dense one).
     Raises :class:`IRError` for an unknown op or attribute, a wrong number of inputs, a type that
     contradicts the row's rule, and a type that neither rule nor caller knows.
+
+    >>> x = placeholder("x", (3, 4), "f4")
+    >>> make("sum", make("transpose", x), axis=0)
+    <sum f32[3]>
+    >>> make("add", x, literal(0.5)).strides
+    (16, 4)
     """
     row = OPS.get(op)
     if row is None:
