@@ -44,7 +44,8 @@ def build(forward: Graph, backwards: Mapping[Hashable, Graph]) -> Built:
     >>> x, g = placeholder("x", (3,), "f4"), placeholder("g", (3,), "f4", kind="gradient")
     >>> y = make("exp", x)
     >>> gx = make("multiply", g, make("exp", x))
-    >>> built = build(Graph((x,), (y,), (y,), "exp"), {0: Graph((g,), gx.inputs[1:] + (gx,), (gx,))})
+    >>> backward = Graph((g,), (gx.inputs[1], gx), (gx,))
+    >>> built = build(Graph((x,), (y,), (y,), "exp"), {0: backward})
     >>> print(built.forward)
     graph exp
       %x: f32[3] = argument
