@@ -43,18 +43,23 @@ class Graph:
             picture.add_edges_from((source, node) for source in node.inputs)
         return picture
 
-    def to_dot(self) -> Any:
-        """The data flow as a ``graphviz.Digraph``; fused groups are boxes around their nodes."""
+    def to_dot(self, results: int | None = None) -> Any:
+        """The data flow as a ``graphviz.Digraph``; fused groups are boxes around their nodes.
+
+        Outputs from number ``results`` on are drawn as values that are kept for backward.
+        """
         import graphviz
 
         names = number_nodes(self)
         picture = graphviz.Digraph(self.name, node_attr={"shape": "box", "fontname": "monospace"})
         for node in self.inputs:
-            picture.node(names[node], node_line(node, names), shape="ellipse")
+            picture.node(
+                names[node], node_line(node, names), shape="ellipse", style="filled", color="grey90"
+            )
         grouped = {node for group in self.groups for node in group}
         for k, group in enumerate(self.groups):
             cluster = graphviz.Digraph(f"cluster_{k}")
-            cluster.attr(label=f"kernel {k}", style="rounded")
+            cluster.attr(label=f"kernel {k}", style="rounded", fontname="monospace")
             _draw(cluster, group, names)
             picture.subgraph(cluster)
         _draw(picture, (node for node in self.nodes if node not in grouped), names)
@@ -63,7 +68,10 @@ class Graph:
                 if source in names:
                     picture.edge(names[source], names[node])
         for k, node in enumerate(self.outputs):
-            picture.node(f"output {k}", shape="ellipse")
+            if results is None or k < results:
+                picture.node(f"output {k}", shape="ellipse", style="bold")
+            else:
+                picture.node(f"output {k}", f"kept {k - results}", shape="ellipse", style="dashed")
             if node in names:
                 picture.edge(names[node], f"output {k}")
         return picture

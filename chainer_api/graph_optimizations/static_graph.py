@@ -265,18 +265,14 @@ class Reports(tuple[Report, ...]):
 
 
 class CompiledProgram:
-    """A schedule, for reading.
-
-    Attributes:
-        source: The generated programs (forward, then each backward), as Python text.
-        ir: The recorded graph as text, and after the passes.
-    """
+    """A schedule, for reading: its programs, its graphs, and the memory it takes."""
 
     def __init__(self, entry: Entry) -> None:
         self._schedule = entry.schedule
 
     @property
     def source(self) -> str:
+        """The generated programs (forward, then each backward), as Python text."""
         return self._schedule.source
 
     @property
@@ -288,6 +284,11 @@ class CompiledProgram:
     def optimized(self) -> Any:
         """The forward graph after the passes."""
         return self._schedule.built.forward
+
+    def to_dot(self) -> Any:
+        """The picture of :attr:`optimized`, as a ``graphviz.Digraph``."""
+        built = self._schedule.built
+        return built.forward.to_dot(results=len(built.forward.outputs) - len(built.saved))
 
     @property
     def backwards(self) -> list[Any]:

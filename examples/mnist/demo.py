@@ -148,7 +148,7 @@ def write_compiled(network, out):
     source = out / 'program.py'
     source.write_text(program.source)
     dot = out / 'graph.dot'
-    dot.write_text(program.optimized.to_dot().source)
+    dot.write_text(program.to_dot().source)
     lines = [f'generated program     {source}', f'graph, in dot         {dot}']
     if shutil.which('dot') is None:
         lines.append('picture of the graph  none: Graphviz is not installed (its command "dot")')
