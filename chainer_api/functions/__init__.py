@@ -1,4 +1,6 @@
 """Differentiable functions on variables."""
+from chainer.functions import rnn as rnn
+from chainer.functions import theano as theano
 from chainer.functions.activation.clipped_relu import clipped_relu as clipped_relu
 from chainer.functions.activation.clipped_relu import relu6 as relu6
 from chainer.functions.activation.crelu import crelu as crelu
@@ -125,7 +127,6 @@ from chainer.functions.loss.sigmoid_cross_entropy import (
 from chainer.functions.loss.softmax_cross_entropy import (
     softmax_cross_entropy as softmax_cross_entropy,
 )
-from chainer.functions.loss.squared_error import squared_difference as squared_difference
 from chainer.functions.loss.squared_error import squared_error as squared_error
 from chainer.functions.loss.triplet import triplet as triplet
 from chainer.functions.loss.vae import bernoulli_nll as bernoulli_nll
@@ -192,6 +193,7 @@ from chainer.functions.math.sparse_matmul import sparse_matmul as sparse_matmul
 from chainer.functions.math.sqrt import rsqrt as rsqrt
 from chainer.functions.math.sqrt import sqrt as sqrt
 from chainer.functions.math.square import square as square
+from chainer.functions.math.squared_difference import squared_difference as squared_difference
 from chainer.functions.math.sum import sum as sum
 from chainer.functions.math.sum import sum_to as sum_to
 from chainer.functions.math.tensordot import tensordot as tensordot
