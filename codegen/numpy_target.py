@@ -37,7 +37,7 @@ from .storage import (
     tile_lines,
 )
 from .tiles import Tile, tiles_of
-from .views import is_planned, needed_bytes, view_in
+from .views import moved, needed_bytes, tile_view, whole
 
 LINE_LENGTH = 96
 _INDENT: dict[str, Any] = {"initial_indent": "    ", "subsequent_indent": "    "}
@@ -101,6 +101,7 @@ class _Writer:
         self.numbers = number_nodes(graph)
         self.arenas = {where: self._arena(where) for where in (SCRATCH, KEPT)}
         self.entries: dict[str, dict[str, View]] = {SCRATCH: {}, KEPT: {}}
+        self.located: dict[Node, View] = {}
         self.frees = _frees(graph, self.plan)
         self.body: list[str] = []
 
@@ -159,7 +160,10 @@ class _Writer:
         """The name of an array in an arena, which the first line of the function unpacks."""
         name = self.names.new(self._value_name(node))
         offset = self.arenas[where][0][self.plan.block_of(node)]
-        self.entries[where][name] = view_in(node, offset, self.plan)
+        is_view = self.plan.root(node) is not node
+        view = moved(node, self.located[node.inputs[0]]) if is_view else whole(node, offset)
+        self.located[node] = view
+        self.entries[where][name] = tile_view(node, view, self.plan)
         return name
 
     def _value_name(self, node: Node) -> str:
@@ -176,7 +180,7 @@ class _Writer:
         if self.plan.root(node) is not node:
             self._view(node)
         elif node in self.plan.reused:
-            self.text[node] = self.text[self.plan.reused[node]]
+            self._reuse(node)
             self._line(node, self._call(node, self.text[node]))
         elif row.kind == "update":
             self._allocate(node, where)
@@ -191,7 +195,7 @@ class _Writer:
 
     def _view(self, node: Node) -> None:
         """A view; that of an array in an arena is made once, with the arena."""
-        if not is_planned(node, self.plan):
+        if not (OPS[node.op].view and node.inputs[0] in self.located):
             self._natural(node)
             return
         self.text[node] = self._entry(node, self.plan.place_of(node) or SCRATCH)
@@ -203,7 +207,7 @@ class _Writer:
             if self.plan.root(node) is not node:
                 self._view(node)
             elif node in self.plan.reused:
-                self.text[node] = self.text[self.plan.reused[node]]
+                self._reuse(node)
             else:
                 self._allocate(node, self.plan.place_of(node))
         self.body.append(f"for {tile.letters} in {self.names.tiles(tile.slices)}:")
@@ -211,6 +215,12 @@ class _Writer:
         for node in tile.group:
             if self.plan.root(node) is node:
                 slices.write(node)
+
+    def _reuse(self, node: Node) -> None:
+        taken = self.plan.reused[node]
+        self.text[node] = self.text[taken]
+        if taken in self.located:
+            self.located[node] = self.located[taken]
 
     def _allocate(self, node: Node, where: str | None) -> None:
         if where in (SCRATCH, KEPT):

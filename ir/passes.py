@@ -107,10 +107,10 @@ def simplify(graph: Graph) -> Graph:
 
     def replace(node: Node, was: Node) -> Node:
         new = rewritten(node)
-        root = _root(new)
-        if was in kept and new is not node and (root in known or root.is_leaf):
-            return node
-        known.add(root)
+        if new is not node and was in kept:
+            root = _root(new)
+            new = node if root in known or root.is_leaf else new
+        known.add(new)
         return new
 
     return rebuild(graph, replace)
