@@ -69,6 +69,7 @@ class Site:
         self.cache: Cache[Entry] = Cache(options.limit, _PER_KEY)
         self._misses: list[str] = []
         self._changing: str | None = None
+        self._told: set[str] = set()
         self._last: tuple[Entry, Any, bool, bool] | None = None
 
     def __call__(self, chain: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -122,8 +123,9 @@ class Site:
 
     def _unsupported(self, error: Exception, chain: Any, args: Any, kwargs: Any) -> Any:
         reason = f"an argument cannot be compared with those of another call: {error}"
-        self._changing = reason if isinstance(error, TypeError) else None
-        self.ledger.add("define-by-run", reason, _line(self.method))
+        if reason not in self._told:
+            self._told.add(reason)
+            self.ledger.add("define-by-run", reason, _line(self.method))
         return self._eager(chain, args, kwargs)
 
     def _trace(self, chain: Any, args: Any, kwargs: Any, flat: Flat, key: Key, entries: Any) -> Any:
