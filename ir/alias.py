@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any
 
 from .node import Node
 from .op import OPS
@@ -10,19 +11,32 @@ from .shapes import is_basic, reshape_view
 
 
 def viewed(node: Node) -> Node | None:
-    """The input that the result of a node looks into, or None where it has its own memory."""
+    """The value that a result looks into, or None where it has its own memory.
+
+    A call says so by its attribute ``view``: True for its first input, a number for another one,
+    and one such entry (or None) for each result where there are several.
+    """
+    source, place = node, None
+    if node.op == "pick":
+        source, place = node.inputs[0], node.attr("k")
+    if "view" in OPS[source.op].attrs:
+        return _viewed_by_call(source, source.attr("view"), place)
     return node.inputs[0] if _is_view(node) else None
 
 
+def _viewed_by_call(call: Node, view: Any, place: int | None) -> Node | None:
+    if isinstance(view, tuple):
+        view = None if place is None else view[place]
+    if view is None or view is False:
+        return None
+    return call.inputs[0 if view is True else view]
+
+
 def _is_view(node: Node) -> bool:
-    if node.op == "pick":
-        return _is_view(node.inputs[0])
-    if node.op in ("reshape",):
+    if node.op == "reshape":
         return reshape_view(node.inputs[0], node.dims, node.attr("fortran")) is not None
     if node.op == "getitem":
         return is_basic(node.attr("index"))
-    if any(key == "view" and value for key, value in node.attrs):
-        return True
     return OPS[node.op].view
 
 
@@ -31,7 +45,5 @@ def roots_of(nodes: Iterable[Node]) -> dict[Node, Node]:
     roots: dict[Node, Node] = {}
     for node in nodes:
         source = viewed(node)
-        if source is not None and node.op == "pick":
-            source = source.inputs[0]
         roots[node] = node if source is None else roots.get(source, source)
     return roots

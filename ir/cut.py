@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from .alias import roots_of, viewed
 from .graph import Graph, is_effect
-from .make import remake
+from .make import make, remake
 from .node import Node
+from .op import OPS
 
 Nodes = Sequence[Node]
 
@@ -53,38 +54,48 @@ def keep_old_state(joint: Graph, forward: Iterable[Node]) -> Graph:
     written = {node.inputs[0] for node in before if node.op == "write"}
     if not written:
         return joint
-    roots, old, nodes = roots_of(joint.nodes), dict[Node, Node](), list[Node]()
+    old, nodes = _Snapshots(roots_of(joint.nodes), written), list[Node]()
     for node in joint.nodes:
-        if node in before:
-            nodes.append(node)
-            continue
-        for source in node.inputs:
-            if source not in old and roots.get(source, source) in written:
-                nodes += _snapshot(source, old)
-        old[node] = _moved(node, old)
-        nodes.append(old[node])
-    outputs = tuple(old.get(node, node) for node in joint.outputs)
+        if node not in before:
+            nodes += old.of_inputs(node)
+            old.new[node] = old.moved(node)
+        nodes.append(old.new.get(node, node))
+    outputs = tuple(old.new.get(node, node) for node in joint.outputs)
     return Graph(joint.inputs, tuple(nodes), outputs, joint.name)
 
 
-def _moved(node: Node, old: dict[Node, Node]) -> Node:
-    inputs = tuple(old.get(source, source) for source in node.inputs)
-    return node if inputs == node.inputs else remake(node, inputs)
+class _Snapshots:
+    """Copies of arrays that will be written, and the same views into the copies."""
 
+    def __init__(self, roots: Mapping[Node, Node], written: set[Node]) -> None:
+        self.roots, self.written = roots, written
+        self.new: dict[Node, Node] = {}
 
-def _snapshot(value: Node, old: dict[Node, Node]) -> list[Node]:
-    """A copy of the array that a value looks into, and the same look into the copy."""
-    if value in old:
-        return []
-    base = viewed(value)
-    made = [] if base is None else _snapshot(base, old)
-    if base is None:
-        old[value] = Node(
-            "copy", (value,), (), value.shape, value.dtype, value.strides, value.origin
-        )
-    else:
-        old[value] = _moved(value, old)
-    return [*made, old[value]]
+    def moved(self, node: Node) -> Node:
+        inputs = tuple(self.new.get(source, source) for source in node.inputs)
+        return node if inputs == node.inputs else remake(node, inputs)
+
+    def of_inputs(self, node: Node) -> list[Node]:
+        """The nodes to add so that all inputs of a node show the old state."""
+        shown = [x for x in node.inputs if x not in self.new and self._shows(x)]
+        return [made for source in shown for made in self._snapshot(source)]
+
+    def _shows(self, value: Node) -> bool:
+        """Whether a value looks into what is written (of several results, one may)."""
+        if self.roots.get(value, value) in self.written:
+            return True
+        several = value.shape is None and OPS[value.op].kind == "library"
+        return several and any(map(self._shows, value.inputs))
+
+    def _snapshot(self, value: Node) -> list[Node]:
+        if value in self.new:
+            return []
+        if value in self.written:
+            self.new[value] = make("copy", value, strides=value.strides, origin=value.origin)
+            return [self.new[value]]
+        made = self.of_inputs(value)
+        self.new[value] = self.moved(value)
+        return [*made, self.new[value]]
 
 
 def saved_values(joint: Graph, primal: set[Node], forward: Nodes, targets: Nodes) -> list[Node]:
@@ -123,10 +134,10 @@ class _Choice:
         """Whether backward may take the value from its inputs instead of from forward."""
         if node.op == "placeholder" or any(self._changes(source) for source in node.inputs):
             return False
-        if viewed(node) is not None:
+        if node.op == "pick":
+            return node.inputs[0] not in self.forward
+        if node not in self.forward or viewed(node) is not None and not _is_call(node):
             return True
-        if node not in self.forward:
-            return node.op != "pick"
         return node.op in CHEAP and node.nbytes >= LARGE_BYTES
 
     def _changes(self, node: Node) -> bool:
@@ -134,7 +145,9 @@ class _Choice:
 
     def cost(self, node: Node) -> int | None:
         """The bytes that keeping a value takes; None where it is not to be kept."""
-        if viewed(node) is not None or node.shape is None and node.dtype is None:
+        if node.shape is None and node.dtype is None:
+            return None
+        if viewed(node) is not None and not _is_call(node):
             return None
         if node in self.held:
             return 1
@@ -157,6 +170,11 @@ class _Choice:
             if self.is_open(node):
                 waiting.extend(node.inputs)
         return list(found)
+
+
+def _is_call(node: Node) -> bool:
+    """Whether a view of an array takes a call to be found, which is not repeated."""
+    return node.op == "pick" or OPS[node.op].kind == "library"
 
 
 def _minimum_cut(reached: Nodes, wanted: Iterable[Node], choice: _Choice) -> set[Node]:

@@ -126,8 +126,10 @@ def register_library(
     """Make a library op of a function of arrays and plain settings.
 
     The op takes the attributes ``args`` (a template with ``Slot(k)`` for the k-th input; all
-    inputs in order if left out), ``kwargs``, and ``view=True`` where this call's result shares
-    memory with its first input. With ``n_outputs`` it returns a tuple, named by ``pick`` nodes.
+    inputs in order if left out), ``kwargs``, and ``view`` where this call's result shares memory
+    with an input: True for the first, the number of another, and a tuple with such an entry or
+    None for each result where there are several. With ``n_outputs`` it returns a tuple, named by
+    ``pick`` nodes.
     """
 
     def text(node: Node, args: Sequence[str], scope: Scope, out: str | None = None) -> str:

@@ -322,6 +322,31 @@ def test_python_objects_and_calls_with_several_results():
     assert got[0] == 3 and got[1].tolist() == [0, 3] and got[2].tolist() == [2, 3]
 
 
+def halves(x, y):
+    return y[1:], x + 1
+
+
+@pytest.mark.parametrize("saved", [0, 1])
+def test_results_of_calls_that_look_into_scratch_memory(saved):
+    """What they look into becomes memory that outlives the program."""
+    x = array("x", 3)
+    b = Building()
+    e, t = b.exp(x), b.tanh(x)
+    pair = b.call(e, t, fn=halves, n_outputs=2, view=(1, None))
+    part, more = (b.pick(pair, k=k, shape=(n,), dtype="f4") for k, n in ((0, 2), (1, 3)))
+    flipped = b.call(e, t, fn=lambda e, t: t[::-1], view=1, shape=(3,), dtype="f4", strides=(-4,))
+    graph = b.graph((x,), more, part, flipped)
+    loaded = generate(graph, title="looks", saved_count=2 * saved).load()
+    scratch, runs = loaded.new_scratch(), []
+    for factor in (1, 2):
+        value = np.arange(3, dtype="f") * factor
+        runs.append((loaded.function(value, scratch, loaded.new_kept()), value))
+    for got, value in runs:
+        assert got[0].tolist() == (np.exp(value) + 1).tolist()
+        assert got[1].tolist() == np.tanh(value)[1:].tolist()
+        assert got[2].tolist() == np.tanh(value)[::-1].tolist()
+
+
 def test_unusual_layouts_are_kept():
     x = array("x", 2, 3, 4, strides=(4, 32, 8))
     gaps = array("g", 3, strides=(-8,))

@@ -203,16 +203,9 @@ def step(recorder):
     if choice == 16:
         return record("host", (x,), host, fn=host, label="host", n_outputs=2)
     if choice == 17:
-        half = len(value) // 2
-        return record(
-            "call",
-            (x,),
-            lambda a: tuple(np.split(a, [half])),
-            fn=np.split,
-            args=(Slot(0), [half]),
-            n_outputs=2,
-            view=True,
-        )
+        y = pick(rng, arrays_of(recorder))
+        facts = {"fn": both, "args": (Slot(0), Slot(1)), "n_outputs": 3}
+        return record("call", (x, y), both, view=(None, 1, 0), **facts)
     if choice == 18:
         places = recorder.constant(np.array([0, 0, 1]))
 
@@ -229,6 +222,11 @@ def step(recorder):
 def host(array):
     """Stands for a user's function: gives a new array and the one it got."""
     return np.asarray(array * 2 if array.dtype.kind != "b" else ~array), array
+
+
+def both(one, other):
+    """Stands for a call with several results, some of which look into its inputs."""
+    return np.asarray(one != one), other[len(other) // 2 :], one[..., None]
 
 
 def grow(recorder, count):

@@ -172,6 +172,39 @@ def test_several_backwards_share_the_saved_values():
         assert [a.tobytes() for a in expected] == [a.tobytes() for a in got]
 
 
+def both(x):
+    return x[1:], x * 2
+
+
+@pytest.mark.parametrize("where", ["forward", "backward"])
+def test_calls_that_look_into_their_input(where):
+    x, g = array("x", 4), array("g", 3, kind="gradient")
+    f, b = Building(), Building()
+    e = f.exp(x)
+    made = f if where == "forward" else b
+    pair = made.call(e, fn=both, n_outputs=2, view=(0, None))
+    part = made.pick(pair, k=0, shape=(3,), dtype="f4")
+    y = f.sum(part) if where == "forward" else f.sum(e)
+    built = check(f.graph((x,), y), b.graph((g,), b.multiply(g, part)))
+    assert saved_ops(built) == (["pick"] if where == "forward" else ["exp"])
+
+
+def test_old_state_seen_through_a_call():
+    state, g = array("s", 4, kind="state"), array("g", 3, kind="gradient")
+    f, b = Building(), Building()
+    pair = f.call(state, fn=both, n_outputs=2, view=(0, None))
+    part, doubled = (f.pick(pair, k=k, shape=(n,), dtype="f4") for k, n in ((0, 3), (1, 4)))
+    forward = f.graph((state,), f.sum(part), doubled)
+    f.write(state, doubled)
+    forward = f.graph((state,), *forward.outputs)
+    built = build(forward, {0: b.graph((g,), b.multiply(g, part))})
+    value = np.arange(4, dtype="f")
+    results = interpret(built.forward, value)
+    assert value.tolist() == [0, 2, 4, 6]
+    (got,) = interpret(built.backwards[0], *results[2:], np.ones(3, "f"))
+    assert got.tolist() == [1, 2, 3]
+
+
 def test_effects_of_backward_stay_in_backward():
     x, g = array("x", 4), array("g", 4, kind="gradient")
     f, b = Building(), Building()
