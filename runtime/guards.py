@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 PLAIN = (bool, int, str, bytes, type(None))
-_BY_IDENTITY = (type, ModuleType, FunctionType, BuiltinFunctionType, MethodType, np.ndarray)
+_BY_IDENTITY = (type, ModuleType, FunctionType, BuiltinFunctionType, np.ndarray)
 _LARGE = 256
 _SMALL = 4096  # bytes
 
@@ -54,6 +54,8 @@ def fingerprint(value: Any, is_leaf: Callable[[Any], bool], depth: int = 4) -> A
         return (kind, repr(value))
     if isinstance(value, np.generic):
         return (kind, value.tobytes())
+    if kind is MethodType:  # made anew at each look-up
+        return (MethodType, Ref(value.__func__), Ref(value.__self__))
     if isinstance(value, np.dtype):
         return (np.dtype, value.str)
     if type(value) is np.ndarray and value.nbytes <= _SMALL and value.dtype != object:

@@ -83,7 +83,7 @@ class Recorder:
     def constants_only(self) -> Recorder:
         """A recorder that knows the constants and bound arrays of this one, and holds no more."""
         made = Recorder()
-        made.sources, made._constants = self.sources, self._constants
+        made.sources, made._constants = self.sources, dict(self._constants)
         return made
 
     def adopt_all(self, other: Recorder) -> None:
@@ -133,7 +133,9 @@ class Recorder:
         if id(owner) in self.roots:
             self.escape("a view of a traced array was made outside of recorded functions")
         elif self.closed and id(array) not in self._constants:
-            self.escape("an array is used that the recorded call did not have")
+            self.escape(
+                "backward uses an array that forward did not have and no function has made"
+            )
         elif self.exposed:
             self.escape(
                 f"an array of unknown origin is used after values were read ({self.exposed}): "

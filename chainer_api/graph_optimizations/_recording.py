@@ -201,6 +201,7 @@ class Recording:
         """A session that knows the arrays of a rebuilt graph as this recording's nodes."""
         session = Session(self.name)
         session.recorder.adopt_all(self._recorder)
+        session.rebuilt = True
         for node, array in rebuilt.arrays.items():
             if isinstance(array, np.ndarray):
                 session.recorder.adopt(array, node)

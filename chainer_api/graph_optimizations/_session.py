@@ -150,6 +150,7 @@ class Session:
         self._origins: dict[int, Origin] = {}
         self.linking = False
         self.in_function = False
+        self.rebuilt = False  # whether this records the backward of a rebuilt graph
         self._random = _random_states()
 
     # -- running
@@ -541,15 +542,24 @@ class Session:
             file, line = user_location(3)
             self._origins[id(func)] = Origin(file, line, func.label)
             return self._origins[id(func)]
-        frame = sys._getframe(2)
-        while frame is not None:
-            if frame.f_code.co_name in ("backward", "backward_accumulate"):
-                found = self._origins.get(id(frame.f_locals.get("self")))
-                if found is not None:
-                    return found._replace(function=func.label)
-            frame = frame.f_back
+        source = self._differentiated()
+        # Arrays that a user's backward makes by plain array code would stay as they are now.
+        self.recorder.closed = self.rebuilt or source is not None and not _ours(source, "backward")
+        if source is not None:
+            return self._origins.get(id(source), _UNKNOWN)._replace(function=func.label)
         file, line = user_location(3)
         return Origin(file, line, func.label)
+
+    def _differentiated(self) -> function_node.FunctionNode | None:
+        """The function of the call whose backward is running."""
+        frame = sys._getframe(3)
+        while frame is not None:
+            if frame.f_code.co_name in ("backward", "backward_accumulate"):
+                found = self._functions.get(id(frame.f_locals.get("self")))
+                if found is not None:
+                    return found
+            frame = frame.f_back
+        return None
 
     def _settle(self, func: function_node.FunctionNode, outputs: Any) -> Any:
         """Real arrays for the recording ones that a function gave or left in attributes."""
@@ -665,6 +675,7 @@ class Session:
 _KEYED_CONFIG = frozenset({"train", "enable_backprop", "debug", "type_check"})
 tracer.add_library(os.path.dirname(os.path.abspath(configuration.__file__)))
 _GONE = object()
+_UNKNOWN = Origin("?", 0, "")
 
 
 def _look_up(read: Read) -> Any:
@@ -705,13 +716,18 @@ def _computed(kind: type, name: str) -> bool:
 
 def _opaque_reason(func: function_node.FunctionNode) -> str | None:
     """Why a function is called whole at each replay; None where it is recorded."""
-    kind = type(func.function) if isinstance(func, function.FunctionAdapter) else type(func)
     if func.opaque:
         return func.opaque
-    owner = next((c for c in kind.__mro__ if "forward" in vars(c)), kind)
-    if owner.__module__.partition(".")[0] == "chainer" or func._supports_static_optimizations:
+    if _ours(func, "forward") or func._supports_static_optimizations:
         return None
     return "a function of the user's"
+
+
+def _ours(func: function_node.FunctionNode, method: str) -> bool:
+    """Whether a method of a function is this library's own."""
+    kind = type(func.function) if isinstance(func, function.FunctionAdapter) else type(func)
+    owner = next((c for c in kind.__mro__ if method in vars(c)), kind)
+    return owner.__module__.partition(".")[0] == "chainer"
 
 
 def _random_states() -> tuple[Any, Any]:

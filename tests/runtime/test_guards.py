@@ -14,7 +14,7 @@ def image(value):
 
 
 SAME = [1, 1.5, True, None, "a", b"a", (1, (2.0, "b")), [1, [2]], {"a": [1]}, {1, 2}, 1j,
-        np.float32(2), np.dtype("f"), SimpleNamespace(a=1)]
+        np.float32(2), np.dtype("f"), SimpleNamespace(a=1), SimpleNamespace, dict.fromkeys]
 
 
 @pytest.mark.parametrize("value", SAME, ids=repr)
@@ -31,6 +31,11 @@ DIFFERENT = [(1, 1.0), (1, True), (0.0, -0.0), ("1", 1), ((1,), [1]), ({"a": 1},
 @pytest.mark.parametrize(("a", "b"), DIFFERENT, ids=repr)
 def test_different_values_differ(a, b):
     assert image(a) != image(b)
+
+
+def test_bound_methods_are_compared_by_function_and_object():
+    a, b = Holder(), Holder()
+    assert image(a.method) == image(a.method) != image(b.method)
 
 
 def test_nan_is_equal_to_itself():
@@ -60,7 +65,8 @@ def test_large_containers_are_compared_by_identity_and_length():
 
 
 class Holder:
-    pass
+    def method(self):
+        pass
 
 
 def prologue_for(checks=(), arrays=(), args=None):

@@ -115,6 +115,29 @@ class NotReally(Declared):
         return gys[0] * 3.0,
 
 
+class PlainBackward(Declared):
+    """Computes with a plain array in backward, which no recording can see."""
+
+    def forward(self, inputs):
+        x, = inputs
+        self.mask = x > 0
+        return x * self.mask,
+
+    def backward(self, indexes, gys):
+        return gys[0] * (2 * self.mask).astype("f"),
+
+
+def test_plain_array_code_in_backward_is_not_frozen():
+    class Chain(SideEffect):
+        def forward(self, x):
+            return PlainBackward().apply((self.l1(x),))[0]
+
+    plain, static = pair(Chain)
+    check(plain, static, x32(3, 4), iterations=6)
+    events = static.schedule_manager.report()[0].events
+    assert any("no function has made" in e.reason for e in events)
+
+
 @pytest.mark.parametrize(("function", "op"), [(Declared, "setitem"), (NotReally, "host")])
 def test_functions_that_declare_themselves(function, op):
     class Chain(SideEffect):
