@@ -37,10 +37,11 @@ class Step(NamedTuple):
 class Storage:
     """Memory that views share: the node of its newest version."""
 
-    __slots__ = ("node", "version", "external")
+    __slots__ = ("node", "version", "external", "shared")
 
     def __init__(self, node: Node, external: bool = False) -> None:
         self.node, self.version, self.external = node, 0, external
+        self.shared = False  # with another storage, in a way that writes cannot follow
 
 
 def unwrap(value: Any) -> Any:
@@ -120,8 +121,15 @@ def record(
     if not rec.live:
         return result
     if isinstance(result, (tuple, list)):
+        views = tuple(_looks_into(r, operands) for r in result)
+        if any(v is not None for v in views):
+            attrs["view"] = views
         node = rec.emit(op, operands, n_outputs=len(result), **attrs)
-        return type(result)(rec.results(node, tuple(result)))
+        parts = rec.results(node, tuple(result))
+        for part, view in zip(parts, views, strict=True):
+            if view is not None:
+                part.storage.shared = operands[view].storage.shared = True
+        return type(result)(parts)
     if not isinstance(result, (np.ndarray, np.generic)):
         rec.escape(f"{op} gave a {type(result).__name__}, which is no array")
         return result
@@ -133,7 +141,23 @@ def record(
                 attrs["view"] = True
             step = Step(op, attrs, operands[1:], result)
             return RecArray(rec, result, view_of.storage, (*view_of.path, step))
-    return RecArray(rec, result, Storage(rec.emit(op, operands, result, **attrs)))
+    view = _looks_into(result, operands) if "args" in attrs else None
+    if view is not None:
+        attrs["view"] = view
+    made = RecArray(rec, result, Storage(rec.emit(op, operands, result, **attrs)))
+    if view is not None:
+        made.storage.shared = operands[view].storage.shared = True
+    return made
+
+
+def _looks_into(result: Any, operands: tuple[Any, ...]) -> int | None:
+    """The number of the operand whose memory a result shows."""
+    if not isinstance(result, np.ndarray):
+        return None
+    for k, operand in enumerate(operands):
+        if type(operand) is RecArray and _shares(result, operand.held):
+            return k
+    return None
 
 
 def call(fn: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

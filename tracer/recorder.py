@@ -177,6 +177,8 @@ class Recorder:
 
     def write(self, storage: Storage, value: Node) -> None:
         """A new version of a storage."""
+        if storage.shared:
+            self.escape("an array is written whose memory another one shares")
         self.written.setdefault(id(storage), storage)
         self.firsts.setdefault(id(storage), storage.node)
         storage.node = value

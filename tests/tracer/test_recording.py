@@ -259,6 +259,30 @@ def test_the_real_result_does_not_change_when_recording_stops_in_the_middle():
     assert rec.escaped and same(result, function(x))
 
 
+def test_results_that_look_into_an_argument():
+    def pieces_of(x, y):
+        a, b = np.broadcast_arrays(x, y[:1])
+        return a, b * 2
+
+    random = np.random.RandomState(0)
+    first = [random.randn(3, 4) for _ in range(2)]
+    rec, graph, traced = record(pieces_of, first)
+    call = next(n for n in graph.nodes if n.op == "call")
+    assert call.attr("view") == (0, 1)
+    other = [random.randn(3, 4) for _ in range(2)]
+    for a, b in zip(pieces_of(*other), interpret(graph, *other), strict=True):
+        assert same(a, b)
+
+    def writes(x, y):
+        a, *_ = np.unstack(x)
+        a += y[0]
+        return x * 1
+
+    rec, _, (result,) = record(writes, [a.copy() for a in first])
+    assert "whose memory another one shares" in rec.escaped.reason
+    assert same(result, writes(*[a.copy() for a in first]))
+
+
 def test_a_recording_can_be_taken_back():
     rec = Recorder()
     x, y = np.arange(3.0), np.ones(3)
