@@ -93,11 +93,15 @@ class ResNetLayers(_pretrained.PretrainedLayers):
         from chainer.links.caffe import CaffeFunction
 
         caffemodel = CaffeFunction(path)
-        self.conv1.copyparams(caffemodel['conv1'])
+        conv1 = caffemodel['conv1']
+        self.conv1.W.array[...] = conv1.W.array
+        if conv1.b is not None:  # the deeper models have none
+            self.conv1.b.array[...] = conv1.b.array
         _copy_norm(self.bn1, caffemodel, 'conv1')
         self.fc6.copyparams(caffemodel['fc1000'])
+        names = {child.name for child in caffemodel.children()}
         for name in ('res2', 'res3', 'res4', 'res5'):
-            self[name]._copy_caffe(caffemodel, name[-1], f'{name}b1_branch2a' in caffemodel)
+            self[name]._copy_caffe(caffemodel, name[-1], f'{name}b1_branch2a' in names)
 
 
 class ResNet50Layers(ResNetLayers):

@@ -149,3 +149,82 @@ def test_downsampling_as_facebook_does():
 
 def test_depths():
     assert resnet._BLOCKS == {50: (3, 4, 6, 3), 101: (3, 4, 23, 3), 152: (3, 8, 36, 3)}
+
+
+class Caffe(chainer.Chain):
+    """Stands for a file of Caffe: layers by their names, whose weights are all different."""
+
+    def __init__(self, layers):
+        super().__init__()
+        for i, (name, layer) in enumerate(layers):
+            for param in layer.params():
+                param.array[...] = i
+            if isinstance(layer, L.BatchNormalization):
+                layer.avg_mean[...] = i
+                layer.avg_var[...] = i + .5
+            self.add_link(name, layer)
+
+
+def caffe_resnet(sizes, numbered, bias):
+    yield 'conv1', L.Convolution2D(3, 64, 7, nobias=not bias, initialW=0)
+    yield 'bn_conv1', L.BatchNormalization(64, use_gamma=False, use_beta=False)
+    yield 'scale_conv1', L.Scale(1, (64,), bias_term=True)
+    n_in = 64
+    for stage, (size, mid) in enumerate(zip(sizes, (64, 128, 256, 512), strict=True), 2):
+        for i in range(size):
+            block = f'{stage}{f"b{i}" if numbered and i and stage in (3, 4) else "abcdef"[i]}'
+            branches = [('2a', n_in, mid, 1), ('2b', mid, mid, 3), ('2c', mid, 4 * mid, 1)]
+            if i == 0:
+                branches.append(('1', n_in, 4 * mid, 1))
+            for branch, m, n, k in branches:
+                yield f'res{block}_branch{branch}', L.Convolution2D(
+                    m, n, k, nobias=True, initialW=0)
+                yield f'bn{block}_branch{branch}', L.BatchNormalization(
+                    n, use_gamma=False, use_beta=False)
+                yield f'scale{block}_branch{branch}', L.Scale(1, (n,), bias_term=True)
+            n_in = 4 * mid
+    yield 'fc1000', L.Linear(2048, 1000, initialW=0)
+
+
+@pytest.mark.parametrize(('make', 'sizes', 'numbered', 'bias'), [
+    (L.ResNet50Layers, (3, 4, 6, 3), False, True),
+    pytest.param(L.ResNet101Layers, (3, 4, 23, 3), True, False, marks=pytest.mark.slow)])
+def test_resnet_takes_weights_of_caffe(make, sizes, numbered, bias, monkeypatch):
+    caffe = Caffe(caffe_resnet(sizes, numbered, bias))
+    monkeypatch.setattr(chainer.links.caffe, 'CaffeFunction', lambda path: caffe)
+    model = make('resnet.caffemodel')
+    last = 'b22' if numbered else 'f'
+    assert model.conv1.W.array.max() == caffe['conv1'].W.array.max()
+    block = model.res4[f'b{sizes[2] - 1}']
+    assert (block.conv2.W.array == caffe[f'res4{last}_branch2b'].W.array).all()
+    assert (block.bn2.avg_mean == caffe[f'bn4{last}_branch2b'].avg_mean).all()
+    assert (block.bn2.avg_var == caffe[f'bn4{last}_branch2b'].avg_var).all()
+    assert (block.bn2.gamma.array == caffe[f'scale4{last}_branch2b'].W.array).all()
+    assert (block.bn2.beta.array == caffe[f'scale4{last}_branch2b'].bias.b.array).all()
+    assert (model.res3.a.conv4.W.array == caffe['res3a_branch1'].W.array).all()
+    assert (model.res3.a.bn4.avg_mean == caffe['bn3a_branch1'].avg_mean).all()
+    assert (model.fc6.b.array == caffe['fc1000'].b.array).all()
+    # Each weight came from a layer of its own.
+    values = [link.W.array.flat[0] for link in model.links() if hasattr(link, 'W')]
+    assert len(set(values)) == len(values)
+
+
+def test_googlenet_takes_weights_of_caffe(monkeypatch, tmp_path):
+    source = L.GoogLeNet(pretrained_model=None)
+    layers = []
+    for child in source.children():
+        if isinstance(child, L.Inception):
+            layers += [(f'inception_{child.name[3:]}/{caffe_name}', child[name])
+                       for name, caffe_name in googlenet._INCEPTION.items()]
+        else:
+            layers.append((googlenet._CONVOLUTIONS[child.name], child))
+    caffe = Caffe([(name, layer.copy()) for name, layer in layers])
+    monkeypatch.setattr(chainer.links.caffe, 'CaffeFunction', lambda path: caffe)
+    path = str(tmp_path / 'googlenet.npz')
+    L.GoogLeNet.convert_caffemodel_to_npz('googlenet.caffemodel', path)
+    model = L.GoogLeNet(path)
+    assert (model.inc4b.proj3.W.array == caffe['inception_4b/3x3_reduce'].W.array).all()
+    assert (model.loss2_fc1.b.array == caffe['loss2/fc'].b.array).all()
+    assert (model.conv2_reduce.W.array == caffe['conv2/3x3_reduce'].W.array).all()
+    values = [link.W.array.flat[0] for link in model.links() if hasattr(link, 'W')]
+    assert len(set(values)) == len(values) == len(layers)
