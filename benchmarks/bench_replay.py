@@ -3,7 +3,8 @@
     .venv/bin/python benchmarks/bench_replay.py        (writes benchmarks/results/replay.md)
 
 One thread; all variants take turns in each round, the medians over the rounds are compared. The
-original runs through the oracle (CHAINER_ORACLE, ../shared/tools/oracle by default), if it is there.
+original runs through the oracle, if there is one (CHAINER_ORACLE; by default
+../shared/tools/oracle).
 """
 
 import json
