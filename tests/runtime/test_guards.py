@@ -17,7 +17,7 @@ SAME = [1, 1.5, True, None, "a", b"a", (1, (2.0, "b")), [1, [2]], {"a": [1]}, {1
         np.float32(2), np.dtype("f"), SimpleNamespace(a=1), SimpleNamespace, dict.fromkeys]
 
 
-@pytest.mark.parametrize("value", SAME, ids=repr)
+@pytest.mark.parametrize("value", SAME)
 def test_a_value_has_its_own_fingerprint(value):
     assert image(value) == image(value)
     assert hash(image(value)) == hash(image(value)) or isinstance(value, dict)
@@ -28,7 +28,7 @@ DIFFERENT = [(1, 1.0), (1, True), (0.0, -0.0), ("1", 1), ((1,), [1]), ({"a": 1},
              (SimpleNamespace(a=1), SimpleNamespace(a=1))]
 
 
-@pytest.mark.parametrize(("a", "b"), DIFFERENT, ids=repr)
+@pytest.mark.parametrize(("a", "b"), DIFFERENT)
 def test_different_values_differ(a, b):
     assert image(a) != image(b)
 
@@ -84,7 +84,6 @@ def prologue_for(checks=(), arrays=(), args=None):
     ("value", "other"),
     [(1, 2), (1, 1.0), (1, True), (True, 1), (0.0, -0.0), ("a", "b"), (None, 0), ((1, 2), (1, 3)),
      ([1], [1, 2]), (len, abs)],
-    ids=repr,
 )
 def test_a_changed_item_is_noticed_and_named(value, other):
     namespace = {"name": value}
