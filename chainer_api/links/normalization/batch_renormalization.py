@@ -58,9 +58,10 @@ class BatchRenormalization(batch_normalization.BatchNormalization):
             return F.fixed_batch_renormalization(
                 x, gamma, beta, self.avg_mean, self.avg_var, self.eps)
         decay = self.decay
-        if finetune:
+        if finetune and not configuration.config.in_recomputing:
             self.N += 1
             decay = 1. - 1. / self.N
         return F.batch_renormalization(
             x, gamma, beta, self.rmax, self.dmax, eps=self.eps, running_mean=self.avg_mean,
-            running_var=self.avg_var, decay=decay, update_statistics=True)
+            running_var=self.avg_var, decay=decay,
+            update_statistics=not configuration.config.in_recomputing)

@@ -81,6 +81,8 @@ class DecorrelatedBatchNormalization(link.Link):
         if not configuration.config.train:
             return F.fixed_decorrelated_batch_normalization(
                 x, self.avg_mean, self.avg_projection, groups=self.groups)
+        if configuration.config.in_recomputing:  # the forward before has updated the averages
+            return F.decorrelated_batch_normalization(x, groups=self.groups, eps=self.eps)
         decay = self.decay
         if finetune:
             self.N += 1

@@ -29,7 +29,7 @@ class TheanoFunction(link.Link):
 
     def __init__(self, inputs, outputs):
         try:
-            import theano
+            import theano.tensor
         except ImportError as e:
             raise RuntimeError(
                 'theano is not installed on your environment. Please install theano to activate '
@@ -60,7 +60,7 @@ class TheanoFunction(link.Link):
 def _as_tuple(variables, name):
     if not isinstance(variables, (tuple, list)):
         variables = (variables,)
-    import theano
+    import theano.tensor
     for variable in variables:
         if not isinstance(variable, theano.tensor.TensorVariable):
             raise TypeError(
