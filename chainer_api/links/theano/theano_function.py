@@ -1,6 +1,6 @@
 """Theano functions as links."""
-from chainer import functions as F
 from chainer import link
+from chainer.functions.theano import theano_function
 
 
 class TheanoFunction(link.Link):
@@ -54,7 +54,7 @@ class TheanoFunction(link.Link):
         Returns:
             tuple of Variables, or one Variable if there is one output.
         """
-        return F.theano_function(self.forward_func, self.backward_func, *args)
+        return theano_function.theano_function(self.forward_func, self.backward_func, *args)
 
 
 def _as_tuple(variables, name):
