@@ -76,6 +76,12 @@ from chainer.optimizer import Optimizer as Optimizer
 from chainer.optimizer import UpdateRule as UpdateRule
 from chainer import optimizers as optimizers
 from chainer import links as links
+from chainer import distribution as distribution
+from chainer.distribution import Distribution as Distribution
+from chainer.distribution import cross_entropy as cross_entropy
+from chainer.distribution import kl_divergence as kl_divergence
+from chainer.distribution import register_kl as register_kl
+from chainer import distributions as distributions
 
 from chainer.graph_optimizations.static_graph import static_graph as static_graph
 from chainer.graph_optimizations.static_graph_utilities import static_code as static_code

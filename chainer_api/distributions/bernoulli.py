@@ -1,0 +1,106 @@
+"""Bernoulli distribution."""
+import chainer
+from chainer import distribution
+from chainer import functions as F
+from chainer.distributions import _array_code, _elementwise
+from chainer.utils import cache
+
+
+class Bernoulli(_elementwise.Elementwise):
+    r"""Bernoulli distribution: one with probability :math:`p`, else zero.
+
+    Exactly one of ``p`` and ``logit`` is given.
+
+    Args:
+        p (Variable or array): Probability :math:`p` of one.
+        logit (Variable or array): :math:`\log(p / (1 - p))`.
+        binary_check (bool): Whether values between zero and one have the probability zero, too.
+            Without it, the formula for zero and one is taken there.
+
+    Raises:
+        ValueError: If both or none of ``p`` and ``logit`` are given.
+
+    .. doctest::
+
+        >>> d = chainer.distributions.Bernoulli(np.array([0.25, 0.5]))
+        >>> d.prob(np.array([1.0, 0.0]))
+        variable([0.25, 0.5 ])
+    """
+
+    _names = 'logit',
+
+    def __init__(self, p=None, logit=None, binary_check=False):
+        _array_code.either('`p` or `logit`', (p,), (logit,))
+        self._given_p = None if p is None else chainer.as_variable(p)
+        self._given_logit = None if logit is None else chainer.as_variable(logit)
+        self.binary_check = binary_check
+
+    @cache.cached_property
+    def p(self):
+        """Probability of one."""
+        return F.sigmoid(self._given_logit) if self._given_p is None else self._given_p
+
+    @cache.cached_property
+    def logit(self):
+        """Logarithm of the odds of one."""
+        if self._given_logit is not None:
+            return self._given_logit
+        return F.log(self.p) - F.log1p(-self.p)
+
+    def _is_possible(self, xp, x):
+        return (x == 0) | (x == 1) if self.binary_check else (x >= 0) & (x <= 1)
+
+    def log_prob(self, x):
+        """Returns the logarithm of the probability of ``x``."""
+        x = _array_code.as_float(x, self.logit)
+        value = _log_prob(self.logit, chainer.as_array(x))
+        return _array_code.on_support(value, self._is_possible, x)
+
+    def prob(self, x):
+        """Returns the probability of ``x``."""
+        x = _array_code.as_float(x, self.p)
+        value = x * self.p + (1 - x) * (1 - self.p)
+        if not self.binary_check:
+            return value
+        return value * _array_code.without_gradient(
+            lambda xp, x: self._is_possible(xp, x).astype(x.dtype), x)
+
+    def sample_n(self, n):
+        """Draws ``n`` random points, integers, without gradients."""
+        return _array_code.without_gradient(
+            lambda xp, p: xp.random.binomial(1, p, size=(n,) + p.shape), self.p)
+
+    @property
+    def mean(self):
+        """Mean, ``p``."""
+        return self.p
+
+    @property
+    def variance(self):
+        """Variance."""
+        return self.p * (1 - self.p)
+
+    @property
+    def stddev(self):
+        """Standard deviation."""
+        return F.sqrt(self.variance)
+
+    @property
+    def entropy(self):
+        """Entropy in nats."""
+        return F.softplus(self.logit) - self.p * self.logit
+
+    @property
+    def support(self):
+        """``'{0, 1}'``."""
+        return '{0, 1}'
+
+
+def _log_prob(logit, x):
+    return x * logit - F.softplus(logit)
+
+
+@distribution.register_kl(Bernoulli, Bernoulli)
+def _kl_bernoulli_bernoulli(dist1, dist2):
+    return (dist1.p * (dist1.logit - dist2.logit)
+            - F.softplus(dist1.logit) + F.softplus(dist2.logit))
