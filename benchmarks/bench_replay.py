@@ -150,6 +150,7 @@ def main():
             "NumPy by hand": by_hand,
             "generated program": program_of(static, inputs),
             "static_graph": lambda m=static, i=inputs: workloads.step(m, i),
+            "of it, clearing gradients": lambda m=static, i=inputs: workloads.clear(m, i),
             "define-by-run": lambda m=eager, i=inputs: workloads.step(m, i),
         }
     times = {name: {variant: [] for variant in variants} for name, variants in runs.items()}

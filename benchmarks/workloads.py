@@ -56,11 +56,16 @@ def variables(name):
     return [chainer.Variable(a.astype('f'), requires_grad=not k) for k, a in enumerate(arrays)]
 
 
-def step(model, inputs):
-    """Forward, backward, and the clearing of gradients that belongs to it."""
+def clear(model, inputs):
+    """Clear all gradients."""
     model.cleargrads()
     for x in inputs:
         x.cleargrad()
+
+
+def step(model, inputs):
+    """Forward, backward, and the clearing of gradients that belongs to it."""
+    clear(model, inputs)
     model(*inputs).backward()
 
 

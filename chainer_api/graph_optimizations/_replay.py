@@ -91,7 +91,7 @@ class StaticScheduleFunction(FunctionNode):
     def backward(
         self, target_input_indexes: tuple[int, ...], grad_outputs: tuple[Any, ...]
     ) -> tuple[Any, ...]:
-        if configuration.config.enable_backprop:
+        if configuration.peek("enable_backprop"):
             return self._differentiable(target_input_indexes, grad_outputs)
         key = (
             self._arrival,
