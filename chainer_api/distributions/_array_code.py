@@ -48,6 +48,24 @@ def infinite_unless(divergence, inside, *variables):
     return -on_support(-divergence, inside, *variables)
 
 
+class _XLogX(function_node.FunctionNode):
+
+    def forward(self, inputs):
+        x, = inputs
+        xp = backend.get_array_module(x)
+        self.retain_inputs((0,))
+        return x * xp.log(xp.where(x == 0, x.dtype.type(1), x)),
+
+    def backward(self, indexes, grad_outputs):
+        x, = self.get_retained_inputs()
+        return grad_outputs[0] * (F.log(x) + 1),
+
+
+def xlogx(x):
+    """Returns ``x log(x)``, which is zero at zero."""
+    return _XLogX().apply((x,))[0]
+
+
 def as_float(x, param):
     """Returns points as a Variable of floats: integers become what ``param`` is."""
     x = chainer.as_variable(x)

@@ -1,6 +1,6 @@
 """Bernoulli distribution."""
 import chainer
-from chainer import distribution
+from chainer import backend, distribution, function_node
 from chainer import functions as F
 from chainer.distributions import _array_code, _elementwise
 from chainer.utils import cache
@@ -53,7 +53,7 @@ class Bernoulli(_elementwise.Elementwise):
     def log_prob(self, x):
         """Returns the logarithm of the probability of ``x``."""
         x = _array_code.as_float(x, self.logit)
-        value = _log_prob(self.logit, chainer.as_array(x))
+        value, = _LogProb().apply((self.logit, x))
         return _array_code.on_support(value, self._is_possible, x)
 
     def prob(self, x):
@@ -88,7 +88,7 @@ class Bernoulli(_elementwise.Elementwise):
     @property
     def entropy(self):
         """Entropy in nats."""
-        return F.softplus(self.logit) - self.p * self.logit
+        return -_array_code.xlogx(self.p) - _array_code.xlogx(1 - self.p)
 
     @property
     def support(self):
@@ -96,8 +96,23 @@ class Bernoulli(_elementwise.Elementwise):
         return '{0, 1}'
 
 
-def _log_prob(logit, x):
-    return x * logit - F.softplus(logit)
+class _LogProb(function_node.FunctionNode):
+    """``x logit - softplus(logit)``, and its limits where the logit is infinite."""
+
+    def forward(self, inputs):
+        logit, x = inputs
+        xp = backend.get_array_module(logit)
+        self.retain_inputs((0, 1))
+        certain = xp.isinf(logit)
+        zero, minus_inf = logit.dtype.type(0), logit.dtype.type('-inf')
+        finite = xp.where(certain, zero, logit)
+        value = x * finite - xp.maximum(finite, 0) - xp.log1p(xp.exp(-abs(finite)))
+        limit = xp.where((x > 0) == (logit > 0), zero, minus_inf)
+        return xp.where(certain, limit, value).astype(logit.dtype, copy=False),
+
+    def backward(self, indexes, grad_outputs):
+        logit, x = self.get_retained_inputs()
+        return F.sum_to(grad_outputs[0] * (x - F.sigmoid(logit)), logit.shape), None
 
 
 @distribution.register_kl(Bernoulli, Bernoulli)

@@ -86,7 +86,7 @@ class Categorical(distribution.Distribution):
     @property
     def entropy(self):
         """Entropy in nats."""
-        return -F.sum(self.p * self.log_p, axis=-1)
+        return -F.sum(_array_code.xlogx(self.p), axis=-1)
 
 
 @distribution.register_kl(Categorical, Categorical)

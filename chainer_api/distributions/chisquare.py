@@ -39,7 +39,8 @@ class Chisquare(_elementwise.Elementwise):
         """Returns the logarithm of the density at ``x``."""
         x = _array_code.as_float(x, self.k)
         half = self._half_k
-        return (half - 1) * F.log(x) - 0.5 * x - half * math.log(2) - F.lgamma(half)
+        value = (half - 1) * F.log(x) - 0.5 * x - half * math.log(2) - F.lgamma(half)
+        return _array_code.on_support(value, lambda xp, x: x >= 0, x)
 
     def sample_n(self, n):
         """Draws ``n`` random points, without gradients."""
