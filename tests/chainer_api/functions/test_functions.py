@@ -34,7 +34,8 @@ def for_rows(wanted=lambda row: True, dtypes=lambda row: row.dtypes[-1], variant
     The test runs the check for the variants and dtypes (characters) that the arguments name.
     """
     def decorate(check):
-        @pytest.mark.parametrize(('family', 'row'), [
+        @pytest.mark.slow
+@pytest.mark.parametrize(('family', 'row'), [
             pytest.param(family, row, id=f'{family}-{row.name}')
             for family, table in TABLES.items() for row in table.CASES if wanted(row)])
         def test(family, row):

@@ -102,7 +102,10 @@ def two(random):
     return tuple(chainer.Variable(random.randn(*SHAPE).astype("f")) for _ in range(2))
 
 
-@pytest.mark.parametrize("group", range(20))
+GROUPS = [pytest.param(k, marks=[pytest.mark.slow] * (k > 2)) for k in range(20)]
+
+
+@pytest.mark.parametrize("group", GROUPS)
 def test_random_programs(group):
     for seed in range(group * 12, group * 12 + 12):
         plain, static = pair(RandomChain, seed)
