@@ -34,8 +34,7 @@ def for_rows(wanted=lambda row: True, dtypes=lambda row: row.dtypes[-1], variant
     The test runs the check for the variants and dtypes (characters) that the arguments name.
     """
     def decorate(check):
-        @pytest.mark.slow
-@pytest.mark.parametrize(('family', 'row'), [
+        @pytest.mark.parametrize(('family', 'row'), [
             pytest.param(family, row, id=f'{family}-{row.name}')
             for family, table in TABLES.items() for row in table.CASES if wanted(row)])
         def test(family, row):
@@ -172,6 +171,7 @@ def test_gradients_are_derivatives(family, row, variant, char):
         check_slope(dot(run.gradients, directions.values()), (values[0] - values[1]) / (2 * EPS))
 
 
+@pytest.mark.slow
 @for_rows(lambda row: row.numeric and row.twice and row.grads != () and 'd' in row.dtypes,
           lambda row: 'd')
 def test_second_order_gradients_are_derivatives(family, row, variant, char):
