@@ -23,7 +23,8 @@ class Forget(function_node.FunctionNode):
         if configuration.config.enable_backprop:
             raise RuntimeError('double backpropagation in functions.forget is not allowed.')
         xs = [variable.Variable(x.array) for x in self.get_retained_inputs()]
-        with chainer.force_backprop_mode():
+        # Links with statistics see that they have counted this batch already.
+        with chainer.force_backprop_mode(), chainer.using_config('in_recomputing', True):
             ys = _call(self.func, xs)
         pairs = [(y, gy) for y, gy in zip(ys, grad_outputs, strict=True) if gy is not None]
         # Parameters that func uses get their gradients here, too.

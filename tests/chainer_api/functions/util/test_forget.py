@@ -25,3 +25,16 @@ def test_only_inputs_and_outputs_are_kept():
 
     F.forget(function, chainer.Variable(np.array([1.])))
     assert kept == [None]
+
+
+def test_forget_updates_statistics_once():
+    results = []
+    for forget in (False, True):
+        bn = chainer.links.BatchNormalization(3)
+        bn.cleargrads()
+        x = chainer.Variable(np.random.RandomState(0).randn(5, 3).astype('f'))
+        y = F.forget(bn, x) if forget else bn(x)
+        F.sum(y * y * y).backward()
+        results.append((bn.avg_mean, bn.avg_var, bn.gamma.grad, x.grad))
+    for plain, forgotten in zip(*results):
+        np.testing.assert_array_equal(plain, forgotten)
