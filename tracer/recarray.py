@@ -37,10 +37,10 @@ class Step(NamedTuple):
 class Storage:
     """Memory that views share: the node of its newest version."""
 
-    __slots__ = ("node", "version", "external", "shared")
+    __slots__ = ("node", "version", "shared")
 
-    def __init__(self, node: Node, external: bool = False) -> None:
-        self.node, self.version, self.external = node, 0, external
+    def __init__(self, node: Node) -> None:
+        self.node, self.version = node, 0
         self.shared = False  # with another storage, in a way that writes cannot follow
 
 
@@ -259,7 +259,7 @@ class RecArray(NDArrayOperatorsMixin):
     # -- NumPy's protocols
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
-        rec = _recorder_of(inputs, kwargs, self)
+        rec = self.recorder
         fn = ufunc if method == "__call__" else getattr(ufunc, method)
         if not rec.live:
             return fn(*unwrap(inputs), **unwrap(kwargs))
@@ -306,7 +306,7 @@ class RecArray(NDArrayOperatorsMixin):
         )
 
     def __array_function__(self, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
-        rec = _recorder_of(args, kwargs, self)
+        rec = self.recorder
         if not rec.live or func in STATIC:
             return func(*unwrap(args), **unwrap(kwargs))
         if func in DATA:
@@ -565,11 +565,6 @@ class RecArray(NDArrayOperatorsMixin):
         if name in NP_METHODS and method is not None:
             return lambda *args, **kwargs: method(self, *args, **kwargs)
         return getattr(self._look(f"ndarray.{name}"), name)
-
-
-def _recorder_of(args: Any, kwargs: Any, default: RecArray) -> Recorder:
-    del args, kwargs
-    return default.recorder
 
 
 def _inplace(name: str) -> Any:

@@ -61,7 +61,6 @@ class Recorder:
         self.firsts: dict[int, Node] = {}  # what written storages held before
         self.sources: dict[int, tuple[np.ndarray, Source]] = {}
         self.externals: list[tuple[Node, Source, RecArray]] = []
-        self.exposed: str | None = None
         self.closed = False  # whether unknown arrays are refused instead of held constant
         self.on_random: Callable[[], None] = lambda: None
         self._constants: dict[int, tuple[np.ndarray, Node]] = {}
@@ -122,7 +121,7 @@ class Recorder:
     def _bind(self, array: np.ndarray) -> RecArray:
         source = self.sources[id(array)][1]
         node = placeholder(source.text, array.shape, array.dtype, array.strides, "external")
-        storage = Storage(node, external=True)
+        storage = Storage(node)
         rec = RecArray(self, array, storage)
         self.externals.append((node, source, rec))
         self.know(array, rec)
@@ -135,11 +134,6 @@ class Recorder:
         elif self.closed and id(array) not in self._constants:
             self.escape(
                 "backward uses an array that forward did not have and no function has made"
-            )
-        elif self.exposed:
-            self.escape(
-                f"an array of unknown origin is used after values were read ({self.exposed}): "
-                "it may depend on them"
             )
         held = self._constants.get(id(array))
         if held is None:

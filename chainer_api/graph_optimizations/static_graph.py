@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import inspect
-import logging
 import time
 import weakref
 from collections.abc import Callable
@@ -422,6 +421,3 @@ def _site(chain: Any, method: Callable[..., Any], name: str, options: Options) -
         site = manager._sites[method] = Site(method, name, options)
         site.chain = weakref.ref(chain)
     return site
-
-
-logger = logging.getLogger("chainwright")
