@@ -283,7 +283,15 @@ def test_workers_end_with_the_last_reference():
     assert children() == []
 
 
-def test_ctrl_c_while_waiting():
+@pytest.fixture
+def interruptible():
+    """A process that a shell has started in the background ignores SIGINT."""
+    was = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, was)
+
+
+def test_ctrl_c_while_waiting(interruptible):
     iterator = make(Hanging())
     next(iterator)
     timer = threading.Timer(0.2, os.kill, (os.getpid(), signal.SIGINT))
