@@ -1,4 +1,5 @@
 """Old-style functions, which differentiate on arrays, and the backprop modes."""
+import copy
 import weakref
 
 from chainer import configuration, function_node, variable
@@ -76,6 +77,13 @@ class FunctionAdapter(function_node.FunctionNode):
         """The :class:`Function`."""
         function = self._function
         return self._weak_function() if function is None else function
+
+    def _copied(self):
+        made = super()._copied()
+        made._function = function = copy.copy(self.function)
+        made._weak_function = None
+        function._node, function._owned_node = weakref.ref(made), None
+        return made
 
     @property
     def label(self):

@@ -1,5 +1,6 @@
 """Nodes of the computational graph that compute, and :func:`chainer.grad`."""
 import collections
+import copy
 import itertools
 import sys
 import traceback
@@ -65,7 +66,6 @@ class FunctionNode:
     rank = 0
     number = 0  # of its application: counts up
     stack = None
-    lazy_grad_sum = False
     is_elementwise = False
 
     #: Whether a compiler may run :meth:`forward` on recording arrays (see the documentation of
@@ -252,6 +252,10 @@ class FunctionNode:
             raise TypeError(
                 f'the inputs of {self.label} mix arrays of different kinds: {kinds}; bring them '
                 'to one device (to_gpu, to_cpu, to_device)')
+
+    def _copied(self):
+        """A node to be applied in place of this one, with the same attributes."""
+        return copy.copy(self)
 
     # For authors of functions
 

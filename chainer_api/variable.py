@@ -314,7 +314,7 @@ class Variable:
 
     def __reduce__(self):
         return _create_variable, (
-            self._array, self.name, self.grad, self._requires_grad)
+            self.array, self.name, self.grad, self._requires_grad)
 
     def __repr__(self):
         return variable_repr(self)
@@ -508,7 +508,7 @@ class Variable:
             f'- backend: {None if array is None else type(array)}',
             f'- shape: {None if array is None else array.shape}',
             f'- dtype: {None if array is None else array.dtype}',
-            f'- statistics: {_statistics(array)}',
+            f'- statistics: {_statistics(self.array)}',
             f'- grad: {_statistics(self.grad)}',
         ])
 
@@ -790,7 +790,7 @@ def variable_repr(var):
         variable x([0, 1, 2])
     """
     prefix = _with_name(var)
-    array = _cpu.array_to_cpu(var._array)
+    array = _cpu.array_to_cpu(var.array)
     if array is None:
         return f'{prefix}(None)'
     if array.size == 0 and array.shape != (0,):
@@ -809,7 +809,7 @@ def variable_str(var):
         variable x([0 1 2])
     """
     prefix = _with_name(var)
-    array = _cpu.array_to_cpu(var._array)
+    array = _cpu.array_to_cpu(var.array)
     if array is None:
         return f'{prefix}(None)'
     text = numpy.array2string(array, None, None, None, ' ', prefix + '(')
@@ -979,4 +979,4 @@ def as_array(obj):
         >>> chainer.as_array(chainer.Variable(np.zeros(2)))
         array([0., 0.])
     """
-    return obj._array if isinstance(obj, Variable) else obj
+    return obj.array if isinstance(obj, Variable) else obj

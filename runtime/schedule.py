@@ -75,6 +75,7 @@ class Schedule:
             key: Backward(program.load(), self.built.backwards[key])
             for key, program in self.backward_programs.items()
         }
+        self._saves = bool(self.backwards)
         self.seconds = time.perf_counter() - started
 
     def forward(self, arrays: tuple[Any, ...]) -> tuple[tuple[Any, ...], Kept | None]:
@@ -82,7 +83,7 @@ class Schedule:
         scratch, kept = self._scratch.take(), self._kept.take()
         results = self._run(*arrays, scratch, kept)
         self._scratch.idle.append(scratch)
-        if self.backwards:
+        if self._saves:
             n = self._n
             return results[:n], Kept(results[n:], kept, self._kept)
         self._kept.give(kept)

@@ -86,11 +86,12 @@ class Flat:
             parts.append(fingerprint(value, is_object))
 
 
-def _same(value: Any) -> Any:
+def same(value: Any) -> Any:
+    """No change."""
     return value
 
 
-def rebuild(value: Any, change: Callable[[Any], Any], other: Callable[[Any], Any] = _same) -> Any:
+def rebuild(value: Any, change: Callable[[Any], Any], other: Callable[[Any], Any] = same) -> Any:
     """The same structure with ``change(leaf)`` for each Variable and array.
 
     ``other`` is called with everything that is neither a leaf nor a container.

@@ -2,24 +2,121 @@
 
 from __future__ import annotations
 
-import copy
-from collections.abc import Callable
+import ctypes
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from chainer import configuration
+from chainer.function import FunctionAdapter
 from chainer.function_node import FunctionNode
 from chainer.variable import Variable
+from chainwright.ir import Node
 from chainwright.tracer import unwatch
+
+from ._arguments import rebuild, same
+
+
+def holder(func: FunctionNode) -> Any:
+    """The object that user code sees of a function: of an adapter, the old-style function."""
+    return func.function if isinstance(func, FunctionAdapter) else func
+
+
+class Traced:
+    """Stands in a function's attribute for the array of a node, or a Variable of it."""
+
+    __slots__ = ("node", "variable")
+
+    def __init__(self, node: Node, variable: bool) -> None:
+        self.node, self.variable = node, variable
+
+
+def renewed(
+    template: FunctionNode, given: Sequence[tuple[str, Any]], array_of: Callable[[Node], Any]
+) -> FunctionNode:
+    """A copy of a function, with the arrays of another call in the attributes ``given``."""
+
+    def fill(value: Any) -> Any:
+        if type(value) is not Traced:
+            return value
+        array = array_of(value.node)
+        return Variable(array) if value.variable else array
+
+    func = template._copied()
+    for name, spec in given:
+        vars(holder(func))[name] = rebuild(spec, same, fill)
+    return func
+
+
+def nodes_in(given: Sequence[tuple[str, Any]]) -> list[Node]:
+    """The nodes whose arrays stand in the attributes ``given``."""
+    found: list[Node] = []
+
+    def note(value: Any) -> Any:
+        if type(value) is Traced:
+            found.append(value.node)
+        return value
+
+    for _, spec in given:
+        rebuild(spec, same, note)
+    return found
+
+
+def generator_bytes() -> bytes | None:
+    """The state of NumPy's global generator, without what normal draws hold back, quickly.
+
+    None if it is not the one that NumPy starts with.
+    """
+    generator = np.random.get_bit_generator()
+    if type(generator) is not np.random.MT19937:
+        return None
+    return ctypes.string_at(generator.ctypes.state_address, _MT19937_BYTES)
+
+
+class Changed(Exception):
+    """A function gave results of another form than when it was traced."""
+
+    def __init__(self, label: str, before: Any, now: Any) -> None:
+        super().__init__(f"{label} gave {before} when it was traced and {now} in another call")
+
+
+class RandomAfter(NamedTuple):
+    """The node that tells where the random generator stood after Python code was called back."""
+
+    node: Node
+
+
+_MT19937_BYTES = 624 * 4 + 4  # the key, and the position in it
 
 
 class Token(NamedTuple):
-    """What an opaque function leaves for its backward; holding it keeps the graph piece alive."""
+    """What an opaque function leaves for its backward; holding it keeps the graph piece alive.
+
+    ``random`` is the state of NumPy's generator after it, if that was asked for.
+    """
 
     node: FunctionNode
     inputs: tuple[Variable, ...]
     outputs: tuple[Variable, ...]
+    random: Any
+
+    def again(self, inputs: Sequence[Any]) -> tuple[FunctionNode, tuple[Variable, ...]]:
+        """The function at its place in a new graph, without running it again."""
+        func = self.node._copied()
+        xs = [x if isinstance(x, Variable) else Variable(x, requires_grad=False) for x in inputs]
+        needed = any(x.requires_grad for x in xs)
+        return func, func._connect(xs, [y._array for y in self.outputs], needed)
+
+
+class LeftArray:
+    """Fetches an array that the forward of an opaque function has left in an attribute."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __call__(self, token: Token) -> tuple[Any, ...]:
+        return (getattr(holder(token.node), self._name),)
 
 
 class OpaqueForward:
@@ -28,28 +125,34 @@ class OpaqueForward:
     Takes the input arrays; returns the output arrays and a :class:`Token` for the backward.
     """
 
-    def __init__(self, template: FunctionNode, in_data: tuple[Any, ...], n_outputs: int) -> None:
-        self._template, self._n = template, n_outputs
+    keeps_random = False  # whether the state of the random generator is wanted
+
+    def __init__(
+        self, template: FunctionNode, given: Sequence[tuple[str, Any]], outputs: Sequence[Any]
+    ) -> None:
+        self._template, self._given, self._nodes = template, given, nodes_in(given)
+        self._form = form_of(outputs)
 
     def __call__(self, *arrays: np.ndarray) -> tuple[Any, ...]:
-        func = copy.copy(self._template)
-        inputs = tuple(Variable(a) for a in arrays)
+        n = len(arrays) - len(self._nodes)
+        known = dict(zip(self._nodes, arrays[n:], strict=True))
+        func = renewed(self._template, self._given, known.__getitem__)
+        inputs = tuple([Variable(a) for a in arrays[:n]])
         outputs = func.apply(inputs)
-        if len(outputs) != self._n:
-            raise RuntimeError(
-                f"{func.label} gave {self._n} outputs when it was traced and {len(outputs)} now; "
-                "a function in a static graph must keep their number"
-            )
-        return (*[y._array for y in outputs], Token(func, inputs, outputs))
+        results = [y._array for y in outputs]
+        if form_of(results) != self._form:
+            raise Changed(func.label, self._form, form_of(results))
+        after = np.random.get_state() if self.keeps_random else None
+        return (*results, Token(func, inputs, outputs, after))
 
 
 class OpaqueBackward:
     """Calls the backward of the function that an :class:`OpaqueForward` has run."""
 
     def __init__(
-        self, indexes: tuple[int, ...], given: tuple[bool, ...], present: tuple[bool, ...]
+        self, indexes: tuple[int, ...], given: tuple[bool, ...], results: Sequence[Any]
     ) -> None:
-        self._indexes, self._given, self._present = indexes, given, present
+        self._indexes, self._given, self._form = indexes, given, form_of(results)
 
     def __call__(self, token: Token, *arrays: np.ndarray) -> tuple[Any, ...]:
         left = iter(arrays)
@@ -57,12 +160,15 @@ class OpaqueBackward:
         with configuration.using_config("enable_backprop", False):
             results = token.node.backward(self._indexes, gradients)
         results = results if isinstance(results, tuple) else (results,)
-        if tuple(r is not None for r in results) != self._present:
-            raise RuntimeError(
-                f"the backward of {token.node.label} gave gradients for other inputs than when it "
-                "was traced; return the same Nones in every call, or decorate a smaller method"
-            )
-        return tuple(r._array for r in results if r is not None)
+        arrays = tuple(None if r is None else r._array for r in results)
+        if form_of(arrays) != self._form:
+            raise Changed(f"backward of {token.node.label}", self._form, form_of(arrays))
+        return tuple([a for a in arrays if a is not None])
+
+
+def form_of(arrays: Sequence[Any]) -> tuple[Any, ...]:
+    """Shape and dtype of each array."""
+    return tuple([None if a is None else (a.shape, a.dtype.str) for a in arrays])
 
 
 class _Slot(NamedTuple):
@@ -73,11 +179,16 @@ class _Slot(NamedTuple):
 class StaticCall:
     """Calls a ``static_code`` function with the arrays of the present call.
 
-    Arrays in the keyword argument ``outputs`` are made anew for each call and filled by it.
+    Arrays in the keyword argument ``outputs`` are made anew for each call and filled by it. The
+    last result is the state of the random generator, if it is wanted.
     """
+
+    keeps_random = False
 
     def __init__(self, fn: Callable[..., Any], args: Any, kwargs: Any) -> None:
         self._fn, self._plain = fn, (args, kwargs)
+        self.label = getattr(fn, "__qualname__", "static_code")
+        self._form: Any = None
         self.arrays: list[np.ndarray] = []
         self._filled: list[int] = []
         self._args = self._take(args)
@@ -106,13 +217,12 @@ class StaticCall:
         return self._fn(*_unwatched(args), **_unwatched(kwargs))
 
     def results(self, result: Any) -> list[np.ndarray]:
-        """The arrays that a call has made: what it filled, then what it returned."""
-        given = [unwatch(self.arrays[k]) for k in self._filled]
-        items = result if isinstance(result, (list, tuple)) else (result,)
-        arrays = [i._array if isinstance(i, Variable) else i for i in items]
-        return given + [unwatch(a) for a in arrays if isinstance(a, np.ndarray)]
+        """The arrays that the first call has made: what it filled, then what it returned."""
+        made = [unwatch(self.arrays[k]) for k in self._filled] + _arrays_of(result)
+        self._form = form_of(made)
+        return made
 
-    def __call__(self, *arrays: np.ndarray) -> tuple[np.ndarray, ...]:
+    def __call__(self, *arrays: np.ndarray) -> tuple[Any, ...]:
         now = list(arrays)
         for k in self._filled:
             now[k] = now[k].copy()
@@ -127,9 +237,20 @@ class StaticCall:
             return value
 
         result = self._fn(*put(self._args), **put(self._kwargs))
-        items = result if isinstance(result, (list, tuple)) else (result,)
-        made = [i._array if isinstance(i, Variable) else i for i in items]
-        return (*[now[k] for k in self._filled], *[a for a in made if isinstance(a, np.ndarray)])
+        made = [now[k] for k in self._filled] + _arrays_of(result)
+        if form_of(made) != self._form:
+            raise RuntimeError(
+                f"{self.label} in a static graph gave arrays of {self._form} when it was traced "
+                f"and {form_of(made)} now; static_code must keep shapes and dtypes"
+            )
+        after = np.random.get_state() if self.keeps_random else None
+        return (*made, after)
+
+
+def _arrays_of(result: Any) -> list[np.ndarray]:
+    items = result if isinstance(result, (list, tuple)) else (result,)
+    arrays = [unwatch(i._array if isinstance(i, Variable) else i) for i in items]
+    return [a for a in arrays if isinstance(a, np.ndarray)]
 
 
 def _unwatched(value: Any) -> Any:

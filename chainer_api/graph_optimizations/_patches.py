@@ -8,16 +8,16 @@ the same methods and find no trace of theirs.
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
 
-from chainer import _backprop, configuration, function_node
+from chainer import _backprop, configuration, function, function_node
 from chainer._tracing import state
 from chainer.link import Link
-from chainer.variable import Parameter, Variable
+from chainer.variable import Parameter, Variable, VariableNode
 
 _lock = threading.Lock()
 _running = 0
@@ -63,6 +63,15 @@ def _link_getattribute(self: Link, name: str) -> Any:
     value = _plain_get(self, name)
     session = state.trace
     return value if session is None else session.read_attribute(self, name, value)
+
+
+def _function_getattribute(self: Any, name: str) -> Any:
+    value = _plain_get(self, name)
+    session = state.trace
+    # Inside of a forward that is recorded, and in backward, attributes are what they are.
+    if session is None or not session.linking or session.in_function:
+        return value
+    return session.opaque.read(self, name, value)
 
 
 def _link_setattr(self: Link, name: str, value: Any) -> None:
@@ -117,15 +126,39 @@ def _write_array(self: Variable, array: Any) -> None:
     _set_array(self, array)
 
 
-def _read_grad(name: str) -> property:
+def _outside(var: Variable, effect: str) -> Variable:
+    """The Variable that the caller has in the place of ``var``: effects are for that one."""
+    session = state.trace
+    if session is None:
+        return var
+    session.escape(effect)
+    leaf = session.leaf_of(var)
+    return var if leaf is None else leaf.outer
+
+
+def _gradient(name: str) -> property:
     plain = getattr(Variable, name)
+    return property(
+        lambda self: plain.fget(_outside(self, f"Variable.{name} was read")),
+        lambda self, value: plain.fset(_outside(self, f"Variable.{name} was set"), value),
+    )
 
-    def read(self: Variable) -> Any:
-        if state.trace is not None:
-            state.trace.escape(f"Variable.{name} was read")
-        return plain.fget(self)
 
-    return property(read, plain.fset)
+def _effect(name: str) -> Callable[..., None]:
+    plain = getattr(Variable, name)
+    return lambda self, *args: plain(_outside(self, f"Variable.{name}() was called"), *args)
+
+
+def _unchain_backward(self: Variable) -> None:
+    session = state.trace
+    if session is None:
+        return _plain_unchain(self)
+    session.escape("Variable.unchain_backward() was called")
+    outside = session.leaves_before(self)
+    _plain_unchain(self)
+    for outer in outside:
+        outer.unchain_backward()
+    return None
 
 
 def _item(self: Variable) -> Any:
@@ -134,7 +167,20 @@ def _item(self: Variable) -> Any:
     return _plain_item(self)
 
 
-_plain_item = Variable.item
+def _node_data(self: VariableNode) -> Any:
+    session, array = state.trace, _plain_node_data.fget(self)
+    return array if session is None or array is None else session.watch(array)
+
+
+def _output_data(self: Any) -> Any:
+    if state.trace is not None:
+        state.trace.escape("the output_data of a function was read")
+    return _plain_output_data.fget(self)
+
+
+_plain_item, _plain_unchain = Variable.item, Variable.unchain_backward
+_plain_node_data: Any = VariableNode.data
+_plain_output_data: Any = function_node.FunctionNode.output_data
 
 
 def _made_ones(var: Variable, loss_scale: Any) -> Variable:
@@ -145,20 +191,27 @@ def _made_ones(var: Variable, loss_scale: Any) -> Variable:
     return made
 
 
-def _start_backward(*args: Any) -> None:
-    if state.trace is not None:
-        state.trace.escape("backward() was called, which sets gradients")
-    _backward_to_leaves(*args)
+def _start_backward(plain: Callable[..., None]) -> Callable[..., None]:
+    def start(*args: Any) -> None:
+        session = state.trace
+        if session is None:
+            return plain(*args)
+        session.escape("backward() was called, which sets gradients")
+        plain(*args)
+        for inner, leaf in list(session.leaves.values()):
+            node, outer = inner.node, leaf.outer.node
+            grad, node._grad_var = node._grad_var, None
+            if grad is not None and outer._creator_node is None:
+                old = outer._grad_var
+                outer._grad_var = grad if old is None else old + grad
+            elif grad is not None:
+                _backward_to_leaves({outer: [grad]}, [outer], False, None)
+        return None
 
-
-def _start_backward_one(*args: Any) -> None:
-    if state.trace is not None:
-        state.trace.escape("backward() was called, which sets gradients")
-    _backward_one(*args)
+    return start
 
 
 _ones, _backward_to_leaves = _backprop._ones, _backprop._backward_to_leaves
-_backward_one = _backprop._backward_one
 
 
 def _initialize_parameter(self: Parameter, shape: Any) -> None:
@@ -172,18 +225,28 @@ def _initialize_parameter(self: Parameter, shape: Any) -> None:
 
 _REPLACEMENTS: dict[tuple[Any, str], Any] = {
     (_backprop, "_ones"): _made_ones,
-    (_backprop, "_backward_to_leaves"): _start_backward,
-    (_backprop, "_backward_one"): _start_backward_one,
+    (_backprop, "_backward_to_leaves"): _start_backward(_backward_to_leaves),
+    (_backprop, "_backward_one"): _start_backward(_backprop._backward_one),
     (Link, "__getattribute__"): _link_getattribute,
     (Link, "__setattr__"): _link_setattr,
     (Link, "__delattr__"): _link_delattr,
     (configuration.LocalConfig, "__getattr__"): _config_getattr,
     (function_node.FunctionNode, "apply"): _apply,
+    (function_node.FunctionNode, "__getattribute__"): _function_getattribute,
+    (function.Function, "__getattribute__"): _function_getattribute,
     (Variable, "__init__"): _variable_init,
     (Variable, "array"): property(_read_array, _write_array),
     (Variable, "data"): property(_read_array, _write_array),
-    (Variable, "grad"): _read_grad("grad"),
-    (Variable, "grad_var"): _read_grad("grad_var"),
+    (Variable, "grad"): _gradient("grad"),
+    (Variable, "grad_var"): _gradient("grad_var"),
+    (Variable, "cleargrad"): _effect("cleargrad"),
+    (Variable, "zerograd"): _effect("zerograd"),
+    (Variable, "addgrad"): _effect("addgrad"),
+    (Variable, "copydata"): _effect("copydata"),
+    (Variable, "unchain"): _effect("unchain"),
+    (Variable, "unchain_backward"): _unchain_backward,
     (Variable, "item"): _item,
+    (VariableNode, "data"): property(_node_data, _plain_node_data.fset),
+    (function_node.FunctionNode, "output_data"): property(_output_data),
     (Parameter, "initialize"): _initialize_parameter,
 }

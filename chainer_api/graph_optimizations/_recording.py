@@ -23,6 +23,7 @@ from chainwright.ir import Graph, Node
 from chainwright.tracer import unwatch
 
 from ._arguments import rebuild
+from ._host import OpaqueForward, RandomAfter, StaticCall, nodes_in, renewed
 from ._session import Application, Fetch, Session, Use
 
 
@@ -124,7 +125,7 @@ class Source(NamedTuple):
 class Applied(NamedTuple):
     """A function of the call as it was before it ran, and where its inputs come from."""
 
-    application: Application
+    application: Application | RandomAfter
     inputs: tuple[Source, ...]
 
 
@@ -152,10 +153,18 @@ class Recording:
         self.uses = reached_uses(session, results.chained)
         self.same_leaf = same_leaves(self.uses)
         self._applied, self._extras = _applied(session, self.uses, inputs)
+        if not results.chained:  # nobody can ask for the graph
+            self._extras = []
         outputs = (*outputs, *self._extras)
         self.forward = Graph(inputs, tuple(rec.nodes), outputs, name=session.name)
         self.written = tuple(n.inputs[0] for n in rec.nodes if n.op == "write")
-        self.draws = session.draws
+        self.draws = session.draws.any
+        called = [n.attr("fn") for n in rec.nodes if n.op == "host"]
+        called = [fn for fn in called if isinstance(fn, (OpaqueForward, StaticCall))]
+        self.calls_back = bool(called)
+        self.static_calls = [fn.label for fn in called if isinstance(fn, StaticCall)]
+        for fn in called if self.draws else ():
+            fn.keeps_random = True
         self._recorder = rec.constants_only()
         self._outputs = tuple(_where_made(session, v) for v in results.chained)
 
@@ -170,11 +179,20 @@ class Recording:
         made: list[tuple[Variable, ...]] = []
         functions = []
         for application, sources in self._applied:
-            func = copy.copy(application.template)
-            for name, node in application.given:
-                setattr(func, name, env_value(env, node))
+            if isinstance(application, RandomAfter):
+                _set_random_state(env.get(application.node))
+                made.append(())
+                continue
             inputs = tuple(_input(source, aliases, made, env) for source in sources)
-            outputs = func.apply(inputs)
+            if application.token is not None:
+                token = env[application.token]
+                func, outputs = token.again(inputs)
+                _set_random_state(token.random)
+            else:
+                func = renewed(
+                    application.template, application.given, functools.partial(env_value, env)
+                )
+                outputs = func.apply(inputs)
             for node, y in zip(application.output_nodes, outputs, strict=True):
                 env[node] = y._array
             for (name, *indexes), node in application.left:
@@ -205,9 +223,10 @@ class Recording:
         for node, array in rebuilt.arrays.items():
             if isinstance(array, np.ndarray):
                 session.recorder.adopt(array, node)
-        for func, (application, _) in zip(rebuilt.functions, self._applied, strict=True):
+        applied = [a for a, _ in self._applied if isinstance(a, Application)]
+        for func, application in zip(rebuilt.functions, applied, strict=True):
             if application.token is not None:
-                session.adopt_opaque(func, application.token)
+                session.opaque.adopt(func, application.token)
         return session
 
 
@@ -245,8 +264,15 @@ def env_value(env: dict[Node, Any], node: Node) -> Any:
     return env[node] if node in env else node.attr("box").value
 
 
+def _set_random_state(state: Any) -> None:
+    if state is not None:
+        np.random.set_state(state)
+
+
 def _where_made(session: Session, value: Variable) -> tuple[int, int]:
     for i, application in enumerate(session.applications):
+        if isinstance(application, RandomAfter):
+            continue
         for k, output in enumerate(application.outputs):
             if output.node is value.node:
                 return i, k
@@ -261,8 +287,14 @@ def _applied(
     made: dict[int, tuple[int, int]] = {}
     known, missing, applied = set(inputs), [], []
     for i, application in enumerate(session.applications):
+        if isinstance(application, RandomAfter):
+            applied.append(Applied(application, ()))
+            missing += [application.node] if session.draws.any else []
+            continue
         sources = []
-        nodes = [node for _, node in application.given]
+        nodes = nodes_in(application.given)
+        if application.token is not None:
+            nodes.append(application.token)
         for x, node in zip(application.inputs, application.input_nodes, strict=True):
             if id(x.node) in use_index:
                 sources.append(Source("use", index=use_index[id(x.node)]))

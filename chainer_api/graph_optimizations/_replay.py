@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import functools
 import itertools
+import random
 import time
 import weakref
 from collections.abc import Sequence
@@ -22,8 +23,10 @@ from chainer.function_node import FunctionNode
 from chainer.variable import Variable, VariableNode, _make_gradient, _make_output
 from chainwright.ir import Graph
 from chainwright.runtime import Kept, Key, Ledger, Prologue, Schedule
+from chainwright.tracer import Escape
 
 from ._arguments import is_object
+from ._host import Changed, generator_bytes
 from ._recording import (
     Out,
     Rebuilt,
@@ -102,9 +105,14 @@ class StaticScheduleFunction(FunctionNode):
         if run is None:
             grads = self._through_graph(key, grad_outputs)
         else:
-            arrays = run(
-                self._kept.values, tuple([g._array for g in grad_outputs if g is not None])
-            )
+            try:
+                arrays = run(
+                    self._kept.values, tuple([g._array for g in grad_outputs if g is not None])
+                )
+            except Changed as change:
+                del self._backwards[key]
+                self._entry.refuse_backward(key, Escape(str(change), ""))
+                return self.backward(target_input_indexes, grad_outputs)
             targets = self._entry.targets[key]
             if targets == target_input_indexes:
                 return tuple([_make_gradient(array) for array in arrays])
@@ -315,6 +323,7 @@ class Entry:
         places = [u.leaf.place for u in recording.uses if u.leaf.kind == "parameter"]
         self._fixed = places if len(places) == len(recording.uses) else None
         self._draws = recording.draws
+        self._calls_back = recording.calls_back
         self._ranks = ranks_above(recording.uses, results)
         one = results.structure
         self._single = (
@@ -406,7 +415,10 @@ class Entry:
         inputs = self._fixed
         if inputs is None:
             inputs = [get(leaves) for get in self._inputs]
-        made, kept = schedule.forward(arrays)  # type: ignore[union-attr]
+        if self._calls_back:
+            made, kept = self._run_with_calls(arrays, state)
+        else:
+            made, kept = schedule.forward(arrays)  # type: ignore[union-attr]
         if self._single:
             node = self._node(arrays, kept, state)
             if len(made) > 1:
@@ -420,6 +432,33 @@ class Entry:
             ys = node.attach(inputs, outputs, self._ranks)
             chained = dict(zip(self._chained, ys, strict=True))
         return deliver(self._results, leaves, made, chained)
+
+    def _run_with_calls(self, arrays: tuple[Any, ...], state: Any) -> Any:
+        """Run the schedule; if a function that it calls whole has changed, undo its draws.
+
+        Raises:
+            Changed: The caller is to run the method itself.
+            RuntimeError: It cannot, since the effects of ``static_code`` would come twice.
+        """
+        assert self.schedule is not None and self.recording is not None
+        before, python_state = generator_bytes(), random.getstate()
+        try:
+            return self.schedule.forward(arrays)
+        except Changed as change:
+            obstacles = self.recording.static_calls
+            if state is None and generator_bytes() != before:
+                obstacles = ["random numbers that were drawn"]
+            if obstacles:
+                raise RuntimeError(
+                    f"{self.recording.name}: {change}. The call cannot be repeated "
+                    f"define-by-run, because of {obstacles[0]}: keep shapes and dtypes, or "
+                    "decorate a smaller method"
+                ) from change
+            if state is not None:
+                np.random.set_state(state)
+            random.setstate(python_state)
+            self.give_up(Escape(str(change), ""))
+            raise
 
     def _node(self, arrays: Any, kept: Kept | None, state: Any) -> StaticScheduleFunction:
         node = StaticScheduleFunction(self, arrays, state)

@@ -7,12 +7,10 @@ Python read, the functions applied. What may not happen: a result other than def
 
 from __future__ import annotations
 
-import copy
 import os
-import random
 import sys
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import ModuleType
 from typing import Any, NamedTuple
@@ -29,8 +27,9 @@ from chainwright.runtime import fingerprint
 from chainwright.tracer import RecArray, Recorder, Source, unwatch, unwrap, user_location
 
 from . import _patches
-from ._arguments import is_object
-from ._host import OpaqueBackward, OpaqueForward, StaticCall
+from ._arguments import is_object, rebuild
+from ._host import RandomAfter, Traced, holder
+from ._opaque import Draws, Opaque
 
 
 class Read(NamedTuple):
@@ -77,7 +76,8 @@ Path = tuple[Any, ...]  # an attribute's name, then indexes
 class Application(NamedTuple):
     """A function as it was before it ran, its inputs, and the arrays it gave.
 
-    ``given`` names the recorded arrays it was made with, ``left`` those that forward left on it.
+    ``given`` are the attributes with recorded arrays it was made with (see
+    :meth:`Session.given`), ``left`` names those that forward left on it.
     """
 
     template: function_node.FunctionNode
@@ -85,7 +85,7 @@ class Application(NamedTuple):
     input_nodes: tuple[Node, ...]
     outputs: tuple[Variable, ...]
     output_nodes: tuple[Node, ...]
-    given: tuple[tuple[str, Node], ...]
+    given: tuple[tuple[str, Any], ...]
     left: tuple[tuple[Path, Node], ...]
     token: Node | None
 
@@ -106,11 +106,14 @@ class _Bridge(function_node.FunctionNode):
         return grad_outputs
 
 
-def _bridge(alias: Variable, given: Variable, user: function_node.FunctionNode) -> None:
-    """Let ``chainer.grad`` inside of the call reach ``given``, right after the function."""
+def _bridge(alias: Variable, given: Variable, user: function_node.FunctionNode, k: int) -> None:
+    """Let ``chainer.grad`` inside of the call reach ``given``, right after the function.
+
+    The bridges of its inputs come in their order.
+    """
     func = _Bridge()
     func.inputs, func.outputs = (given.node,), (weakref.ref(alias.node),)
-    func.rank, func.number = user.rank, user.number - 0.5
+    func.rank, func.number = user.rank, user.number - 0.5 - k * 2**-20
     alias.node._creator_node = func
 
 
@@ -128,20 +131,20 @@ class Session:
         self.name = name
         self.recorder = Recorder()
         self.recorder.live = recording
-        self.recorder.on_random = self._draw
         self.reads: dict[tuple[int, str, str], Read] = {}
         self.leaves: dict[int, tuple[Variable, Leaf]] = {}
         self.uses: list[Use] = []
         self.argument_nodes: dict[int, Node] = {}
         self.states: list[tuple[dict[str, Any], str, Variable]] = []
         self.written: dict[tuple[int, str], tuple[Link, str]] = {}
-        self.applications: list[Application] = []
+        self.applications: list[Application | RandomAfter] = []
         self.reports: list[Report] = []
-        self.draws = False
+        self.draws = Draws(self.escape)
+        self.recorder.on_random = self.draws.account
+        self.opaque = Opaque(self)
         self._functions: dict[int, function_node.FunctionNode] = {}
         self._made: dict[int, Any] = {}  # nodes of the Variables that the call has made
         self._stand_for: dict[int, tuple[Variable, Leaf]] = {}  # by node of the alias
-        self._tokens: dict[int, Node] = {}
         self._fetches: list[Fetch] = []
         self._parameters: dict[int, Leaf] = {}
         self._left: list[tuple[Path, Node]] = []
@@ -151,7 +154,6 @@ class Session:
         self.linking = False
         self.in_function = False
         self.rebuilt = False  # whether this records the backward of a rebuilt graph
-        self._random = _random_states()
 
     # -- running
 
@@ -203,8 +205,7 @@ class Session:
         """What only shows after the call: mutated data, and draws nobody recorded."""
         if not self.recorder.live:
             return
-        if not _same_states(self._random, _random_states()):
-            self.escape("random numbers were drawn outside of recorded functions")
+        self.draws.check()
         for read in self.reads.values():
             if read.image is not None and (id(read.owner), read.key) not in self._written_names():
                 now = _look_up(read)
@@ -214,23 +215,11 @@ class Session:
     def _written_names(self) -> set[tuple[int, str]]:
         return {(id(vars(link)), name) for link, name in self.written.values()}
 
-    # -- random numbers
-
-    def _draw(self) -> None:
-        """A recorded draw has happened: that is where the generator stands now."""
-        self._random = _random_states()
-        self.draws = True
-
     @contextmanager
-    def accounted_draws(self) -> Any:
+    def accounted_draws(self) -> Iterator[None]:
         """Draws inside (parameter initialisation) happen once, and are no part of the call."""
-        before = _random_states()
-        unseen = not _same_states(self._random, before)
-        with self.recorder.suspended():
+        with self.draws.once(), self.recorder.suspended():
             yield
-        if unseen:
-            self.escape("random numbers were drawn outside of recorded functions")
-        self._random = _random_states()
 
     # -- what enters
 
@@ -256,9 +245,30 @@ class Session:
         found = self.leaves.get(id(value))
         return found[1] if found else None
 
+    def leaves_before(self, value: Variable) -> list[Variable]:
+        """The Variables of the caller's from which an inner one was computed."""
+        leaf = self.leaf_of(value)
+        if leaf is not None:
+            return [leaf.outer]
+        nodes, seen, found = [value.node], set(), []
+        while nodes:
+            node = nodes.pop()
+            if id(node) in seen:
+                continue
+            seen.add(id(node))
+            if id(node) in self._stand_for:
+                found.append(self._stand_for[id(node)][1].outer)
+            elif node.creator_node is not None:
+                nodes += node.creator_node.inputs or ()
+        return found
+
     def made_here(self, value: Variable) -> bool:
         """Whether a function of this call made the Variable."""
         return id(value.creator_node) in self._functions
+
+    def made_function(self, func: function_node.FunctionNode) -> None:
+        """The call has applied a function."""
+        self._functions[id(func)] = func
 
     def functions(self) -> list[function_node.FunctionNode]:
         """The functions that the call has applied."""
@@ -429,14 +439,15 @@ class Session:
     ) -> tuple[Variable, ...]:
         """``FunctionNode.apply`` inside the call."""
         linked = tuple(self._link_input(x) for x in inputs)
-        template = copy.copy(func)
-        self._functions[id(func)] = func
-        given = self._nodes_of(vars(func).items())
+        template = func._copied()
+        self.made_function(func)
+        given = self.given(holder(func))
         self._left = []
         outputs = plain(func, linked)
-        for x in linked:
+        self.opaque.applied(func)
+        for k, x in enumerate(linked):
             if id(x.node) in self._stand_for:
-                _bridge(x, self._stand_for[id(x.node)][0], func)
+                _bridge(x, self._stand_for[id(x.node)][0], func, k)
         for y in outputs:
             self.made_variable(y)
         if self.recorder.live:
@@ -448,17 +459,30 @@ class Session:
                 tuple(self.recorder.node_of(y._array) for y in outputs),
                 given,
                 tuple(self._left),
-                self._tokens.get(id(func)),
+                self.opaque.token(func),
             )
             self.applications.append(application)
         return outputs
 
-    def _nodes_of(self, items: Any) -> tuple[tuple[str, Node], ...]:
-        known, found = self.recorder.known, []
-        for name, value in items:
-            array = unwatch(value)
-            if isinstance(array, np.ndarray) and id(array) in known:
-                found.append((name, self.recorder.home_of(known[id(array)])))
+    def given(self, func: Any) -> tuple[tuple[str, Any], ...]:
+        """The attributes that hold arrays of the call, with :class:`Traced` in their place."""
+        rec, found = self.recorder, []
+
+        def traced(leaf: Any) -> Any:
+            array = unwatch(leaf._array if isinstance(leaf, Variable) else leaf)
+            if isinstance(leaf, Parameter) or not isinstance(array, np.ndarray):
+                return leaf
+            if id(array) not in rec.known and id(array) not in rec.sources:
+                return leaf
+            recorded = rec.wrap(array)
+            places.append(recorded)
+            return Traced(rec.home_of(recorded), isinstance(leaf, Variable))
+
+        for name, value in vars(func).items():
+            places: list[Any] = []
+            spec = rebuild(value, traced)
+            if places:
+                found.append((name, spec))
         return tuple(found)
 
     def _link_input(self, given: Any) -> Variable:
@@ -505,7 +529,7 @@ class Session:
         return leaf
 
     def apply_function(self, func: function_node.FunctionNode, in_data: Any) -> Any:
-        """The doorway: run a function's forward on recording arrays."""
+        """The doorway: run a function's forward on recording arrays; whole, where that fails."""
         rec = self.recorder
         in_data = tuple(unwatch(a) for a in in_data)
         if not rec.live:
@@ -517,10 +541,10 @@ class Session:
         for name, value in list(vars(func).items()):
             if isinstance(value, tracer.WatchedArray):
                 vars(func)[name] = unwatch(value)
-        reason = _opaque_reason(func)
-        if reason is None:
+        recordable = _opaque_reason(func) is None
+        before = self.opaque.before(func, trusted=recordable and _ours(func, "forward"))
+        if recordable:
             mark = rec.mark()
-            template = copy.copy(func)
             self.in_function = True
             try:
                 outputs = self._settle(func, func.forward(recs))
@@ -528,13 +552,11 @@ class Session:
                 self.in_function = False
             if rec.live:
                 return outputs
-            reason = rec.escaped.reason if rec.escaped else ""
             rec.rewind(mark)
-            return self._opaque(template, func, in_data, outputs)
-        template = copy.copy(func)
-        with self.passive():
-            outputs = func.forward(in_data)
-        return self._opaque(template, func, in_data, outputs)
+        else:
+            with self.passive():
+                outputs = func.forward(in_data)
+        return self.opaque.called(before, func, in_data, outputs)
 
     def _origin(self, func: function_node.FunctionNode) -> Origin:
         """The user's line; in backward, that of the function that is differentiated."""
@@ -592,83 +614,6 @@ class Session:
         if kind is dict:
             return {k: self._real(v) for k, v in value.items()}
         return value
-
-    # -- opaque functions
-
-    def _opaque(
-        self, template: function_node.FunctionNode, func: Any, in_data: Any, outputs: Any
-    ) -> Any:
-        """One host node for a function that is called whole at each replay."""
-        rec = self.recorder
-        outputs = tuple(np.asarray(o) for o in outputs)
-        call = OpaqueForward(template, tuple(in_data), len(outputs))
-        node = rec.emit(
-            "host", tuple(in_data), fn=call, label=func.label, n_outputs=len(outputs) + 1
-        )
-        for recorded in rec.results(node, outputs):
-            rec.know(recorded.held, recorded)
-        token = rec.emit("pick", (node,), dtype=object, k=len(outputs))
-        self.adopt_opaque(func, token)
-        return outputs
-
-    def adopt_opaque(self, func: Any, token: Node) -> None:
-        """Record the backward of an opaque function as a call of it, too."""
-        self._tokens[id(func)] = token
-        self._functions[id(func)] = func
-        func.backward = lambda indexes, gys: self._opaque_backward(func, indexes, gys)
-
-    def _opaque_backward(self, func: Any, indexes: Any, gradients: Any) -> Any:
-        plain = type(func).backward
-        rec = self.recorder
-        if state.trace is not self or not rec.live:
-            return plain(func, indexes, gradients)
-        if type(func).backward_accumulate is not function_node.FunctionNode.backward_accumulate:
-            if not isinstance(func, function.FunctionAdapter):
-                rec.escape(f"{func.label} has a backward_accumulate of its own")
-        with self.passive():
-            results = plain(func, indexes, gradients)
-        results = results if isinstance(results, tuple) else (results,)
-        given = tuple(g is not None for g in gradients)
-        present = tuple(r for r in results if r is not None)
-        call = OpaqueBackward(tuple(indexes), given, tuple(r is not None for r in results))
-        node = rec.emit(
-            "host",
-            (self._tokens[id(func)], *[g._array for g in gradients if g is not None]),
-            fn=call,
-            label=f"{func.label} backward",
-            n_outputs=len(present),
-        )
-        renewed = iter(rec.results(node, tuple(r._array.view() for r in present)))
-        return tuple(r if r is None else self._renew(next(renewed)) for r in results)
-
-    def _renew(self, recorded: RecArray) -> Variable:
-        self.recorder.know(recorded.held, recorded)
-        return Variable(recorded.held, requires_grad=False)
-
-    def static_call(self, fn: Callable[..., Any], args: Any, kwargs: Any) -> Any:
-        """A ``static_code`` function: called now, and again at each replay."""
-        rec = self.recorder
-        call = StaticCall(fn, args, kwargs)
-        with self.passive():
-            result = call.run_plain()
-        if not rec.live:
-            return result
-        results = call.results(result)
-        node = rec.emit(
-            "host",
-            tuple(unwatch(a) for a in call.arrays),
-            fn=call,
-            label=getattr(fn, "__qualname__", "static_code"),
-            n_outputs=len(results),
-        )
-        for k, array in enumerate(results):
-            picked = rec.emit("pick", (node,), array, k=k)
-            known = rec.known.get(id(array))
-            if known is not None and known.held is array:
-                known.update(picked)
-            else:
-                rec.know(array, RecArray(rec, array, tracer.Storage(picked)))
-        return result
 
 
 # Compared at each call anyway; type_check changes no result of arguments of the same types.
@@ -728,17 +673,3 @@ def _ours(func: function_node.FunctionNode, method: str) -> bool:
     kind = type(func.function) if isinstance(func, function.FunctionAdapter) else type(func)
     owner = next((c for c in kind.__mro__ if method in vars(c)), kind)
     return owner.__module__.partition(".")[0] == "chainer"
-
-
-def _random_states() -> tuple[Any, Any]:
-    return np.random.get_state(legacy=False), random.getstate()
-
-
-def _same_states(a: tuple[Any, Any], b: tuple[Any, Any]) -> bool:
-    left, right = a[0], b[0]
-    return (
-        a[1] == b[1]
-        and left["state"]["pos"] == right["state"]["pos"]
-        and np.array_equal(left["state"]["key"], right["state"]["key"])
-        and (left["has_gauss"], left["gauss"]) == (right["has_gauss"], right["gauss"])
-    )

@@ -13,6 +13,7 @@ from chainer import _tracing, configuration, function_hook, link_hook
 from chainwright.runtime import Cache, Key, Ledger, Report
 
 from ._arguments import Flat, Unsupported, rebuild
+from ._host import Changed
 from ._recording import Results, Unreplayable
 from ._replay import Entry, StaticScheduleFunction, first_call
 from ._session import Session
@@ -90,8 +91,7 @@ class Site:
             entry, check, _, _ = last
             arrays = check(args)
             if arrays is not None and (entry.schedule is not None or entry.ready()):
-                self.ledger.hits += 1
-                return entry.replay(args, arrays)
+                return self._replay(entry, args, arrays, chain, args, kwargs)
         return self._look_up(chain, args, kwargs, train, backprop)
 
     def _look_up(self, chain: Any, args: Any, kwargs: Any, train: bool, backprop: bool) -> Any:
@@ -110,11 +110,19 @@ class Site:
                     self.ledger.eager_calls += 1
                     session = Session(self.name, recording=False)
                     return self._run(session, entry, chain, args, kwargs, flat.leaves)[0]
-                self.ledger.hits += 1
                 if entry.simple:
                     self._last = (entry, entry.check, train, backprop)
-                return entry.replay(flat.leaves, arrays)
+                return self._replay(entry, flat.leaves, arrays, chain, args, kwargs)
         return self._trace(chain, args, kwargs, flat, key, entries)
+
+    def _replay(self, entry: Entry, leaves: Any, arrays: Any, *call: Any) -> Any:
+        try:
+            result = entry.replay(leaves, arrays)
+        except Changed:
+            self._last = None
+            return self._eager(*call)
+        self.ledger.hits += 1
+        return result
 
     def _eager(self, chain: Any, args: Any, kwargs: Any) -> Any:
         self.ledger.eager_calls += 1

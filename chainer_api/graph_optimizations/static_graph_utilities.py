@@ -62,6 +62,6 @@ def _mark(fn: Callable[..., Any]) -> Callable[..., Any]:
         # Inside a recorded function (no linking) its array operations record themselves.
         if session is None or not session.linking or session.in_function:
             return fn(*args, **kwargs)
-        return session.static_call(fn, args, kwargs)
+        return session.opaque.static_call(fn, args, kwargs)
 
     return call

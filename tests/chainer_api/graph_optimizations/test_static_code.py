@@ -272,38 +272,3 @@ def test_arguments_that_cannot_be_compared(make):
     report = static.schedule_manager.report()[0]
     assert [e.kind for e in report.events] == ["define-by-run"]
     assert "cannot be compared" in report.events[0].reason
-
-
-class Fickle(chainer.FunctionNode):
-    """A user's function that gives other outputs, or other gradients, in later calls."""
-
-    calls = 0
-
-    def forward(self, inputs):
-        type(self).calls += 1
-        return inputs * 2 if self.calls > 3 and self.mode == "outputs" else inputs
-
-    def backward(self, indexes, gys):
-        return (None,) if self.calls > 3 and self.mode == "gradients" else gys
-
-    def __init__(self, mode):
-        self.mode = mode
-
-
-@pytest.mark.parametrize(
-    ("mode", "message"),
-    [("outputs", "must keep their number"), ("gradients", "return the same Nones in every call")],
-)
-def test_functions_of_the_users_must_keep_their_form(mode, message):
-    Fickle.calls = 0
-
-    class Chain(MLP):
-        @chainer.static_graph
-        def forward(self, x):
-            return Fickle(mode).apply((self.l1(x),))[0]
-
-    chain = Chain()
-    x = chainer.Variable(np.ones((3, 4), "f"))
-    with pytest.raises(RuntimeError, match=message):
-        for _ in range(6):
-            F.sum(chain(x)).backward()

@@ -203,7 +203,6 @@ STEP_SCORES = (normal(3, 4), normal(2, 4), normal(1, 4))
 STEP_LABELS = (integers(0, 4, 3), integers(0, 4, 2), integers(0, 4, 1))
 SEQUENCE_SCORES = (normal(2, 4), normal(3, 4), normal(1, 4))
 SEQUENCE_LABELS = (integers(0, 4, 2), integers(0, 4, 3), integers(0, 4, 1))
-OPAQUE_DRAWS = 'an opaque function draws random numbers'
 TREE = ((0, 1), (2, (3, 4)))
 LABELS = constant([0, 2, 1, 3], np.int32)
 
@@ -221,13 +220,10 @@ LOSS = [
          lambda link, *a: [link(list(a[:3]), list(a[3:]), transpose=True),
                            link.argmax(list(a[:3]), transpose=True)],
          static=False, since=7, why='argmax shows its arrays'),
-    case('negative_sampling', lambda L: L.NegativeSampling(3, [4, 3, 2, 5], 2), (VECTORS, LABELS),
-         replays=False, why=OPAQUE_DRAWS),
+    case('negative_sampling', lambda L: L.NegativeSampling(3, [4, 3, 2, 5], 2), (VECTORS, LABELS)),
     case('negative_sampling_no', lambda L: L.NegativeSampling(3, [4, 3, 2, 5], 2, power=1.),
-         (VECTORS, constant([0, -1, 3, 2], np.int32)), lambda link, x, t: link(x, t, reduce='no'),
-         replays=False, why=OPAQUE_DRAWS),
-    case('black_out', lambda L: L.BlackOut(3, [4, 3, 2, 5], 2), (VECTORS, LABELS),
-         replays=False, why=OPAQUE_DRAWS),
+         (VECTORS, constant([0, -1, 3, 2], np.int32)), lambda link, x, t: link(x, t, reduce='no')),
+    case('black_out', lambda L: L.BlackOut(3, [4, 3, 2, 5], 2), (VECTORS, LABELS)),
     case('binary_hierarchical_softmax', lambda L: L.BinaryHierarchicalSoftmax(3, TREE),
          (VECTORS, LABELS)),
     case('binary_hierarchical_softmax_huffman',

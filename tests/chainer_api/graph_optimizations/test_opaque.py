@@ -1,0 +1,461 @@
+"""Python code that a replay calls back, and all other ways in which values reach Python code."""
+
+import copy
+
+import numpy as np
+import pytest
+from compare import check, hits, pair, reasons, x32
+
+import chainer
+import chainer.functions as F
+import chainer.links as L
+
+
+class Chain(chainer.Chain):
+    def __init__(self):
+        super().__init__()
+        self.table = np.linspace(0, 1, 4).astype("f")
+        with self.init_scope():
+            self.l1 = L.Linear(4, 4)
+
+
+def runs(forward, make_inputs=None, replays=True, **options):
+    """Compare a method with its decorated form; whether it is replayed is checked, too."""
+    cls = type(forward.__name__, (Chain,), {"forward": forward})
+    plain, static = pair(cls)
+    check(plain, static, make_inputs or x32(3, 4), **options)
+    assert (hits(static) > 0) == replays, reasons(static)
+    return plain, static
+
+
+class Old(chainer.Function):
+    """Keeps an output, a mask and no input."""
+
+    def forward(self, inputs):
+        (x,) = inputs
+        self.retain_inputs(())
+        self.retain_outputs((0,))
+        self.mask = x > np.median(x)
+        return (np.exp(x) * self.mask,)
+
+    def backward(self, inputs, grads):
+        assert inputs == (None,)
+        return (self.output_data[0] * grads[0] * self.mask,)
+
+
+class New(chainer.FunctionNode):
+    def forward(self, inputs):
+        (x,) = inputs
+        self.mask = (x > np.median(x)).astype(x.dtype)
+        self.masks = [self.mask]
+        self.biggest = float(x.max())
+        return (x * self.mask,)
+
+    def backward(self, indexes, gys):
+        return (gys[0] * self.mask,)
+
+
+@pytest.mark.parametrize("kind", [Old, New])
+def test_calls_under_way_keep_apart_what_a_function_holds(kind):
+    def forward(self, x):
+        return kind()(x) if kind is Old else kind().apply((x,))[0]
+
+    def twice(chain, x, y):
+        a, b = chain(x), chain(y)
+        return a, b * 2
+
+    make = lambda r: tuple(chainer.Variable(r.randn(3, 4).astype("f")) for _ in range(2))
+    runs(forward, make, call=twice)
+
+
+def use_mask_of_new(self, x):
+    func = New()
+    (y,) = func.apply((x,))
+    return y * 2 + x * func.mask
+
+
+def use_mask_of_old(self, x):
+    func = Old()
+    return func(x) * 2 + x * func.mask.astype("f")
+
+
+def compute_with_mask(self, x):
+    func = New()
+    (y,) = func.apply((x,))
+    return y + (1 - func.mask) * self.table
+
+
+def compute_with_mask_of_dropout(self, x):
+    y, mask = F.dropout(x, 0.5, return_mask=True)
+    return y + (mask > 1) * x.array
+
+
+@pytest.mark.parametrize(
+    "forward",
+    [use_mask_of_new, use_mask_of_old, compute_with_mask, compute_with_mask_of_dropout],
+)
+def test_arrays_that_a_function_leaves_are_those_of_the_call(forward):
+    runs(forward)
+
+
+def read_number(self, x):
+    func = New()
+    (y,) = func.apply((x,))
+    return y * func.biggest
+
+
+def read_list(self, x):
+    func = New()
+    (y,) = func.apply((x,))
+    return y * func.masks[0]
+
+
+def look_at_mask_of_dropout(self, x):
+    y, mask = F.dropout(x, 0.5, return_mask=True)
+    return y * float(mask.sum())
+
+
+def look_at_indexes(self, x):
+    func = F.pooling.max_pooling_2d.MaxPooling2D(2, 2)
+    (y,) = func.apply((x[None, None],))
+    return y * float(func.indexes.sum())
+
+
+@pytest.mark.parametrize(
+    "forward", [read_number, read_list, look_at_mask_of_dropout, look_at_indexes]
+)
+def test_numbers_that_a_function_leaves_end_the_recording(forward):
+    runs(forward, replays=False)
+
+
+class InPlace(chainer.FunctionNode):
+    """Computes in a buffer that it is made with."""
+
+    def __init__(self, where):
+        self.buffer, self.log, self.where = np.zeros((40, 40), "f"), [], where
+
+    def note(self, x):
+        self.buffer[:3, :4] = x
+        self.log.append(1)
+
+    def forward(self, inputs):
+        if self.where == "forward":
+            self.note(inputs[0])
+        return (inputs[0] * 2,)
+
+    def backward(self, indexes, gys):
+        if self.where == "backward":
+            self.note(gys[0].array)
+        return (gys[0] * 2 + self.buffer[:3, :4],)
+
+
+@pytest.mark.parametrize("where", ["forward", "backward"])
+def test_a_function_that_changes_its_attributes_in_place_is_not_replayed(where):
+    _, static = runs(lambda self, x: InPlace(where).apply((x,))[0], replays=False)
+    assert any(f"{where} of InPlace changed its attribute" in r for r in reasons(static))
+
+
+class Weighted(chainer.FunctionNode):
+    """Takes arrays that are no inputs, in several forms."""
+
+    def __init__(self, weights):
+        self.weights = weights
+
+    def plain(self):
+        w = self.weights
+        while isinstance(w, (list, tuple)):
+            w = w[0]
+        if isinstance(w, dict):
+            w = w["w"]
+        return w.array if isinstance(w, chainer.Variable) else w
+
+    def forward(self, inputs):
+        return (inputs[0] * self.plain(),)
+
+    def backward(self, indexes, gys):
+        return (gys[0] * self.plain(),)
+
+
+@pytest.mark.parametrize(
+    "wrap",
+    [
+        lambda self, x: x.array + 1,
+        lambda self, x: [(x.array + 1, 3)],
+        lambda self, x: {"w": x.array + 1},
+        lambda self, x: chainer.Variable(x.array + 1),
+        lambda self, x: F.tanh(x),
+        lambda self, x: self.table,
+        lambda self, x: (self.table,),
+        lambda self, x: self.l1.b,
+    ],
+    ids=["array", "nested", "dict", "Variable", "result", "attribute", "in tuple", "parameter"],
+)
+def test_arrays_that_a_function_is_made_with_are_those_of_the_call(wrap):
+    def call(chain, x):
+        chain.table = chain.table + x.array[0]
+        chain.l1.b.array[...] = x.array[1]
+        return chain(x)
+
+    runs(lambda self, x: Weighted(wrap(self, x)).apply((x,))[0], call=call)
+
+
+def test_a_boolean_index_is_that_of_the_call():
+    def make(random):
+        x = np.arange(12, dtype="f").reshape(3, 4)
+        return (chainer.Variable(random.permutation(x.ravel()).reshape(3, 4)),)
+
+    runs(lambda self, x: x[x.array > 4] * 2, make)
+
+
+def test_an_index_that_selects_another_number_is_define_by_run():
+    forward = lambda self, x: F.dropout(F.sum(x[x.array > 0]) * F.dropout(x))
+    _, static = runs(forward, replays=False)
+    assert any(r.startswith("GetItem gave") for r in reasons(static))
+
+
+def doubly(chain, x):
+    """Gradients of gradients, through the define-by-run graph."""
+    (g,) = chainer.grad([F.sum(chain(x) ** 2)], [x], enable_double_backprop=True)
+    return g * g
+
+
+def test_indexes_of_the_call_stay_with_its_graph():
+    runs(lambda self, x: x[:, np.argsort(x.array[0])] * self.table, call=doubly)
+
+
+class Sometimes(chainer.FunctionNode):
+    """Draws, and gives as many rows as it happens to choose."""
+
+    def forward(self, inputs):
+        (x,) = inputs
+        self.rows = np.random.rand(len(x)) > 0.5
+        return (x[self.rows],)
+
+    def backward(self, indexes, gys):
+        gx = np.zeros((len(self.rows), 4), "f")
+        gx[self.rows] = gys[0].array
+        return (chainer.Variable(gx),)
+
+
+def test_a_function_with_outputs_of_other_shapes_is_define_by_run():
+    def forward(self, x):
+        return F.dropout(Sometimes().apply((F.dropout(self.l1(x)),))[0])
+
+    _, static = runs(forward, x32(12, 4), replays=False)
+    assert any(r.startswith("Sometimes gave") for r in reasons(static))
+
+
+def test_effects_of_static_code_are_not_repeated():
+    counted = []
+
+    @chainer.static_code
+    def count(x):
+        counted.append(1)
+
+    class Counting(Chain):
+        @chainer.static_graph
+        def forward(self, x):
+            count(x)
+            return F.sum(F.get_item(x, x > 0))
+
+    chain = Counting()
+    with chainer.no_backprop_mode():
+        for _ in range(2):
+            chain(np.ones((3, 4), "f"))
+        with pytest.raises(RuntimeError, match=r"cannot be repeated .* because of .*count"):
+            chain(-np.ones((3, 4), "f"))
+    assert len(counted) == 3
+
+
+def test_static_code_must_keep_its_form():
+    @chainer.static_code
+    def positive(x):
+        return x[x > 0]
+
+    class Selecting(Chain):
+        @chainer.static_graph
+        def forward(self, x):
+            return F.sum(positive(x) * 2)
+
+    chain = Selecting()
+    with chainer.no_backprop_mode():
+        for _ in range(2):
+            chain(np.ones((3, 4), "f"))
+        with pytest.raises(RuntimeError, match="positive.* must keep shapes and dtypes"):
+            chain(np.eye(3, 4, dtype="f"))
+
+
+class Fickle(chainer.FunctionNode):
+    """Gives more outputs, or no gradient, where the input is large."""
+
+    def __init__(self, mode):
+        self.mode = mode
+
+    def forward(self, inputs):
+        self.large = bool(inputs[0][0, 0] > 3)
+        return inputs * 2 if self.large and self.mode == "outputs" else inputs
+
+    def backward(self, indexes, gys):
+        return (None if self.large and self.mode == "gradients" else gys[0],)
+
+
+@pytest.mark.parametrize("mode", ["outputs", "gradients"])
+def test_functions_that_change_their_form_are_define_by_run(mode):
+    def forward(self, x):
+        return Fickle(mode).apply((x,))[-1] * self.l1(x)
+
+    make = lambda r: (chainer.Variable(np.full((3, 4), make.count.pop(), "f")),)
+    make.count = [1, 5, 1, 4, 3, 2, 1]
+    _, static = runs(forward, make, iterations=7)
+    assert any("Fickle gave" in r for r in reasons(static))
+
+
+class Noise(chainer.FunctionNode):
+    """Multiplies with random numbers, some of which no seed decides."""
+
+    calls = 0
+
+    def forward(self, inputs):
+        type(self).calls += 1
+        self.noise = np.random.randn(3, 4).astype("f")
+        return (inputs[0] * self.noise,)
+
+    def backward(self, indexes, gys):
+        return (gys[0] * self.noise,)
+
+
+def noisy(self, x):
+    return F.dropout(Noise().apply((F.dropout(x),))[0])
+
+
+@chainer.static_code
+def noise(x):
+    return np.random.rand(*x.shape).astype("f")
+
+
+def noisy_code(self, x):
+    return F.dropout(F.dropout(x) * noise(x.array))
+
+
+def negative_samples(self, x):
+    t = np.array([0, 2, 1], "i")
+    sampler = chainer.utils.WalkerAlias([1, 2, 3, 1]).sample
+    loss, samples = F.negative_sampling(
+        F.dropout(x), t, self.l1.W, sampler, 2, return_samples=True
+    )
+    return loss * F.dropout(F.embed_id(samples, self.l1.W))
+
+
+@pytest.mark.parametrize("forward", [noisy, noisy_code, negative_samples])
+def test_random_numbers_come_in_the_order_of_define_by_run(forward):
+    runs(forward)
+
+
+@pytest.mark.parametrize("forward", [noisy, noisy_code])
+def test_random_numbers_stay_with_the_graph_of_their_call(forward):
+    def call(chain, x):
+        y = chain(x)
+        chain(x + 1)
+        return doubly(lambda x: y, x)
+
+    runs(forward, call=call)
+
+
+def test_the_graph_of_a_call_does_not_run_its_opaque_functions_again():
+    _, static = pair(type("Noisy", (Chain,), {"forward": noisy}))
+    for _ in range(3):
+        x = chainer.Variable(np.ones((3, 4), "f"))
+        F.sum(static(x)).backward()
+    before, was = Noise.calls, hits(static)
+    x = chainer.Variable(np.ones((3, 4), "f"))
+    doubly(static, x)
+    assert (Noise.calls, hits(static)) == (before + 1, was + 1)
+
+
+def through_as_array(self, x):
+    return x * (chainer.as_array(x * 2) > 1)
+
+
+def of_a_node(self, x):
+    y = F.exp(x)
+    return x * (y.creator_node.outputs[0]().data > 1)
+
+
+@pytest.mark.parametrize("forward", [through_as_array, of_a_node])
+def test_every_way_to_an_array_gives_that_of_the_call(forward):
+    runs(forward)
+
+
+def text(self, x):
+    return x * len(str(F.sum(x)))
+
+
+def representation(self, x):
+    return x * float(repr(F.sum(x))[9:-1])
+
+
+def description(self, x):
+    return x * len((x * 2).debug_print())
+
+
+def deep_copy(self, x):
+    return x * copy.deepcopy(x * 2).array
+
+
+def retained(self, x):
+    return x * (F.relu(x).creator_node.output_data[0] > 1)
+
+
+def copied(self, x):
+    other = chainer.Variable(np.zeros((3, 4), "f"))
+    other.copydata(x * 2)
+    return x * other
+
+
+@pytest.mark.parametrize(
+    "forward", [text, representation, description, deep_copy, retained, copied]
+)
+def test_every_way_to_values_ends_the_recording(forward):
+    runs(forward, replays=False)
+
+
+def cut(self, x):
+    h = x * 2
+    h.unchain_backward()
+    return h * self.l1(x)
+
+
+def cut_argument(self, x):
+    x.unchain_backward()
+    return self.l1(x)
+
+
+def unchain_argument(self, x):
+    x.unchain()
+    return self.l1(x)
+
+
+def clear(self, x):
+    x.cleargrad()
+    return self.l1(x)
+
+
+def set_gradient(self, x):
+    x.grad = np.ones_like(x.array)
+    return self.l1(x)
+
+
+def go_back(self, x):
+    F.sum(x * x).backward()
+    return self.l1(x)
+
+
+@pytest.mark.parametrize(
+    "forward", [cut, cut_argument, unchain_argument, clear, set_gradient, go_back]
+)
+def test_what_a_method_does_to_the_graph_outside_happens_there(forward):
+    def call(chain, x):
+        x.grad = np.full((3, 4), 3, "f")
+        return chain(x), chain(x * 2)
+
+    runs(forward, call=call, replays=False)
