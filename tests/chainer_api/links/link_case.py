@@ -35,7 +35,8 @@ class Case:
     static: bool = True  # False: cannot be called in a static graph's method; `why` tells
     replays: bool = True  # False: define-by-run in a static graph; `why` tells
     tolerance: tuple[float, float] | None = None
-    since: int = 5  # the first major version that loads and runs it
+    since: int = 5  # the first major version that runs it and loads its files
+    saved_since: int = 0  # the first one whose files of it are tested; 0: the same
     why: str = ''  # the reason for each setting that weakens a test
 
     def arrays(self, char, seed=0):
@@ -60,6 +61,11 @@ def keys(row):
 
 def run(chainer, row, char):
     """Everything that is compared, as a dict of dicts of arrays; ``None`` where there is none."""
+    return run_link(chainer, row, char)[1]
+
+
+def run_link(chainer, row, char):
+    """The link, trained, and what :func:`run` returns."""
     with using_config(chainer, dict(row.config, dtype=np.dtype(char))):
         np.random.seed(0)
         link = row.make(chainer.links)
@@ -68,7 +74,7 @@ def run(chainer, row, char):
         disturb(link)
         outputs, gradients, input_gradients = train(chainer, row, link, row.arrays(char))
         state = saved(chainer, link)
-        return {
+        return link, {
             'initial': initial, 'outputs': outputs, 'gradients': gradients,
             'input_gradients': input_gradients, 'state': state,
             'predictions': predict(chainer, row, link, row.arrays(char, 1)),

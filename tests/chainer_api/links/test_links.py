@@ -5,6 +5,7 @@ import json
 import os
 import pathlib
 import pickle
+import tarfile
 
 import compare
 import link_case
@@ -102,20 +103,51 @@ def test_what_the_original_saved_loads(family, row, key, char):
         *row.tolerances(char))
 
 
+SAVE = {'npz': chainer.serializers.save_npz, 'h5': chainer.serializers.save_hdf5}
+LOAD = {'npz': chainer.serializers.load_npz, 'h5': chainer.serializers.load_hdf5}
+
+
+@pytest.fixture(scope='module')
+def saved_files():
+    """The files that the original has made, by version and name."""
+    found = {}
+    for version in (5, 7):
+        with tarfile.open(GOLDEN / f'links_saved_{version}.tar.xz') as tar:
+            for member in tar:
+                found[version, member.name] = tar.extractfile(member).read()
+    return found
+
+
+@pytest.mark.parametrize('kind', ['npz', 'h5'])
+@pytest.mark.parametrize(('version', 'row', 'char'), [
+    pytest.param(version, *key.values, id=f'{version}-{key.id}')
+    for key in FIRST_KEYS for row in [key.values[0]]
+    for version in (5, 7) if version >= (row.saved_since or row.since)])
+def test_files_of_the_original_load(version, row, char, kind, saved_files, tmp_path):
+    stem = f'{row.name}.{char}'
+    path = tmp_path / f'{stem}.{kind}'
+    path.write_bytes(saved_files[version, path.name])
+    with np.load(io.BytesIO(saved_files[version, f'{stem}.predictions.npz'])) as file:
+        expected = dict(file)
+    link = fresh(row, char)
+    LOAD[kind](path, link)
+    check_dicts('predictions', predictions(row, char, link), expected, *row.tolerances(char))
+
+
+@pytest.mark.parametrize('kind', ['npz', 'h5'])
 @pytest.mark.parametrize(('row', 'char'), FIRST_KEYS)
-def test_what_is_saved_loads(row, char, tmp_path):
+def test_what_is_saved_loads(row, char, kind, tmp_path):
     link = make(row, char)
     link_case.disturb(link)
     expected = predictions(row, char, link)
     # `record_links.py --load` lets the original load these files.
     folder = os.environ.get('CHAINWRIGHT_SAVED_LINKS', tmp_path)
-    path = os.path.join(folder, f'{row.name}.{char}.npz')
-    saved = {f'link/{name}': array for name, array in link_case.saved(chainer, link).items()}
-    saved.update({f'predictions/{name}': array for name, array in expected.items()})
-    np.savez(path, **saved)
+    stem = os.path.join(folder, f'{row.name}.{char}')
+    SAVE[kind](f'{stem}.{kind}', link)
+    np.savez(f'{stem}.predictions.npz', **expected)
 
     other = fresh(row, char)
-    chainer.serializers.load_npz(path, other, path='link/')
+    LOAD[kind](f'{stem}.{kind}', other)
     check_dicts('predictions', predictions(row, char, other), expected, 0, 0)
 
 
