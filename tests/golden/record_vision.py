@@ -12,8 +12,8 @@ sys.path.insert(0, HERE)
 import vision_cases  # noqa: E402
 
 results = {}
-for name, layers, size in vision_cases.MODELS:
-    for key, array in vision_cases.run(chainer, name, layers, size).items():
+for name, layers, size, last in vision_cases.MODELS:
+    for key, array in vision_cases.run(chainer, name, layers, size, last).items():
         results[name + ' ' + key.replace('/', '.')] = array
 for module in vision_cases.PREPARE:
     for key, array in vision_cases.prepared(chainer, module).items():

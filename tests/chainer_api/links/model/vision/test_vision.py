@@ -1,7 +1,9 @@
 """The models of vision with random weights against the original, and their files."""
 import pathlib
 import sys
+import zlib
 
+import compare
 import numpy as np
 import pytest
 
@@ -23,11 +25,14 @@ def golden():
         return dict(file)
 
 
-@pytest.mark.parametrize(('name', 'layers', 'size'), [
+each_model = pytest.mark.parametrize(('name', 'layers', 'size', 'last'), [
     pytest.param(*model, id=model[0], marks=[pytest.mark.slow] * (model[0] == 'VGG16Layers'))
     for model in vision_cases.MODELS])
-def test_models_do_what_the_original_does(golden, name, layers, size):
-    results = vision_cases.run(chainer, name, layers, size)
+
+
+@each_model
+def test_models_do_what_the_original_does(golden, name, layers, size, last):
+    results = vision_cases.run(chainer, name, layers, size, last)
     assert len(results) > len(layers)
     for key, actual in results.items():
         expected = golden[f'{name} {key.replace("/", ".")}']
@@ -35,6 +40,34 @@ def test_models_do_what_the_original_does(golden, name, layers, size):
         tolerance = 1e-8 if expected.dtype == np.float64 else 1e-4
         np.testing.assert_allclose(
             actual, expected, tolerance, tolerance * abs(expected).max(), err_msg=key)
+
+
+@each_model
+def test_compiled_models_are_define_by_run(name, layers, size, last):
+    cls = compare.decorated(getattr(L, name))
+    with chainer.using_config('dtype', vision_cases.dtype(name)):
+        model = cls(pretrained_model=None)
+    with chainer.using_config('dtype', np.float64):
+        vision_cases.trainable(chainer, model)
+        expected = step(model, cls.__bases__[0].forward, size, last)
+        for _ in range(3):
+            assert step(model, cls.forward, size, last) == expected
+    assert compare.hits(model) == 2, compare.reasons(model)
+
+
+def step(model, forward, size, last):
+    """Checksums of all that one training step gives and changes, from the same statistics."""
+    before = {path: (link.N, link.avg_mean.copy(), link.avg_var.copy())
+              for path, link in model.namedlinks() if isinstance(link, L.BatchNormalization)}
+    call = lambda *args, **kwargs: forward(model, *args, **kwargs)
+    vision_cases.train(chainer, model, size, last, call)
+    found = {path: zlib.crc32(param.grad) for path, param in model.namedparams()
+             if param.grad is not None}
+    for path, link in model.namedlinks():
+        if path in before:
+            found[path] = link.N, zlib.crc32(link.avg_mean), zlib.crc32(link.avg_var)
+            link.N, link.avg_mean[...], link.avg_var[...] = before[path]
+    return found
 
 
 @pytest.mark.parametrize('module', vision_cases.PREPARE)
