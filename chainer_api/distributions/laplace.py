@@ -2,7 +2,7 @@
 import math
 
 import chainer
-from chainer import distribution
+from chainer import backend, distribution, function_node
 from chainer import functions as F
 from chainer.distributions import _array_code, _elementwise
 
@@ -52,14 +52,12 @@ class Laplace(_elementwise.Elementwise):
     def cdf(self, x):
         """Returns the cumulative distribution function at ``x``."""
         x = _array_code.as_float(x, self.loc)
-        tail = 0.5 * F.exp(self._minus_distance(x))
-        below = _array_code.without_gradient(lambda xp, x, loc: x < loc, x, self.loc)
-        return F.where(below, tail, 1 - tail)
+        return _CDF().apply(((x - self.loc) / self.scale,))[0]
 
     def icdf(self, x):
         """Returns the inverse of the cumulative distribution function at ``x``."""
-        h = 0.5 - chainer.as_variable(x)
-        return self.loc + self.scale * F.sign(h) * F.log1p(-2 * abs(h))
+        x = _array_code.as_float(x, self.loc)
+        return self.loc + self.scale * _ICDF().apply((x,))[0]
 
     def sample_n(self, n):
         """Draws ``n`` random points, differentiable by location and scale."""
@@ -95,6 +93,38 @@ class Laplace(_elementwise.Elementwise):
     def support(self):
         """``'real'``."""
         return 'real'
+
+
+# Both are differentiable at their middle, which a composition with abs() would not know.
+
+class _CDF(function_node.FunctionNode):
+    """Cumulative distribution function of location 0 and scale 1."""
+
+    def forward(self, inputs):
+        x, = inputs
+        self.retain_inputs((0,))
+        xp = backend.get_array_module(x)
+        tail = xp.exp(-abs(x)) / 2
+        return xp.where(x < 0, tail, 1 - tail),
+
+    def backward(self, indexes, gy):
+        x, = self.get_retained_inputs()
+        return gy[0] * F.exp(-abs(x)) / 2,
+
+
+class _ICDF(function_node.FunctionNode):
+    """Its inverse."""
+
+    def forward(self, inputs):
+        p, = inputs
+        self.retain_inputs((0,))
+        h = p - 0.5
+        xp = backend.get_array_module(p)
+        return -xp.sign(h) * xp.log1p(-2 * abs(h)),
+
+    def backward(self, indexes, gy):
+        p, = self.get_retained_inputs()
+        return gy[0] / (0.5 - abs(p - 0.5)),
 
 
 @distribution.register_kl(Laplace, Laplace)

@@ -26,6 +26,10 @@ def unit(*shape):
     return lambda rng: rng.uniform(.1, .9, shape)
 
 
+def half(*shape):
+    return lambda rng: np.full(shape, .5)
+
+
 def simplex(*shape):
     def make(rng):
         p = rng.uniform(.1, 1, shape)
@@ -101,6 +105,8 @@ CASES = [
          lambda D, m, t: D.Independent(D.MultivariateNormal(m, scale_tril=t), 1),
          [real(4, 3, 2), tril(4, 3, 2, 2)], real(4, 3, 2)),
     Case('laplace', lambda D, m, s: D.Laplace(m, s), [real(3, 2), positive(3, 2)], unit(3, 2)),
+    Case('laplace_middle', lambda D, m, s: D.Laplace(m, s), [half(3, 2), positive(3, 2)],
+         half(3, 2)),
     Case('log_normal', lambda D, m, s: D.LogNormal(m, s), [real(3, 2), positive(3, 2)],
          positive(3, 2)),
     Case('multivariate_normal', lambda D, m, t: D.MultivariateNormal(m, scale_tril=t),
