@@ -8,7 +8,7 @@ an index (JSON) of ``"case/dtype" -> part -> name -> [dtype, shape, offset] or n
     oracle tests/golden/record_links.py --save
 
 writes tests/golden/links_saved_<major version>.tar.xz instead: for each case, once trained, the
-files that ``save_npz`` and ``save_hdf5`` make, and what the link predicts then.
+files that ``save_npz`` and ``save_hdf5`` make, a pickle, and what the link predicts then.
 
     oracle tests/golden/record_links.py --load FOLDER
 
@@ -18,6 +18,7 @@ environment variable CHAINWRIGHT_SAVED_LINKS, and then computes what stands besi
 import io
 import json
 import os
+import pickle
 import sys
 import tarfile
 import tempfile
@@ -100,8 +101,10 @@ def save():
             stem = os.path.join(folder, name)
             chainer.serializers.save_npz(stem + '.npz', link)
             chainer.serializers.save_hdf5(stem + '.h5', link)
+            with open(stem + '.pickle', 'wb') as file:
+                pickle.dump(link, file, protocol=2)
             np.savez(stem + '.predictions.npz', **result['predictions'])
-            for kind in ('.npz', '.h5', '.predictions.npz'):
+            for kind in ('.npz', '.h5', '.pickle', '.predictions.npz'):
                 with open(stem + kind, 'rb') as file:
                     data = file.read()
                 info = tarfile.TarInfo(name + kind)

@@ -11,7 +11,7 @@ class Deconvolution2DFunction(deconvolution_nd.DeconvolutionND):
         self.sy, self.sx = self.stride
         self.ph, self.pw = self.pad
         self.dy, self.dx = self.dilate
-        self.outh, self.outw = self.outsize or (None, None)
+        self.outh, self.outw = self.outsize
 
 
 def deconvolution_2d(x, W, b=None, stride=1, pad=0, outsize=None, *, dilate=1, groups=1,
@@ -31,8 +31,8 @@ def deconvolution_2d(x, W, b=None, stride=1, pad=0, outsize=None, *, dilate=1, g
         b (Variable, array or None): Bias of shape :math:`(c_O,)` and the dtype of ``x``.
         stride (int or pair of ints): Step from one patch of the result to the next.
         pad (int or pair of ints): How much is cut off on each side.
-        outsize (pair of ints or None): Height and width of the result, where it shall not be the
-            smallest possible.
+        outsize (pair of ints): Height and width of the result, where it shall not be the smallest
+            possible; ``None`` for one or both that shall.
         dilate (int or pair of ints): Distance of the elements of a patch.
         groups (int): Number of groups of channels.
 

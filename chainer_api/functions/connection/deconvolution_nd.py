@@ -13,7 +13,7 @@ class DeconvolutionND(function_node.FunctionNode):
         self.ndim = ndim
         self.stride = conv_nd.as_tuple(stride, ndim)
         self.pad = conv_nd.as_tuple(pad, ndim)
-        self.outsize = None if outsize is None else conv_nd.as_tuple(outsize, ndim)
+        self.outsize = conv_nd.as_tuple(outsize, ndim)
         self.dilate = conv_nd.as_tuple(dilate, ndim)
         self.groups = groups
 
@@ -29,11 +29,11 @@ class DeconvolutionND(function_node.FunctionNode):
             x_type.shape[1] == w_type.shape[0],
             x_type.shape[1] % self.groups == 0,
         )
-        if self.outsize is not None:
-            for i in range(self.ndim):
+        for i, size in enumerate(self.outsize):
+            if size is not None:
                 type_check.expect(
                     conv.get_conv_outsize(
-                        self.outsize[i], w_type.shape[2 + i], self.stride[i], self.pad[i],
+                        size, w_type.shape[2 + i], self.stride[i], self.pad[i],
                         d=self.dilate[i]) <= x_type.shape[2 + i])
         if type_check.eval(n_in) == 3:
             b_type = in_types[2]
@@ -55,10 +55,11 @@ class DeconvolutionND(function_node.FunctionNode):
         return y,
 
     def _get_outsize(self, shape, ksize):
-        if self.outsize is not None:
-            return self.outsize
-        outsize = conv_nd.get_deconv_outsizes(
+        smallest = conv_nd.get_deconv_outsizes(
             shape, ksize, self.stride, self.pad, dilate=self.dilate)
+        outsize = tuple([
+            low if size is None else size
+            for size, low in zip(self.outsize, smallest, strict=True)])
         if min(outsize) <= 0:
             raise ValueError(
                 f'{type(self).__name__}: nothing is left of an input of size {shape}, spread '

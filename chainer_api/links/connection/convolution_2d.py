@@ -44,6 +44,8 @@ class Convolution2D(link.Link):
         (1, 7, 5, 5)
     """
 
+    in_channels = None  # of links in pickles of Chainer 5
+
     def __init__(self, in_channels, out_channels, ksize=None, stride=1, pad=0, nobias=False,
                  initialW=None, initial_bias=None, *, dilate=1, groups=1, **kwargs):
         super().__init__()

@@ -40,6 +40,8 @@ class Deconvolution2D(link.Link):
         (1, 7, 10, 10)
     """
 
+    dilate = 1, 1  # of links in pickles of Chainer 5
+
     def __init__(self, in_channels, out_channels, ksize=None, stride=1, pad=0, nobias=False,
                  outsize=None, initialW=None, initial_bias=None, *, dilate=1, groups=1, **kwargs):
         super().__init__()
@@ -54,7 +56,7 @@ class Deconvolution2D(link.Link):
         self.stride = conv_nd.as_tuple(stride, 2)
         self.pad = conv_nd.as_tuple(pad, 2)
         self.dilate = conv_nd.as_tuple(dilate, 2)
-        self.outsize = outsize
+        self.outsize = (None, None) if outsize is None else outsize
         self.groups = int(groups)
         with self.init_scope():
             self.W = variable.Parameter(initializers._get_initializer(initialW))

@@ -34,6 +34,8 @@ class Linear(link.Link):
         ((5, 4), (4, 2))
     """
 
+    in_size = None  # of links in pickles of Chainer 5
+
     def __init__(self, in_size, out_size=None, nobias=False, initialW=None, initial_bias=None):
         super().__init__()
         if out_size is None:

@@ -56,6 +56,12 @@ class BinaryHierarchicalSoftmax(link.Link):
         self._nodes = visitor.visit_array(self._nodes)
         self._signs = visitor.visit_array(self._signs)
 
+    def __setstate__(self, state):
+        super().__setstate__(state)
+        if '_func' in state:
+            func = self.__dict__.pop('_func')
+            self._nodes, self._signs = _tables(func.to_paths(), func.codes.dtype)
+
     @staticmethod
     def create_huffman_tree(word_counts):
         """Makes a Huffman tree, in which frequent classes have short paths.
@@ -97,6 +103,21 @@ class BinaryHierarchicalSoftmax(link.Link):
         nodes, signs, on_path = _LookUpPaths(self._nodes, self._signs).apply((t,))
         score = F.einsum('ij,ikj->ik', x, F.embed_id(nodes, self.W)) * signs
         return F.sum(F.softplus(-score) * on_path)
+
+
+class BinaryHierarchicalSoftmaxFunction:
+    """What the link keeps its tree in, in pickles of Chainer.
+
+    The nodes and directions of all paths stand one path after the other in ``paths`` and ``codes``;
+    ``begins`` are the places where they begin.
+    """
+
+    def to_paths(self):
+        """The same as :func:`_paths` returns."""
+        steps = list(zip(self.paths.tolist(), self.codes.tolist(), strict=True))
+        begins = self.begins.tolist()
+        return {leaf: tuple(steps[a:b])
+                for leaf, (a, b) in enumerate(zip(begins, begins[1:], strict=False))}
 
 
 class _LookUpPaths(function_node.FunctionNode):

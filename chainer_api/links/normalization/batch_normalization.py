@@ -93,6 +93,11 @@ class BatchNormalization(link.Link):
         self.register_persistent('avg_mean')
         self.register_persistent('avg_var')
 
+    def __setstate__(self, state):
+        super().__setstate__(state)
+        if '_dtype' in state:  # as pickles of Chainer 5 call it
+            self._highprec_dtype = self.__dict__.pop('_dtype')
+
     def _parameter(self, initializer):
         initializer = initializers._get_initializer(initializer)
         initializer.dtype = self._highprec_dtype

@@ -118,7 +118,7 @@ def saved_files():
     return found
 
 
-@pytest.mark.parametrize('kind', ['npz', 'h5'])
+@pytest.mark.parametrize('kind', ['npz', 'h5', 'pickle'])
 @pytest.mark.parametrize(('version', 'row', 'char'), [
     pytest.param(version, *key.values, id=f'{version}-{key.id}')
     for key in FIRST_KEYS for row in [key.values[0]]
@@ -129,8 +129,12 @@ def test_files_of_the_original_load(version, row, char, kind, saved_files, tmp_p
     path.write_bytes(saved_files[version, path.name])
     with np.load(io.BytesIO(saved_files[version, f'{stem}.predictions.npz'])) as file:
         expected = dict(file)
-    link = fresh(row, char)
-    LOAD[kind](path, link)
+    if kind == 'pickle':
+        link = pickle.loads(path.read_bytes())
+        assert str(link)
+    else:
+        link = fresh(row, char)
+        LOAD[kind](path, link)
     check_dicts('predictions', predictions(row, char, link), expected, *row.tolerances(char))
 
 
