@@ -8,20 +8,32 @@ arrays to fetch, and the arguments where these are plain. Out: one generated fun
 
 from __future__ import annotations
 
+import functools
 import linecache
 import operator
 import random
-from collections.abc import Callable, Sequence
+import sys
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from itertools import count
-from types import BuiltinFunctionType, FunctionType, MethodType, ModuleType
+from types import (
+    BuiltinFunctionType,
+    FunctionType,
+    MappingProxyType,
+    MemberDescriptorType,
+    MethodType,
+    ModuleType,
+)
 from typing import Any
 
 import numpy as np
 
 PLAIN = (bool, int, str, bytes, type(None))
 _BY_IDENTITY = (type, ModuleType, FunctionType, BuiltinFunctionType, np.ndarray)
-_LARGE = 256
-_SMALL = 4096  # bytes
+_LARGE, _HUGE = 256, 65536  # items: up to here by value; up to there each by identity
+SMALL = 4096  # bytes: arrays up to here are compared by value
+_STANDARD = {*sys.stdlib_module_names, "numpy", "scipy"}
 
 
 class Ref:
@@ -50,15 +62,18 @@ def fingerprint(value: Any, is_leaf: Callable[[Any], bool], depth: int = 4) -> A
     kind = type(value)
     if kind in PLAIN:
         return (kind, value)
+    if kind is not np.ndarray and hasattr(value, "_held") and isinstance(value, np.ndarray):
+        # A trace has put a view of an array in its place.
+        return fingerprint(value._held, is_leaf, depth)  # pyright: ignore
     if kind is float or kind is complex:
         return (kind, repr(value))
     if isinstance(value, np.generic):
         return (kind, value.tobytes())
-    if kind is MethodType:  # made anew at each look-up
-        return (MethodType, Ref(value.__func__), Ref(value.__self__))
+    if kind is MethodType and depth:  # made anew at each look-up
+        return (MethodType, Ref(value.__func__), fingerprint(value.__self__, is_leaf, depth - 1))
     if isinstance(value, np.dtype):
         return (np.dtype, value.str)
-    if type(value) is np.ndarray and value.nbytes <= _SMALL and value.dtype != object:
+    if type(value) is np.ndarray and value.nbytes <= SMALL and value.dtype != object:
         # Python may look at the elements of a small array: they count.
         return (Ref(value), value.shape, value.dtype.str, value.tobytes())
     if isinstance(value, _BY_IDENTITY) or is_leaf(value) or depth == 0:
@@ -72,17 +87,55 @@ def _compound(value: Any, kind: type, is_leaf: Callable[[Any], bool], depth: int
     def image(item: Any) -> Any:
         return fingerprint(item, is_leaf, depth)
 
-    if isinstance(value, (tuple, list, set, frozenset, dict)):
-        if len(value) > _LARGE:
-            return (Ref(value), len(value))
+    if isinstance(value, (tuple, list, set, frozenset, dict, deque)):
+        n = len(value)
+        if n > _LARGE:
+            items = (*value, *value.values()) if isinstance(value, dict) else tuple(value)
+            return (Ref(value), _Same(items) if n <= _HUGE else n)
         if isinstance(value, dict):
             return (kind, tuple((image(k), image(v)) for k, v in value.items()))
         items = tuple(image(v) for v in value)
-        return (kind, items if isinstance(value, (tuple, list)) else frozenset(items))
-    state = getattr(value, "__dict__", None)
-    if isinstance(state, dict) and len(state) <= _LARGE:
-        return (Ref(value), tuple((k, image(v)) for k, v in list(state.items())))
-    return Ref(value)
+        return (kind, frozenset(items) if isinstance(value, (set, frozenset)) else items)
+    if kind is functools.partial:
+        return (kind, image(value.func), image(value.args), image(value.keywords))
+    if kind is MappingProxyType:  # the attributes of a class: its plain data
+        return (kind, tuple((k, image(v)) for k, v in list(value.items()) if _is_data(k, v)))
+    if kind is bytearray:
+        return (kind, bytes(value))
+    state = [(k, image(v)) for k, v in _attributes(value) if k != "__weakref__"]
+    return (Ref(value), tuple(state)) if 0 < len(state) <= _LARGE else Ref(value)
+
+
+class _Same(tuple[Any, ...]):
+    """Many objects, compared by identity."""
+
+    def __eq__(self, other: object) -> bool:
+        same_kind = type(other) is _Same and len(other) == len(self)
+        return same_kind and all(map(operator.is_, self, other))  # type: ignore[arg-type]
+
+    def __hash__(self) -> int:
+        return len(self)
+
+
+def _attributes(value: Any) -> Iterator[tuple[str, Any]]:
+    """Attributes of an object: its own, in slots, and plain data of the classes of the user's."""
+    own = getattr(value, "__dict__", None)
+    if isinstance(own, dict):
+        yield from list(own.items())
+    for kind in type(value).__mro__:
+        if kind.__module__.partition(".")[0] in _STANDARD:
+            continue
+        for name, item in list(vars(kind).items()):
+            if type(item) is MemberDescriptorType:
+                with suppress(AttributeError):
+                    yield name, item.__get__(value)
+            elif _is_data(name, item):
+                yield f"{kind.__name__}.{name}", item
+
+
+def _is_data(name: str, item: Any) -> bool:
+    """Whether a class attribute is data, which code may read, and no method or descriptor."""
+    return not (name.startswith("__") or callable(item) or hasattr(type(item), "__get__"))
 
 
 def _random_state(value: Any) -> Any:
@@ -141,6 +194,11 @@ class Prologue:
         else:
             check = f"image({expression}) == {self._bind('k', image)}"
         self._checks.append((text, check))
+
+    def absent(self, text: str, owner: Any, name: str) -> None:
+        """Require that an object still has no attribute ``name``."""
+        expression = f"hasattr({self._bind('o', owner)}, {name!r})"
+        self._checks.append((text, f"not {expression}"))
 
     def fetch(self, text: str, expression: str, array: np.ndarray) -> None:
         """Fetch an array at each replay, and require the same shape, dtype and layout."""

@@ -5,14 +5,18 @@ nodes, :mod:`.watch` tells when values are looked at and which functions of the 
 :mod:`.reads` tells which globals and closure variables those depend on.
 """
 
-from .reads import CodeReads, Read, code_reads
+from .reads import GONE, CodeReads, Read, StandIns, code_reads, look_up
 from .recarray import RecArray, Storage, root, unwrap
 from .recorder import Escape, Mark, Recorder, Source
 from .watch import (
     CallWatch,
+    FreshArray,
     WatchedArray,
     add_library,
+    fresh,
+    holds_watched,
     is_library,
+    reporting,
     unwatch,
     user_location,
     watch,
@@ -22,16 +26,23 @@ __all__ = [
     "CallWatch",
     "CodeReads",
     "Escape",
+    "FreshArray",
+    "GONE",
     "Mark",
     "Read",
     "RecArray",
     "Recorder",
     "Source",
+    "StandIns",
     "Storage",
     "WatchedArray",
     "add_library",
     "code_reads",
+    "fresh",
+    "holds_watched",
     "is_library",
+    "look_up",
+    "reporting",
     "root",
     "unwatch",
     "unwrap",

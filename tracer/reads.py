@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import dis
 import gc
+import os
 from collections.abc import Iterator
 from types import CodeType, FrameType, FunctionType, ModuleType
 from typing import Any, NamedTuple
@@ -25,6 +26,53 @@ class Read(NamedTuple):
     value: Any
 
 
+class StandIns:
+    """Puts other objects in the place of globals and the like, until :meth:`restore`.
+
+    Other threads see them meanwhile, so they have to do what the originals do.
+    """
+
+    def __init__(self) -> None:
+        self._placed: list[tuple[Read, Any]] = []
+
+    def place(self, read: Read, value: Any) -> None:
+        """Have the name that was read hold ``value``."""
+        _bind(read, value)
+        self._placed.append((read, value))
+
+    def restore(self) -> None:
+        """Put back what was there, where nothing else has been put; also where it was moved to."""
+        originals = {id(value): read.value for read, value in self._placed}
+        for read, value in reversed(self._placed):
+            if look_up(read.how, read.owner, read.key) is value:
+                _bind(read, read.value)
+            elif type(read.owner) is list:
+                read.owner[:] = [originals.get(id(v), v) for v in read.owner]
+        self._placed.clear()
+
+
+GONE = object()
+
+
+def look_up(how: str, owner: Any, key: str) -> Any:
+    """What a name holds now, or ``GONE``."""
+    try:
+        if how == "item":
+            return owner[key]
+        return owner.cell_contents if how == "cell" else getattr(owner, key)
+    except (LookupError, AttributeError, ValueError):
+        return GONE
+
+
+def _bind(read: Read, value: Any) -> None:
+    if read.how == "item":
+        read.owner[read.key] = value
+    elif read.how == "cell":
+        read.owner.cell_contents = value
+    else:
+        setattr(read.owner, read.key, value)
+
+
 class CodeReads(NamedTuple):
     """What one code object reads; ``problem`` says why it cannot be watched."""
 
@@ -35,8 +83,10 @@ class CodeReads(NamedTuple):
 def code_reads(frame: FrameType) -> CodeReads:
     """The globals and closure variables that the code of ``frame`` looks up."""
     code = frame.f_code
-    reads = list(_global_reads(code, frame.f_globals))
+    reads = [*_global_reads(code, frame.f_globals), *_class_reads(code, frame)]
     problem = _stored_global(code)
+    if {"type", "ndarray"} <= {*code.co_names}:
+        problem = f"{code.co_name} may compare types of arrays, and those of a trace are others"
     free = [n for n in code.co_freevars if n != "__class__"]
     if free:
         cells = _cells(code, frame, free)
@@ -88,8 +138,20 @@ def _global_reads(code: CodeType, namespace: dict[str, Any]) -> Iterator[Read]:
         yield from _attribute_reads(chain, value, done)
 
 
+def _class_reads(code: CodeType, frame: FrameType) -> Iterator[Read]:
+    """Data of the classes that a method may reach: ``type(self)``, ``self.__class__``, ``cls``."""
+    first = frame.f_locals.get(code.co_varnames[0]) if code.co_argcount else None
+    kind: type = first if isinstance(first, type) else type(first)
+    if kind is first or not {"type", "__class__"}.isdisjoint(code.co_names):
+        for base in kind.__mro__:
+            if _followed(base):
+                yield Read(f"class {base.__name__}", "attr", base, "__dict__", vars(base))
+
+
 def _attribute_reads(chain: list[str], value: Any, done: set[tuple[str, ...]]) -> Iterator[Read]:
     """Follow ``module.name`` and ``Class.name``: rebinding those changes what the code sees."""
+    if value is os and not {"environ", "getenv"}.isdisjoint(chain):
+        yield Read("os.environ", "attr", os, "environ", os.environ)
     for k, name in enumerate(chain[1:], 1):
         if not _followed(value) or name not in getattr(value, "__dict__", ()):
             return

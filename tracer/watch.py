@@ -2,7 +2,9 @@
 
 In a trace the user's code is handed *watched* arrays: views of the real ones, of a subclass that
 reports looks at their values. Shape, dtype and passing the array on are no looks; arithmetic,
-indexing and NumPy functions are handed to the recording, which may write them down.
+indexing and NumPy functions are handed to the recording, which may write them down. Arrays that
+the user's code makes by itself (``np.zeros``) are *fresh*: constants with which it does as it
+likes, but which report when watched values are put into them, or when they are changed after use.
 """
 
 from __future__ import annotations
@@ -41,6 +43,13 @@ class Watcher(Protocol):
 
     def operate(self, how: str, fn: Callable[..., Any], args: Any, kwargs: Any) -> Any:
         """Run ``fn(*args, **kwargs)``, an operation whose result is an array."""
+
+    def made(self, array: np.ndarray) -> np.ndarray:
+        """The user's code has made an array; what it is to get."""
+        ...
+
+    def changing(self, how: str, array: np.ndarray, values: Any) -> None:
+        """``values`` are about to be put into a fresh array."""
 
 
 class WatchedArray(np.ndarray):
@@ -162,11 +171,116 @@ def watch(array: np.ndarray, watcher: Watcher) -> np.ndarray:
 
 
 def unwatch(value: Any) -> Any:
-    """The real array behind a watched one; anything else as it is."""
+    """The real array behind a watched or fresh one; anything else as it is."""
     if type(value) is WatchedArray:
         held = value.__dict__.get("_held")
         return np.ndarray.view(value, np.ndarray) if held is None else held
+    if type(value) is FreshArray:
+        held = value.__dict__.get("_held")
+        if held is None:
+            held = value.__dict__["_held"] = np.ndarray.view(value, np.ndarray)
+        return held
     return value
+
+
+def holds_watched(value: Any) -> bool:
+    """Whether there is a watched array in a nested value."""
+    if type(value) in (tuple, list):
+        return any(holds_watched(v) for v in value)
+    return type(value) is WatchedArray
+
+
+class FreshArray(np.ndarray):
+    """A view of an array that the user's code has made in a trace, or of a part of one."""
+
+    def __array_finalize__(self, obj: Any) -> None:
+        if type(obj) is FreshArray:
+            self.__dict__["_watcher"] = obj.__dict__.get("_watcher")
+
+    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
+        targets = kwargs.get("out", inputs[:1] if method == "at" else ())
+        if holds_watched([*inputs, *targets]):
+            return NotImplemented  # the watched one sees to it
+        for target in targets:
+            _change(target, f"numpy.{ufunc.__name__}", ())
+        result = getattr(ufunc, method)(*_plain(inputs), **_plain(kwargs))
+        if "out" in kwargs:
+            return kwargs["out"][0]
+        return fresh(result, self.__dict__.get("_watcher"))
+
+    def __array_function__(self, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
+        if WatchedArray in types:
+            return NotImplemented
+        for value in (*args[:1], *kwargs.values()):  # what a function writes to stands there
+            if func in _WRITING or value is kwargs.get("out"):
+                _change(value, f"numpy.{func.__name__}", args[1:])
+        result = func(*_plain(args), **_plain(kwargs))
+        return result if result is None else fresh(result, self.__dict__.get("_watcher"))
+
+
+_WRITING = {
+    np.copyto, np.put, np.place, np.putmask, np.put_along_axis, np.fill_diagonal,
+}  # fmt: skip
+
+
+def fresh(array: Any, watcher: Any) -> Any:
+    """A view of an array that tells ``watcher`` what is put into it; numbers as they are."""
+    if type(array) is not np.ndarray or watcher is None:
+        return array
+    view = np.ndarray.view(array, FreshArray)
+    view.__dict__["_held"], view.__dict__["_watcher"] = array, watcher
+    return view
+
+
+def _change(array: Any, how: str, values: Any) -> None:
+    watcher = array.__dict__.get("_watcher") if type(array) is FreshArray else None
+    if watcher is not None:
+        watcher.changing(how, unwatch(array), values)
+
+
+def _changing(name: str) -> Any:
+    plain = getattr(np.ndarray, name)
+
+    def method(self: FreshArray, *args: Any, **kwargs: Any) -> Any:
+        _change(self, f"ndarray.{name}", (*args, *kwargs.values()))
+        result = plain(unwatch(self), *_plain(args), **_plain(kwargs))
+        return self if isinstance(result, np.ndarray) else result
+
+    return method
+
+
+def _taking(name: str) -> Any:
+    plain = getattr(np.ndarray, name)
+
+    def method(self: FreshArray, *args: Any, **kwargs: Any) -> Any:
+        watcher = self.__dict__.get("_watcher")
+        if watcher is None or not holds_watched([*args, *kwargs.values()]):
+            return plain(self, *_plain(args), **_plain(kwargs))
+
+        def call(x: Any, *args: Any, **kwargs: Any) -> Any:
+            return getattr(x, name)(*args, **kwargs)
+
+        return watcher.operate(f"ndarray.{name}", call, (self, *args), kwargs)
+
+    return method
+
+
+def _flat(array: FreshArray) -> Any:
+    watcher = array.__dict__.get("_watcher")
+    if watcher is not None:
+        watcher.looked("ndarray.flat")
+    return unwatch(array).flat
+
+
+FreshArray.flat = property(_flat)  # type: ignore[assignment,misc]
+for _name in "__getitem__ take dot choose compress repeat searchsorted clip".split():
+    setattr(FreshArray, _name, _taking(_name))
+for _name in (
+    "__setitem__ __iadd__ __isub__ __imul__ __itruediv__ __ifloordiv__ __ipow__ __imod__ __iand__ "
+    "__ior__ __ixor__ __ilshift__ __irshift__ __imatmul__ fill put sort partition setfield resize "
+    "setflags"
+).split():
+    setattr(FreshArray, _name, _changing(_name))
 
 
 def _plain(value: Any) -> Any:
@@ -215,12 +329,22 @@ _CONVERTERS = {
     name: getattr(np, name)
     for name in ("asarray", "array", "asanyarray", "ascontiguousarray", "asfortranarray")
 }
+_CREATORS = {
+    name: getattr(np, name)
+    for name in (
+        "zeros ones empty full arange eye identity linspace logspace geomspace tri indices diag "
+        "diagflat zeros_like ones_like empty_like full_like tile repeat concatenate stack vstack "
+        "hstack copy where"
+    ).split()
+}
+_thread = threading.local()  # .watchers: those of the traces that run
 
 
-class _Converters:
-    """Has ``numpy.asarray`` and its kin report watched arguments while any trace runs.
+class _Replaced:
+    """Has some of NumPy's functions report what they do while any trace runs.
 
-    NumPy reads an array of a subclass there without asking it.
+    ``numpy.asarray`` and its kin read an array of a subclass without asking it; and arrays that the
+    user's code makes are to be known.
     """
 
     def __init__(self) -> None:
@@ -230,31 +354,45 @@ class _Converters:
         with self._lock:
             self._traces += 1
             if self._traces == 1:
-                for name, function in _CONVERTERS.items():
-                    setattr(np, name, _reporting(function))
+                for name, function in (_CONVERTERS | _CREATORS).items():
+                    setattr(np, name, _reporting(function, name in _CONVERTERS))
 
     def remove(self) -> None:
         with self._lock:
             self._traces -= 1
             if self._traces == 0:
-                for name, function in _CONVERTERS.items():
+                for name, function in (_CONVERTERS | _CREATORS).items():
                     setattr(np, name, function)
 
 
-def _reporting(function: Callable[..., Any]) -> Callable[..., Any]:
+def reporting(value: Any) -> Any:
+    """What stands for one of NumPy's own functions while traces run; None for anything else."""
+    for name, function in (_CONVERTERS | _CREATORS).items():
+        if value is function:
+            return getattr(np, name)
+    return None
+
+
+def _reporting(function: Callable[..., Any], converts: bool) -> Callable[..., Any]:
     @functools.wraps(function)
-    def convert(*args: Any, **kwargs: Any) -> Any:
-        for value in args[:1]:
+    def call(*args: Any, **kwargs: Any) -> Any:
+        for value in args[:1] if converts else ():
             items = value if type(value) in (list, tuple) else (value,)
             for item in items:
                 if type(item) is WatchedArray:
                     _look(item, f"numpy.{function.__name__}")
-        return function(*args, **kwargs)
+        result = function(*args, **kwargs)
+        watchers = getattr(_thread, "watchers", None)
+        if not watchers or type(result) is not np.ndarray or any(result is a for a in args):
+            return result
+        if is_library(sys._getframe(1).f_code.co_filename):
+            return result
+        return watchers[-1].made(result)
 
-    return convert
+    return call
 
 
-_converters = _Converters()
+_replaced = _Replaced()
 _EFFECTS = frozenset(
     {
         print,
@@ -291,22 +429,27 @@ class CallWatch:
         effect: Callable[[str], None],
         handed_out: Callable[[], bool],
         recording: Callable[[], bool],
+        watcher: Watcher,
     ) -> None:
-        self._code_seen, self._effect = code_seen, effect
+        self._code_seen, self._effect, self._watcher = code_seen, effect, watcher
         self._handed_out, self._recording = handed_out, recording
         self._seen: set[CodeType] = set()
         self._previous: Any = None
 
     def __enter__(self) -> CallWatch:
         self._previous = sys.getprofile()
-        _converters.install()
+        _replaced.install()
+        if not hasattr(_thread, "watchers"):
+            _thread.watchers = []
+        _thread.watchers.append(self._watcher)
         sys.setprofile(self._profile)
         return self
 
     def __exit__(self, *exc: Any) -> None:
         sys.setprofile(None)
         _resume_profiler(self._previous)
-        _converters.remove()
+        _thread.watchers.pop()
+        _replaced.remove()
 
     def _profile(self, frame: FrameType, event: str, arg: Any) -> None:
         code = frame.f_code

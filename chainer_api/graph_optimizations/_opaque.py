@@ -136,9 +136,7 @@ class Opaque:
     def read(self, seen: Any, name: str, value: Any) -> Any:
         """User code reads an attribute of a function; what it is to see."""
         func = self._applied.get(id(seen))
-        if func is None or name.startswith("__") or name in _BOOKKEEPING:
-            return value
-        if name not in vars(seen):
+        if func is None or name.startswith("__") or name not in vars(seen):
             return value
         session, token = self._session, self._tokens.get(id(func))
         array = unwatch(value)
@@ -232,7 +230,8 @@ class Opaque:
         return result
 
 
-_BOOKKEEPING = frozenset(
+#: Attributes of the base classes, which say nothing about what a function has computed.
+BOOKKEEPING = frozenset(
     name
     for kind in (function_node.FunctionNode, function.FunctionAdapter, function.Function)
     for name in vars(kind)
@@ -243,7 +242,7 @@ def _images(func: function_node.FunctionNode) -> dict[str, Any]:
     """Attributes of a function: the object, and what tells whether it was changed in place."""
     found = {}
     for name, value in vars(holder(func)).items():
-        if name not in _BOOKKEEPING:
+        if name not in BOOKKEEPING:
             held = unwatch(value)
             sum_ = zlib.crc32(held.tobytes()) if isinstance(held, np.ndarray) else 0
             found[name] = (held, fingerprint(held, is_object), sum_)

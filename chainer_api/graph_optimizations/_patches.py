@@ -19,6 +19,8 @@ from chainer._tracing import state
 from chainer.link import Link
 from chainer.variable import Parameter, Variable, VariableNode
 
+from ._opaque import BOOKKEEPING
+
 _lock = threading.Lock()
 _running = 0
 _MISSING = object()
@@ -60,13 +62,20 @@ _set_array = Variable._set_array
 
 
 def _link_getattribute(self: Link, name: str) -> Any:
-    value = _plain_get(self, name)
     session = state.trace
+    try:
+        value = _plain_get(self, name)
+    except AttributeError:
+        if session is not None:
+            session.missed_attribute(self, name)
+        raise
     return value if session is None else session.read_attribute(self, name, value)
 
 
 def _function_getattribute(self: Any, name: str) -> Any:
     value = _plain_get(self, name)
+    if name in BOOKKEEPING:
+        return value
     session = state.trace
     # Inside of a forward that is recorded, and in backward, attributes are what they are.
     if session is None or not session.linking or session.in_function:
@@ -96,6 +105,15 @@ def _config_getattr(self: configuration.LocalConfig, name: str) -> Any:
     session = state.trace
     if session is not None and self is configuration.config and name not in _SAFE_CONFIG:
         session.read_config(name, value)
+    return value
+
+
+def _global_getattribute(self: configuration.GlobalConfig, name: str) -> Any:
+    value = _plain_get(self, name)
+    session = state.trace
+    if session is not None and self is configuration.global_config and not callable(value):
+        if not name.startswith("__"):
+            session.read_config(name, value, self)
     return value
 
 
@@ -161,6 +179,23 @@ def _unchain_backward(self: Variable) -> None:
     return None
 
 
+def _origin(name: str) -> property:
+    """An attribute that tells where a Variable comes from: one of the caller's has its own."""
+    plain = getattr(Variable, name)
+
+    def read(self: Variable) -> Any:
+        session = state.trace
+        if session is not None and session.leaf_of(self) is not None:
+            return plain.fget(_outside(self, f"the {name} of an argument or attribute was read"))
+        return plain.fget(self)
+
+    return property(read, plain.fset)
+
+
+def _rank(self: Variable) -> int:
+    return _plain_rank.fget(_outside(self, "Variable.rank was read"))
+
+
 def _item(self: Variable) -> Any:
     if state.trace is not None:
         state.trace.escape("Variable.item() looked at the values of an array")
@@ -179,6 +214,7 @@ def _output_data(self: Any) -> Any:
 
 
 _plain_item, _plain_unchain = Variable.item, Variable.unchain_backward
+_plain_rank: Any = Variable.rank
 _plain_node_data: Any = VariableNode.data
 _plain_output_data: Any = function_node.FunctionNode.output_data
 
@@ -231,6 +267,7 @@ _REPLACEMENTS: dict[tuple[Any, str], Any] = {
     (Link, "__setattr__"): _link_setattr,
     (Link, "__delattr__"): _link_delattr,
     (configuration.LocalConfig, "__getattr__"): _config_getattr,
+    (configuration.GlobalConfig, "__getattribute__"): _global_getattribute,
     (function_node.FunctionNode, "apply"): _apply,
     (function_node.FunctionNode, "__getattribute__"): _function_getattribute,
     (function.Function, "__getattribute__"): _function_getattribute,
@@ -246,6 +283,10 @@ _REPLACEMENTS: dict[tuple[Any, str], Any] = {
     (Variable, "unchain"): _effect("unchain"),
     (Variable, "unchain_backward"): _unchain_backward,
     (Variable, "item"): _item,
+    (Variable, "rank"): property(_rank),
+    (Variable, "creator"): _origin("creator"),
+    (Variable, "creator_node"): _origin("creator_node"),
+    (Variable, "name"): _origin("name"),
     (VariableNode, "data"): property(_node_data, _plain_node_data.fset),
     (function_node.FunctionNode, "output_data"): property(_output_data),
     (Parameter, "initialize"): _initialize_parameter,

@@ -340,6 +340,9 @@ class Entry:
         if self.simple:
             prologue.arguments(self._args, "._array", "._requires_grad")
         for read in self._reads:
+            if read.how == "absent":
+                prologue.absent(read.text, read.owner, read.key)
+                continue
             expression = prologue.expression(read.how, read.owner, read.key)
             prologue.expect(read.text, expression, read.value, read.image)
         for own, name, value in self._states:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import sys
 import weakref
+import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import ModuleType
@@ -23,7 +24,7 @@ from chainer.link import Link
 from chainer.variable import Parameter, Variable
 from chainwright import tracer
 from chainwright.ir import Node, Origin
-from chainwright.runtime import fingerprint
+from chainwright.runtime import SMALL, fingerprint
 from chainwright.tracer import RecArray, Recorder, Source, unwatch, unwrap, user_location
 
 from . import _patches
@@ -149,6 +150,8 @@ class Session:
         self._parameters: dict[int, Leaf] = {}
         self._left: list[tuple[Path, Node]] = []
         self._watched = False
+        self._stand_ins = tracer.StandIns()
+        self._sums: list[tuple[str, np.ndarray, int]] = []  # arrays that no guard compares
         self._paths: dict[int, str] = {}
         self._origins: dict[int, Origin] = {}
         self.linking = False
@@ -170,11 +173,13 @@ class Session:
                     self.escape,
                     lambda: self._watched,
                     lambda: state.trace is self,
+                    self,
                 )
                 with watch:
                     result = method(chain, *args, **kwargs)
         finally:
             self.linking = False
+            self._stand_ins.restore()
         self._check_after()
         return result
 
@@ -208,9 +213,12 @@ class Session:
         self.draws.check()
         for read in self.reads.values():
             if read.image is not None and (id(read.owner), read.key) not in self._written_names():
-                now = _look_up(read)
-                if now is not _GONE and fingerprint(now, is_object) != read.image:
+                now = tracer.look_up(read.how, read.owner, read.key)
+                if now is not tracer.GONE and fingerprint(now, is_object) != read.image:
                     self.escape(f"{read.text} was changed by the call")
+        for text, array, checksum in self._sums:
+            if zlib.crc32(np.ascontiguousarray(array)) != checksum:
+                self.escape(f"{text} was changed by the call")
 
     def _written_names(self) -> set[tuple[int, str]]:
         return {(id(vars(link)), name) for link, name in self.written.values()}
@@ -264,7 +272,7 @@ class Session:
 
     def made_here(self, value: Variable) -> bool:
         """Whether a function of this call made the Variable."""
-        return id(value.creator_node) in self._functions
+        return id(value._node._creator_node) in self._functions
 
     def made_function(self, func: function_node.FunctionNode) -> None:
         """The call has applied a function."""
@@ -284,13 +292,15 @@ class Session:
 
     def watch(self, array: np.ndarray) -> np.ndarray:
         """The array, as a view that tells when its values are looked at."""
+        if not self.recorder.live:
+            return unwatch(array)
         self._watched = True
         return tracer.watch(array, self)
 
     def read_array(self, x: Variable) -> np.ndarray:
         """``x.array`` was read."""
         if id(x._array) not in self.recorder.known and id(x.node) not in self._made:
-            path = self._paths.get(id(x), x.name or "a Variable") + ".array"
+            path = self._paths.get(id(x), x._node.name or "a Variable") + ".array"
             self.recorder.offer_source(x._array, Source(path, "attr", x, "_array"))
         return self.watch(x._array)
 
@@ -325,6 +335,19 @@ class Session:
             return {k: self._recording(v) for k, v in value.items()}
         return value
 
+    def made(self, array: np.ndarray) -> np.ndarray:
+        """The user's code has made an array: a constant, as long as nothing is put into it."""
+        recording = state.trace is self and self.recorder.live
+        return tracer.fresh(array, self) if recording and not self.in_function else array
+
+    def changing(self, how: str, array: np.ndarray, values: Any) -> None:
+        """``values`` are about to be put into an array of the user's own."""
+        if state.trace is self:
+            if tracer.holds_watched(values):
+                self.escape(f"{how} puts values of a traced array into another one")
+            elif id(tracer.root(array)) in self.recorder.roots:
+                self.escape(f"{how} changes an array that was used before")
+
     def looked(self, how: str) -> None:
         """Values of a watched array were looked at."""
         if state.trace is self:
@@ -339,6 +362,14 @@ class Session:
                 self.escape(found.problem)
             for read in found.reads:
                 self._note(read.text, read.how, read.owner, read.key, read.value)
+                if type(read.value) is np.ndarray:
+                    self._stand_ins.place(read, self._constant(read.value))
+                elif tracer.reporting(read.value) is not None:
+                    self._stand_ins.place(read, tracer.reporting(read.value))
+
+    def _constant(self, array: np.ndarray) -> np.ndarray:
+        """An array that is compared by value at each call, or one that is fetched."""
+        return tracer.fresh(array, self) if array.nbytes <= SMALL else self.watch(array)
 
     def _note(self, text: str, how: str, owner: Any, key: str, value: Any) -> None:
         name = (id(owner), how, key)
@@ -347,16 +378,25 @@ class Session:
             self.reads[name] = Read(text, how, owner, key, value, image)
             self._offer_arrays(text, value, 3)
 
-    def _offer_arrays(self, text: str, value: Any, depth: int) -> None:
-        """Arrays inside of what was read are used by reference, not captured by value."""
+    def _offer_arrays(self, text: str, value: Any, depth: int, place: Any = None) -> None:
+        """Arrays inside of what was read are used by reference, not captured by value.
+
+        ``place`` is the list or dictionary that holds the value, and where.
+        """
         if isinstance(value, np.ndarray):
             self.recorder.offer_source(value, Source(text, "item", (value,), 0))
+            if value.nbytes > SMALL and value.dtype != object:
+                self._sums.append((text, value, zlib.crc32(np.ascontiguousarray(value))))
+            if place is not None and type(value) is np.ndarray:
+                read = tracer.Read(text, "item", *place, value)
+                self._stand_ins.place(read, self._constant(value))
         elif depth and isinstance(value, (list, tuple)) and len(value) <= 256:
             for k, item in enumerate(value):
-                self._offer_arrays(f"{text}[{k}]", item, depth - 1)
+                inside = (value, k) if type(value) is list else None
+                self._offer_arrays(f"{text}[{k}]", item, depth - 1, inside)
         elif depth and isinstance(value, dict) and len(value) <= 256:
-            for key, item in value.items():
-                self._offer_arrays(f"{text}[{key!r}]", item, depth - 1)
+            for key, item in list(value.items()):
+                self._offer_arrays(f"{text}[{key!r}]", item, depth - 1, (value, key))
         elif depth and not is_object(value) and not isinstance(value, (type, ModuleType)):
             own = getattr(value, "__dict__", None)
             if isinstance(own, dict):
@@ -365,13 +405,16 @@ class Session:
     def read_attribute(self, link: Link, name: str, value: Any) -> Any:
         """A link's attribute was read; the value that the call is to see."""
         if name.startswith(("__", "_Link__")):
+            caller = sys._getframe(2).f_code.co_filename
+            if name == "__dict__" and not tracer.is_library(caller):
+                self.escape("the dictionary of a link's attributes was read")
             return value
         path = f"{self._paths.get(id(link), type(link).__name__)}.{name}"
         own = vars(link)
         if name not in own:
             if not callable(value) and name in dir(type(link)) and not _computed(type(link), name):
                 self._note(path, "attr", link, name, value)
-            return value
+            return self._constant(value) if type(value) is np.ndarray else value
         if (id(link), name) in self.written:
             return self.watch(value) if type(value) is np.ndarray else value
         if isinstance(value, Link):
@@ -415,11 +458,19 @@ class Session:
         if isinstance(value, (Parameter, Link)):
             self.escape(f"the attribute {name!r} was set to a {type(value).__name__}")
 
-    def read_config(self, name: str, value: Any) -> None:
+    def missed_attribute(self, link: Link, name: str) -> None:
+        """An attribute was asked for that a link does not have (yet)."""
+        key = (id(link), "absent", name)
+        if key not in self.reads and not name.startswith("__") and self.recorder.live:
+            path = f"{self._paths.get(id(link), type(link).__name__)}.{name}"
+            self.reads[key] = Read(path, "absent", link, name, None, None)
+
+    def read_config(self, name: str, value: Any, owner: Any = configuration.config) -> None:
         """A configuration entry was read."""
         if name in _KEYED_CONFIG:
             return
-        self._note(f"chainer.config.{name}", "attr", configuration.config, name, value)
+        path = "config" if owner is configuration.config else "global_config"
+        self._note(f"chainer.{path}.{name}", "attr", owner, name, value)
 
     def made_variable(self, made: Variable) -> None:
         """A Variable was constructed by the call."""
@@ -491,7 +542,7 @@ class Session:
             made = Variable(unwatch(given), requires_grad=False)
             self._made[id(made.node)] = made.node
             return made
-        creator = given.creator_node
+        creator = given._node._creator_node
         if isinstance(given, Parameter):
             return self._alias(given, self._parameter_leaf(given))
         if id(given) in self.leaves:
@@ -515,7 +566,7 @@ class Session:
         known = self._parameters.get(id(parameter))
         if known is not None:
             return known
-        path = self._paths.get(id(parameter), parameter.name or "parameter")
+        path = self._paths.get(id(parameter), parameter._node.name or "parameter")
         array, node = parameter._array, None
         if not isinstance(array, np.ndarray):
             self.escape(f"{path} holds no NumPy array")
@@ -619,17 +670,7 @@ class Session:
 # Compared at each call anyway; type_check changes no result of arguments of the same types.
 _KEYED_CONFIG = frozenset({"train", "enable_backprop", "debug", "type_check"})
 tracer.add_library(os.path.dirname(os.path.abspath(configuration.__file__)))
-_GONE = object()
 _UNKNOWN = Origin("?", 0, "")
-
-
-def _look_up(read: Read) -> Any:
-    try:
-        if read.how == "item":
-            return read.owner[read.key]
-        return read.owner.cell_contents if read.how == "cell" else getattr(read.owner, read.key)
-    except (KeyError, AttributeError, ValueError):
-        return _GONE
 
 
 def _recorded_parts(path: Path, value: Any) -> list[tuple[Path, Node]]:
@@ -646,8 +687,8 @@ def _recorded_parts(path: Path, value: Any) -> list[tuple[Path, Node]]:
 
 def _detached(x: Variable) -> Variable:
     """A leaf with the array of ``x``, at its place in the order of the graph."""
-    made = Variable(x._array, requires_grad=x.requires_grad, name=x.name)
-    made.node._rank = x.rank
+    made = Variable(x._array, requires_grad=x._requires_grad, name=x._node.name)
+    made.node._rank = x._node._rank
     return made
 
 
