@@ -62,9 +62,6 @@ def fingerprint(value: Any, is_leaf: Callable[[Any], bool], depth: int = 4) -> A
     kind = type(value)
     if kind in PLAIN:
         return (kind, value)
-    if kind is not np.ndarray and hasattr(value, "_held") and isinstance(value, np.ndarray):
-        # A trace has put a view of an array in its place.
-        return fingerprint(value._held, is_leaf, depth)  # pyright: ignore
     if kind is float or kind is complex:
         return (kind, repr(value))
     if isinstance(value, np.generic):
@@ -73,9 +70,11 @@ def fingerprint(value: Any, is_leaf: Callable[[Any], bool], depth: int = 4) -> A
         return (MethodType, Ref(value.__func__), fingerprint(value.__self__, is_leaf, depth - 1))
     if isinstance(value, np.dtype):
         return (np.dtype, value.str)
-    if type(value) is np.ndarray and value.nbytes <= SMALL and value.dtype != object:
-        # Python may look at the elements of a small array: they count.
-        return (Ref(value), value.shape, value.dtype.str, value.tobytes())
+    if isinstance(value, np.ndarray):
+        value = getattr(value, "_held", value)  # where a trace has put a view of it in its place
+        if type(value) is np.ndarray and value.nbytes <= SMALL and value.dtype != object:
+            # Python may look at the elements of a small array: they count.
+            return (Ref(value), value.shape, value.dtype.str, value.tobytes())
     if isinstance(value, _BY_IDENTITY) or is_leaf(value) or depth == 0:
         return Ref(value)
     if isinstance(value, (np.random.RandomState, np.random.Generator, random.Random)):

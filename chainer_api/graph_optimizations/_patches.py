@@ -101,9 +101,12 @@ def _link_delattr(self: Link, name: str) -> None:
 
 
 def _config_getattr(self: configuration.LocalConfig, name: str) -> Any:
-    value = _config_get(self, name)
     session = state.trace
-    if session is not None and self is configuration.config and name not in _SAFE_CONFIG:
+    if session is None:
+        return _config_get(self, name)
+    with session.passive():  # it reads the global configuration
+        value = _config_get(self, name)
+    if self is configuration.config and name not in _SAFE_CONFIG:
         session.read_config(name, value)
     return value
 
