@@ -63,6 +63,24 @@ def nodes_in(given: Sequence[tuple[str, Any]]) -> list[Node]:
     return found
 
 
+#: Draws that leave alone what normal draws hold back for the next one.
+PLAIN_DRAWS = frozenset("rand random random_sample uniform randint".split())
+
+
+def generator_state() -> Any:
+    """The state of NumPy's global generator as far as :data:`PLAIN_DRAWS` change it, quickly."""
+    return generator_bytes() or np.random.get_state()
+
+
+def set_generator_state(state: Any) -> None:
+    """Set the global generator to a state of :func:`generator_state` or of NumPy's."""
+    if type(state) is bytes:
+        address = np.random.get_bit_generator().ctypes.state_address
+        ctypes.memmove(address, state, _MT19937_BYTES)
+    else:
+        np.random.set_state(state)
+
+
 def generator_bytes() -> bytes | None:
     """The state of NumPy's global generator, without what normal draws hold back, quickly.
 

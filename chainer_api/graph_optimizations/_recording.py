@@ -23,7 +23,7 @@ from chainwright.ir import Graph, Node
 from chainwright.tracer import unwatch
 
 from ._arguments import rebuild
-from ._host import OpaqueForward, RandomAfter, StaticCall, nodes_in, renewed
+from ._host import PLAIN_DRAWS, OpaqueForward, RandomAfter, StaticCall, nodes_in, renewed
 from ._session import Application, Fetch, Session, Use
 
 
@@ -165,6 +165,8 @@ class Recording:
         self.static_calls = [fn.label for fn in called if isinstance(fn, StaticCall)]
         for fn in called if self.draws else ():
             fn.keeps_random = True
+        names = {n.attr("fn") for n in rec.nodes if n.op == "random"}
+        self.draws_plainly = names <= PLAIN_DRAWS and not called
         self._recorder = rec.constants_only()
         self._outputs = tuple(_where_made(session, v) for v in results.chained)
 

@@ -26,7 +26,7 @@ from chainwright.runtime import Kept, Key, Ledger, Prologue, Schedule
 from chainwright.tracer import Escape
 
 from ._arguments import is_object
-from ._host import Changed, generator_bytes
+from ._host import Changed, generator_bytes, generator_state, set_generator_state
 from ._recording import (
     Out,
     Rebuilt,
@@ -218,7 +218,7 @@ def rebuild(
     now = np.random.get_state()
     try:
         if random_state is not None:
-            np.random.set_state(random_state)
+            set_generator_state(random_state)
         with configuration.using_config("enable_backprop", True):
             return recording.rebuild(arrays, extras)
     finally:
@@ -323,6 +323,7 @@ class Entry:
         places = [u.leaf.place for u in recording.uses if u.leaf.kind == "parameter"]
         self._fixed = places if len(places) == len(recording.uses) else None
         self._draws = recording.draws
+        self._random_state = generator_state if recording.draws_plainly else np.random.get_state
         self._calls_back = recording.calls_back
         self._ranks = ranks_above(recording.uses, results)
         one = results.structure
@@ -414,7 +415,7 @@ class Entry:
     def replay(self, leaves: Sequence[Any], arrays: tuple[Any, ...]) -> Any:
         """Run the schedule and give the caller what the method would have given."""
         schedule = self.schedule
-        state = np.random.get_state(legacy=False) if self._draws else None
+        state = self._random_state() if self._draws else None
         inputs = self._fixed
         if inputs is None:
             inputs = [get(leaves) for get in self._inputs]
