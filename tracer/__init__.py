@@ -5,7 +5,7 @@ nodes, :mod:`.watch` tells when values are looked at and which functions of the 
 :mod:`.reads` tells which globals and closure variables those depend on.
 """
 
-from .reads import GONE, CodeReads, Read, StandIns, code_reads, look_up
+from .reads import GONE, CodeReads, Functions, Read, StandIns, code_reads, look_up
 from .recarray import RecArray, Storage, root, unwrap
 from .recorder import Escape, Mark, Recorder, Source
 from .watch import (
@@ -27,6 +27,7 @@ __all__ = [
     "CodeReads",
     "Escape",
     "FreshArray",
+    "Functions",
     "GONE",
     "Mark",
     "Read",

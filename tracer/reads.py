@@ -7,10 +7,12 @@ they hold now. A replay is valid only while they hold the same.
 from __future__ import annotations
 
 import dis
+import functools
 import gc
 import os
 from collections.abc import Iterator
-from types import CodeType, FrameType, FunctionType, ModuleType
+from contextlib import suppress
+from types import CodeType, FrameType, FunctionType, MethodType, ModuleType
 from typing import Any, NamedTuple
 
 from .watch import is_library
@@ -80,7 +82,44 @@ class CodeReads(NamedTuple):
     problem: str | None
 
 
-def code_reads(frame: FrameType) -> CodeReads:
+class Functions:
+    """Functions that are known, by their code: the closure of a frame is that of one of them."""
+
+    def __init__(self) -> None:
+        self._by_code: dict[CodeType, list[FunctionType]] = {}
+
+    def add(self, value: Any) -> None:
+        """Know a function, and those in its closure; anything else is passed over."""
+        while isinstance(value, (MethodType, functools.partial)):
+            value = value.__func__ if isinstance(value, MethodType) else value.func
+        if isinstance(value, (staticmethod, classmethod)):
+            value = value.__func__
+        if not isinstance(value, FunctionType):
+            return
+        known = self._by_code.setdefault(value.__code__, [])
+        if not any(function is value for function in known):
+            known.append(value)
+            for cell in value.__closure__ or ():
+                with suppress(ValueError):  # not filled yet
+                    self.add(cell.cell_contents)
+            self.add(getattr(value, "__wrapped__", None))
+
+    def running(self, frame: FrameType) -> Iterator[list[FunctionType]]:
+        """Functions that ``frame`` may be a call of; the likely ones come first."""
+        code, caller = frame.f_code, frame.f_back
+        yield self._by_code.get(code, [])
+        first = frame.f_locals.get(code.co_varnames[0]) if code.co_argcount else None
+        kind = first if isinstance(first, type) else type(first)
+        near = [vars(base).get(code.co_name) for base in kind.__mro__]
+        for value in (*near, *(caller.f_locals.values() if caller is not None else ())):
+            self.add(value)
+        yield self._by_code.get(code, [])
+        # All objects are looked through here, which takes long in a large program.
+        found = [f for f in gc.get_referrers(code) if isinstance(f, FunctionType)]
+        yield [function for function in found if function.__code__ is code]
+
+
+def code_reads(frame: FrameType, functions: Functions) -> CodeReads:
     """The globals and closure variables that the code of ``frame`` looks up."""
     code = frame.f_code
     reads = [*_global_reads(code, frame.f_globals), *_class_reads(code, frame)]
@@ -89,7 +128,7 @@ def code_reads(frame: FrameType) -> CodeReads:
         problem = f"{code.co_name} may compare types of arrays, and those of a trace are others"
     free = [n for n in code.co_freevars if n != "__class__"]
     if free:
-        cells = _cells(code, frame, free)
+        cells = _cells(code, frame, free, functions)
         if cells is None:
             problem = f"the closure of {code.co_name} cannot be found to be watched"
         else:
@@ -174,16 +213,18 @@ def _followed(value: Any) -> bool:
     )
 
 
-def _cells(code: CodeType, frame: FrameType, free: list[str]) -> list[Read] | None:
-    """The closure cells of the function that runs ``code``."""
+def _cells(
+    code: CodeType, frame: FrameType, free: list[str], functions: Functions
+) -> list[Read] | None:
+    """The closure cells of the function that runs ``code``: of all that look like it."""
     values = frame.f_locals
-    for function in gc.get_referrers(code):
-        if not isinstance(function, FunctionType) or function.__code__ is not code:
-            continue
-        cells = dict(zip(code.co_freevars, function.__closure__ or (), strict=False))
-        try:
-            if all(cells[n].cell_contents is values.get(n) for n in free):
-                return [Read(n, "cell", cells[n], n, values.get(n)) for n in free]
-        except (KeyError, ValueError):
-            continue
+    for candidates in functions.running(frame):
+        reads = []
+        for function in candidates:
+            cells = dict(zip(code.co_freevars, function.__closure__ or (), strict=False))
+            with suppress(KeyError, ValueError):
+                if all(cells[n].cell_contents is values.get(n) for n in free):
+                    reads += [Read(n, "cell", cells[n], n, values.get(n)) for n in free]
+        if reads:
+            return reads
     return None

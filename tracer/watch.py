@@ -209,13 +209,16 @@ class FreshArray(np.ndarray):
         return fresh(result, self.__dict__.get("_watcher"))
 
     def __array_function__(self, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
+        watcher = self.__dict__.get("_watcher")
         if WatchedArray in types:
-            return NotImplemented
+            return NotImplemented  # the watched one sees to it
+        if watcher is not None and holds_watched([*args, *kwargs.values()]):
+            return watcher.operate(f"numpy.{func.__name__}", func, args, kwargs)  # as an index
         for value in (*args[:1], *kwargs.values()):  # what a function writes to stands there
             if func in _WRITING or value is kwargs.get("out"):
                 _change(value, f"numpy.{func.__name__}", args[1:])
         result = func(*_plain(args), **_plain(kwargs))
-        return result if result is None else fresh(result, self.__dict__.get("_watcher"))
+        return fresh(result, watcher)
 
 
 _WRITING = {

@@ -150,6 +150,7 @@ class Session:
         self._parameters: dict[int, Leaf] = {}
         self._left: list[tuple[Path, Node]] = []
         self._watched = False
+        self._known = tracer.Functions()
         self._stand_ins = tracer.StandIns()
         self._sums: list[tuple[str, np.ndarray, int]] = []  # arrays that no guard compares
         self._paths: dict[int, str] = {}
@@ -163,6 +164,7 @@ class Session:
     def run(self, chain: Link, method: Callable[..., Any], args: Any, kwargs: Any) -> Any:
         """Call the method under the trace."""
         self._paths = {id(chain): "self"}
+        self._known.add(method)
         self.linking = True
         try:
             with _patches.installed(), self.active():
@@ -357,11 +359,12 @@ class Session:
 
     def _code_seen(self, frame: Any) -> None:
         with self.passive():
-            found = tracer.code_reads(frame)
+            found = tracer.code_reads(frame, self._known)
             if found.problem:
                 self.escape(found.problem)
             for read in found.reads:
                 self._note(read.text, read.how, read.owner, read.key, read.value)
+                self._known.add(read.value)
                 if type(read.value) is np.ndarray:
                     self._stand_ins.place(read, self._constant(read.value))
                 elif tracer.reporting(read.value) is not None:

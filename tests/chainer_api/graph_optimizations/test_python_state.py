@@ -240,6 +240,12 @@ def taken_by_traced_index(self, x):
 
 
 @row()
+def taken_by_function(self, x):
+    index = np.argmax(x.array, axis=1)
+    return x * np.take(np.arange(4, dtype="f"), index)[:, None] * np.take(SMALL + 1, index)[:, None]
+
+
+@row()
 def constants_made_in_python(self, x):
     z = np.zeros((3, 4), "f")
     for k in range(3):
