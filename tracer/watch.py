@@ -17,6 +17,7 @@ import sys
 import sysconfig
 import threading
 import time
+import weakref
 from collections.abc import Callable
 from types import CodeType, FrameType
 from typing import Any, Protocol
@@ -56,7 +57,7 @@ class WatchedArray(np.ndarray):
     """A view of an array that tells a :class:`Watcher` what is done with it."""
 
     _held: np.ndarray
-    _watcher: Watcher
+    _watcher: weakref.ref[Watcher]  # an array that outlives the trace does not keep it alive
 
     def __array_finalize__(self, obj: Any) -> None:
         pass
@@ -90,8 +91,9 @@ _METHODS = frozenset(
 )
 
 
-def _watcher(array: WatchedArray) -> Watcher | None:
-    return array.__dict__.get("_watcher")
+def _watcher(array: np.ndarray) -> Watcher | None:
+    ref = array.__dict__.get("_watcher")
+    return None if ref is None else ref()
 
 
 def _look(array: WatchedArray, how: str) -> None:
@@ -166,7 +168,7 @@ def watch(array: np.ndarray, watcher: Watcher) -> np.ndarray:
     """A view of ``array`` that tells ``watcher`` what is done with it."""
     view = np.ndarray.view(unwatch(array), WatchedArray)
     view.__dict__["_held"] = unwatch(array)
-    view.__dict__["_watcher"] = watcher
+    view.__dict__["_watcher"] = weakref.ref(watcher)
     return view
 
 
@@ -206,10 +208,10 @@ class FreshArray(np.ndarray):
         result = getattr(ufunc, method)(*_plain(inputs), **_plain(kwargs))
         if "out" in kwargs:
             return kwargs["out"][0]
-        return fresh(result, self.__dict__.get("_watcher"))
+        return fresh(result, _watcher(self))
 
     def __array_function__(self, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
-        watcher = self.__dict__.get("_watcher")
+        watcher = _watcher(self)
         if WatchedArray in types:
             return NotImplemented  # the watched one sees to it
         if watcher is not None and holds_watched([*args, *kwargs.values()]):
@@ -231,12 +233,12 @@ def fresh(array: Any, watcher: Any) -> Any:
     if type(array) is not np.ndarray or watcher is None:
         return array
     view = np.ndarray.view(array, FreshArray)
-    view.__dict__["_held"], view.__dict__["_watcher"] = array, watcher
+    view.__dict__["_held"], view.__dict__["_watcher"] = array, weakref.ref(watcher)
     return view
 
 
 def _change(array: Any, how: str, values: Any) -> None:
-    watcher = array.__dict__.get("_watcher") if type(array) is FreshArray else None
+    watcher = _watcher(array) if type(array) is FreshArray else None
     if watcher is not None:
         watcher.changing(how, unwatch(array), values)
 
@@ -256,7 +258,7 @@ def _taking(name: str) -> Any:
     plain = getattr(np.ndarray, name)
 
     def method(self: FreshArray, *args: Any, **kwargs: Any) -> Any:
-        watcher = self.__dict__.get("_watcher")
+        watcher = _watcher(self)
         if watcher is None or not holds_watched([*args, *kwargs.values()]):
             return plain(self, *_plain(args), **_plain(kwargs))
 
@@ -269,7 +271,7 @@ def _taking(name: str) -> Any:
 
 
 def _flat(array: FreshArray) -> Any:
-    watcher = array.__dict__.get("_watcher")
+    watcher = _watcher(array)
     if watcher is not None:
         watcher.looked("ndarray.flat")
     return unwatch(array).flat

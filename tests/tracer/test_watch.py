@@ -1,6 +1,7 @@
 """Arrays that tell what is done with them."""
 
 import operator
+import weakref
 
 import numpy as np
 import pytest
@@ -134,3 +135,14 @@ def test_watched_arrays_tell_facts_without_a_word(x, log):
     assert log.lines == []
     float(x[0])
     assert log.lines
+
+
+@pytest.mark.parametrize("make", [fresh, watch])
+def test_arrays_do_not_keep_their_watcher(make):
+    log = Log()
+    array = make(np.arange(3.0), log)
+    ref = weakref.ref(log)
+    del log
+    assert ref() is None
+    array[0] = 5
+    assert (array + 1).tolist() == [6, 2, 3] and float(array[0]) == 5
