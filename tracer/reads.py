@@ -123,9 +123,7 @@ def code_reads(frame: FrameType, functions: Functions) -> CodeReads:
     """The globals and closure variables that the code of ``frame`` looks up."""
     code = frame.f_code
     reads = [*_global_reads(code, frame.f_globals), *_class_reads(code, frame)]
-    problem = _stored_global(code)
-    if {"type", "ndarray"} <= {*code.co_names}:
-        problem = f"{code.co_name} may compare types of arrays, and those of a trace are others"
+    problem = _stored_global(code) or _unseen_reads(code, frame.f_globals)
     free = [n for n in code.co_freevars if n != "__class__"]
     if free:
         cells = _cells(code, frame, free, functions)
@@ -142,6 +140,18 @@ def _stored_global(code: CodeType) -> str | None:
             return f"{code.co_name} assigns the global name {instruction.argval!r}"
         if instruction.opname == "STORE_DEREF" and instruction.argval in code.co_freevars:
             return f"{code.co_name} assigns the nonlocal name {instruction.argval!r}"
+    return None
+
+
+def _unseen_reads(code: CodeType, namespace: dict[str, Any]) -> str | None:
+    """What the code may do with arrays without their noticing."""
+    chains = list(_chains(code))
+    builtins = {chain[0] for chain in chains if chain[0] not in namespace}
+    memory = sorted({"memoryview", "bytes", "bytearray"} & builtins)
+    if memory:
+        return f"{code.co_name} may read the memory of arrays ({', '.join(memory)})"
+    if "type" in builtins and any("ndarray" in chain for chain in chains):
+        return f"{code.co_name} may compare types of arrays, and those of a trace are others"
     return None
 
 

@@ -51,6 +51,8 @@ def unwrap(value: Any) -> Any:
         return value.held
     if kind is tuple or kind is list:
         return kind([unwrap(v) for v in value])
+    if hasattr(kind, "_fields"):
+        return kind(*[unwrap(v) for v in value])
     if kind is dict:
         return {k: unwrap(v) for k, v in value.items()}
     if kind is slice:
@@ -129,7 +131,7 @@ def record(
         for part, view in zip(parts, views, strict=True):
             if view is not None:
                 part.storage.shared = operands[view].storage.shared = True
-        return type(result)(parts)
+        return type(result)(*parts) if hasattr(result, "_fields") else type(result)(parts)
     if not isinstance(result, (np.ndarray, np.generic)):
         rec.escape(f"{op} gave a {type(result).__name__}, which is no array")
         return result

@@ -334,6 +334,7 @@ _CONVERTERS = {
     name: getattr(np, name)
     for name in ("asarray", "array", "asanyarray", "ascontiguousarray", "asfortranarray")
 }
+_READERS = {"nditer": np.nditer, "nested_iters": np.nested_iters}
 _CREATORS = {
     name: getattr(np, name)
     for name in (
@@ -342,14 +343,16 @@ _CREATORS = {
         "hstack copy where"
     ).split()
 }
+_FUNCTIONS: dict[str, Any] = _CONVERTERS | _READERS | _CREATORS
+_VECTORIZED = np.vectorize.__call__
 _thread = threading.local()  # .watchers: those of the traces that run
 
 
 class _Replaced:
     """Has some of NumPy's functions report what they do while any trace runs.
 
-    ``numpy.asarray`` and its kin read an array of a subclass without asking it; and arrays that the
-    user's code makes are to be known.
+    ``numpy.asarray``, ``nditer`` and their kin read an array of a subclass without asking it; and
+    arrays that the user's code makes are to be known.
     """
 
     def __init__(self) -> None:
@@ -359,23 +362,36 @@ class _Replaced:
         with self._lock:
             self._traces += 1
             if self._traces == 1:
-                for name, function in (_CONVERTERS | _CREATORS).items():
-                    setattr(np, name, _reporting(function, name in _CONVERTERS))
+                for name, function in _FUNCTIONS.items():
+                    setattr(np, name, _reporting(function, name not in _CREATORS))
+                np.vectorize.__call__ = _reporting_all(_VECTORIZED)
 
     def remove(self) -> None:
         with self._lock:
             self._traces -= 1
             if self._traces == 0:
-                for name, function in (_CONVERTERS | _CREATORS).items():
+                for name, function in _FUNCTIONS.items():
                     setattr(np, name, function)
+                np.vectorize.__call__ = _VECTORIZED
 
 
 def reporting(value: Any) -> Any:
     """What stands for one of NumPy's own functions while traces run; None for anything else."""
-    for name, function in (_CONVERTERS | _CREATORS).items():
+    for name, function in _FUNCTIONS.items():
         if value is function:
             return getattr(np, name)
     return None
+
+
+def _reporting_all(method: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(method)
+    def call(self: Any, *args: Any, **kwargs: Any) -> Any:
+        for value in (*args, *kwargs.values()):
+            if type(value) is WatchedArray:
+                _look(value, "numpy.vectorize")
+        return method(self, *args, **kwargs)
+
+    return call
 
 
 def _reporting(function: Callable[..., Any], converts: bool) -> Callable[..., Any]:
@@ -411,6 +427,13 @@ _EFFECTS = frozenset(
         os.urandom,
     }
 )
+
+
+# Modules whose compiled functions take arrays as plain memory, and those that do not: the standard
+# library's others, and NumPy, which asks its subclasses.
+_MEMORY_READERS = frozenset("zlib binascii hashlib _hashlib _struct _md5 _sha1 _sha2 _sha3".split())
+_MEMORY_READERS |= frozenset("_sha256 _sha512 _blake2 marshal _ctypes _bz2 _lzma mmap".split())
+_SILENT = frozenset({*sys.stdlib_module_names, "numpy"})
 
 
 def _resume_profiler(profiler: Any) -> None:
@@ -478,3 +501,11 @@ class CallWatch:
         owner = getattr(function, "__self__", None)
         if isinstance(owner, random.Random):
             self._effect("a random number was drawn outside of recorded functions")
+        if isinstance(owner, np.ndarray):
+            return
+        module = getattr(function, "__module__", None) or type(owner).__module__
+        top = module.partition(".")[0]
+        if top in _MEMORY_READERS or top not in _SILENT:
+            if self._handed_out():
+                name = getattr(function, "__qualname__", function)
+                self._effect(f"{module}.{name}() was called, compiled code that may read arrays")

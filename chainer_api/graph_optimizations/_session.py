@@ -319,12 +319,17 @@ class Session:
         file, line = user_location(2)
         rec.origin = Origin(file, line, how)
         result = fn(*self._recording(args), **self._recording(kwargs))
-        if not rec.live:
-            return unwrap(result)
+        return self._watched_result(how, result) if rec.live else unwrap(result)
+
+    def _watched_result(self, how: str, result: Any) -> Any:
+        rec = self.recorder
         if type(result) is RecArray and not result.scalar:
             if id(result.held) not in rec.known:
                 rec.know(result.held, result)
             return self.watch(result.held)
+        if isinstance(result, (tuple, list)):
+            items = [self._watched_result(how, item) for item in result]
+            return type(result)(*items) if hasattr(result, "_fields") else type(result)(items)
         self.looked(f"{how} gave no array, but a number: it")
         return unwrap(result)
 

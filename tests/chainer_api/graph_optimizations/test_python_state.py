@@ -11,6 +11,7 @@ import enum
 import functools
 import os
 import types
+import zlib
 
 import numpy as np
 import pytest
@@ -411,6 +412,32 @@ def add_at(self, x):
     z = np.zeros((3, 4), "f")
     np.add.at(z, (0,), x.array[0])
     return z
+
+
+@row()
+def several_results(self, x):
+    u, d, v = np.linalg.svd(x.array, full_matrices=False)
+    return F.matmul(u * d, v) * x
+
+
+@row(replays=False)
+def iterator_of_numpy(self, x):
+    return x * sum(float(v) for v in np.nditer(x.array))
+
+
+@row(replays=False)
+def vectorized(self, x):
+    return x * np.vectorize(lambda v: v * 2)(x.array).astype("f")
+
+
+@row(replays=False)
+def memory(self, x):
+    return x * memoryview(x.array)[0, 0]
+
+
+@row(replays=False)
+def checksum(self, x):
+    return x * (zlib.crc32(x.array) % 5)
 
 
 @row(replays=False)
