@@ -27,6 +27,7 @@ from chainwright.tracer import Escape
 
 from ._arguments import is_object
 from ._host import Changed, generator_bytes, generator_state, set_generator_state
+from ._reads import Read
 from ._recording import (
     Out,
     Rebuilt,
@@ -37,7 +38,7 @@ from ._recording import (
     reached_uses,
     same_leaves,
 )
-from ._session import Fetch, Read, Session, Use
+from ._session import Fetch, Session, Use
 
 _WAITING = 3  # calls without a backward until one is no longer waited for
 
@@ -309,7 +310,7 @@ class Entry:
 
     def saw(self, session: Session) -> None:
         """Take over what Python read in the trace."""
-        self._reads, self._states = list(session.reads.values()), list(session.states)
+        self._reads, self._states = session.reads.all(), list(session.states)
 
     def record(self, session: Session, results: Results) -> None:
         """Keep what a finished trace has recorded."""

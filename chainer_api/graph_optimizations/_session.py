@@ -10,10 +10,8 @@ from __future__ import annotations
 import os
 import sys
 import weakref
-import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from types import ModuleType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -24,24 +22,13 @@ from chainer.link import Link
 from chainer.variable import Parameter, Variable
 from chainwright import tracer
 from chainwright.ir import Node, Origin
-from chainwright.runtime import SMALL, fingerprint
 from chainwright.tracer import RecArray, Recorder, Source, unwatch, unwrap, user_location
 
 from . import _patches
-from ._arguments import is_object, rebuild
+from ._arguments import rebuild
 from ._host import RandomAfter, Traced, holder
 from ._opaque import Draws, Opaque
-
-
-class Read(NamedTuple):
-    """A plain value that the call depends on, and its image at the time it was read."""
-
-    text: str
-    how: str
-    owner: Any
-    key: str
-    value: Any
-    image: Any
+from ._reads import Reads
 
 
 class Leaf(NamedTuple):
@@ -132,7 +119,7 @@ class Session:
         self.name = name
         self.recorder = Recorder()
         self.recorder.live = recording
-        self.reads: dict[tuple[int, str, str], Read] = {}
+        self.reads = Reads(self)
         self.leaves: dict[int, tuple[Variable, Leaf]] = {}
         self.uses: list[Use] = []
         self.argument_nodes: dict[int, Node] = {}
@@ -150,9 +137,6 @@ class Session:
         self._parameters: dict[int, Leaf] = {}
         self._left: list[tuple[Path, Node]] = []
         self._watched = False
-        self._known = tracer.Functions()
-        self._stand_ins = tracer.StandIns()
-        self._sums: list[tuple[str, np.ndarray, int]] = []  # arrays that no guard compares
         self._paths: dict[int, str] = {}
         self._origins: dict[int, Origin] = {}
         self.linking = False
@@ -164,14 +148,14 @@ class Session:
     def run(self, chain: Link, method: Callable[..., Any], args: Any, kwargs: Any) -> Any:
         """Call the method under the trace."""
         self._paths = {id(chain): "self"}
-        self._known.add(method)
+        self.reads.begin(method)
         self.linking = True
         try:
             with _patches.installed(), self.active():
                 if not self.recorder.live:
                     return method(chain, *args, **kwargs)
                 watch = tracer.CallWatch(
-                    self._code_seen,
+                    self.reads.code_seen,
                     self.escape,
                     lambda: self._watched,
                     lambda: state.trace is self,
@@ -181,7 +165,7 @@ class Session:
                     result = method(chain, *args, **kwargs)
         finally:
             self.linking = False
-            self._stand_ins.restore()
+            self.reads.end()
         self._check_after()
         return result
 
@@ -213,17 +197,7 @@ class Session:
         if not self.recorder.live:
             return
         self.draws.check()
-        for read in self.reads.values():
-            if read.image is not None and (id(read.owner), read.key) not in self._written_names():
-                now = tracer.look_up(read.how, read.owner, read.key)
-                if now is not tracer.GONE and fingerprint(now, is_object) != read.image:
-                    self.escape(f"{read.text} was changed by the call")
-        for text, array, checksum in self._sums:
-            if zlib.crc32(np.ascontiguousarray(array)) != checksum:
-                self.escape(f"{text} was changed by the call")
-
-    def _written_names(self) -> set[tuple[int, str]]:
-        return {(id(vars(link)), name) for link, name in self.written.values()}
+        self.reads.check({(id(vars(link)), name) for link, name in self.written.values()})
 
     @contextmanager
     def accounted_draws(self) -> Iterator[None]:
@@ -362,54 +336,6 @@ class Session:
 
     # -- what Python reads
 
-    def _code_seen(self, frame: Any) -> None:
-        with self.passive():
-            found = tracer.code_reads(frame, self._known)
-            if found.problem:
-                self.escape(found.problem)
-            for read in found.reads:
-                self._note(read.text, read.how, read.owner, read.key, read.value)
-                self._known.add(read.value)
-                if type(read.value) is np.ndarray:
-                    self._stand_ins.place(read, self._constant(read.value))
-                elif tracer.reporting(read.value) is not None:
-                    self._stand_ins.place(read, tracer.reporting(read.value))
-
-    def _constant(self, array: np.ndarray) -> np.ndarray:
-        """An array that is compared by value at each call, or one that is fetched."""
-        return tracer.fresh(array, self) if array.nbytes <= SMALL else self.watch(array)
-
-    def _note(self, text: str, how: str, owner: Any, key: str, value: Any) -> None:
-        name = (id(owner), how, key)
-        if name not in self.reads and self.recorder.live:
-            image = fingerprint(value, is_object)
-            self.reads[name] = Read(text, how, owner, key, value, image)
-            self._offer_arrays(text, value, 3)
-
-    def _offer_arrays(self, text: str, value: Any, depth: int, place: Any = None) -> None:
-        """Arrays inside of what was read are used by reference, not captured by value.
-
-        ``place`` is the list or dictionary that holds the value, and where.
-        """
-        if isinstance(value, np.ndarray):
-            self.recorder.offer_source(value, Source(text, "item", (value,), 0))
-            if value.nbytes > SMALL and value.dtype != object:
-                self._sums.append((text, value, zlib.crc32(np.ascontiguousarray(value))))
-            if place is not None and type(value) is np.ndarray:
-                read = tracer.Read(text, "item", *place, value)
-                self._stand_ins.place(read, self._constant(value))
-        elif depth and isinstance(value, (list, tuple)) and len(value) <= 256:
-            for k, item in enumerate(value):
-                inside = (value, k) if type(value) is list else None
-                self._offer_arrays(f"{text}[{k}]", item, depth - 1, inside)
-        elif depth and isinstance(value, dict) and len(value) <= 256:
-            for key, item in list(value.items()):
-                self._offer_arrays(f"{text}[{key!r}]", item, depth - 1, (value, key))
-        elif depth and not is_object(value) and not isinstance(value, (type, ModuleType)):
-            own = getattr(value, "__dict__", None)
-            if isinstance(own, dict):
-                self._offer_arrays(text, own, depth - 1)
-
     def read_attribute(self, link: Link, name: str, value: Any) -> Any:
         """A link's attribute was read; the value that the call is to see."""
         if name.startswith(("__", "_Link__")):
@@ -421,8 +347,8 @@ class Session:
         own = vars(link)
         if name not in own:
             if not callable(value) and name in dir(type(link)) and not _computed(type(link), name):
-                self._note(path, "attr", link, name, value)
-            return self._constant(value) if type(value) is np.ndarray else value
+                self.reads.note(path, "attr", link, name, value)
+            return self.reads.view_of(value) if type(value) is np.ndarray else value
         if (id(link), name) in self.written:
             return self.watch(value) if type(value) is np.ndarray else value
         if isinstance(value, Link):
@@ -436,7 +362,7 @@ class Session:
             return self.watch(value)
         elif name == "_local_link_hooks" and value:
             self.escape("a link hook is registered")
-        self._note(path, "item", own, name, value)
+        self.reads.note(path, "item", own, name, value)
         return value
 
     def _read_state(self, own: dict[str, Any], name: str, value: Variable, path: str) -> Variable:
@@ -468,17 +394,16 @@ class Session:
 
     def missed_attribute(self, link: Link, name: str) -> None:
         """An attribute was asked for that a link does not have (yet)."""
-        key = (id(link), "absent", name)
-        if key not in self.reads and not name.startswith("__") and self.recorder.live:
-            path = f"{self._paths.get(id(link), type(link).__name__)}.{name}"
-            self.reads[key] = Read(path, "absent", link, name, None, None)
+        if not name.startswith("__"):
+            path = self._paths.get(id(link), type(link).__name__)
+            self.reads.missed(f"{path}.{name}", link, name)
 
     def read_config(self, name: str, value: Any, owner: Any = configuration.config) -> None:
         """A configuration entry was read."""
         if name in _KEYED_CONFIG:
             return
         path = "config" if owner is configuration.config else "global_config"
-        self._note(f"chainer.{path}.{name}", "attr", owner, name, value)
+        self.reads.note(f"chainer.{path}.{name}", "attr", owner, name, value)
 
     def made_variable(self, made: Variable) -> None:
         """A Variable was constructed by the call."""
