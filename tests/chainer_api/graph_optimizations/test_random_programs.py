@@ -1,7 +1,8 @@
 """Random chains of functions give the same compiled as define-by-run: forward, backward, state.
 
 Seeded programs with shared sub-expressions, branches on attributes, several and unused outputs,
-views, matrix products of transposed arrays, random draws and statistics updated in place.
+views, matrix products of transposed arrays, random draws and statistics updated in place; plain
+arrays between functions, functions of the user's, and gradients inside of the method.
 """
 
 import numpy as np
@@ -14,7 +15,68 @@ import chainer.links as L
 
 SHAPE = (3, 4)
 
+
+class Masked(chainer.FunctionNode):
+    """A function of the user's, which draws and leaves an array."""
+
+    def forward(self, inputs):
+        self.mask = (np.random.rand(*SHAPE) > 0.3).astype("f")
+        return (inputs[0] * self.mask,)
+
+    def backward(self, indexes, gys):
+        return (gys[0] * self.mask,)
+
+
+class Doubled(chainer.Function):
+    """An old-style function that keeps its output."""
+
+    def forward(self, inputs):
+        self.retain_inputs(())
+        self.retain_outputs((0,))
+        return (np.tanh(inputs[0]) * 2,)
+
+    def backward(self, inputs, gys):
+        return (gys[0] * (2 - self.output_data[0] ** 2 / 2),)
+
+
+@chainer.static_code
+def noise(a):
+    return a * 0.1 + np.random.rand(*a.shape).astype("f")
+
+
+def masked_twice(v):
+    func = Masked()
+    (y,) = func.apply((v,))
+    return y + func.mask * 0.5
+
+
+def dropped_twice(v):
+    y, mask = F.dropout(v, 0.3, return_mask=True)
+    return y if mask is None else y * mask
+
+
+def position(v):
+    code = np.zeros(SHAPE, "f")
+    code[:, ::2] = np.sin(np.arange(3))[:, None]
+    return v + code
+
+
+def slope(v):
+    (g,) = chainer.grad([F.sum(F.tanh(v) ** 3)], [v], enable_double_backprop=True)
+    return v if g is None else g + v
+
+
 UNARY = {
+    "array": lambda v: v * (v.array > 0) + np.tanh(v.array) * 0.5,
+    "detached": lambda v: chainer.Variable(v.array * 2) * v,
+    "one hot": lambda v: v * np.eye(4, dtype="f")[np.argmax(v.array, axis=1)],
+    "sorted": lambda v: v[:, np.argsort(v.array[0])],
+    "position": position,
+    "masked": masked_twice,
+    "dropped": dropped_twice,
+    "old style": lambda v: Doubled()(v),
+    "noise": lambda v: v * noise(v.array),
+    "slope": slope,
     "relu": F.relu,
     "tanh": F.tanh,
     "sigmoid": F.sigmoid,
