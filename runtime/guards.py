@@ -14,8 +14,9 @@ import operator
 import random
 import sys
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from enum import Enum
 from itertools import count
 from types import (
     BuiltinFunctionType,
@@ -30,9 +31,10 @@ from typing import Any
 import numpy as np
 
 PLAIN = (bool, int, str, bytes, type(None))
-_BY_IDENTITY = (type, ModuleType, FunctionType, BuiltinFunctionType, np.ndarray)
-_LARGE, _HUGE = 256, 65536  # items: up to here by value; up to there each by identity
+_BY_IDENTITY = (type, ModuleType, FunctionType, BuiltinFunctionType, np.ndarray, Enum)
+_LARGE, _HUGE = 256, 8192  # items: up to here by value; up to there each by identity
 SMALL = 4096  # bytes: arrays up to here are compared by value
+_CONTAINERS = frozenset({list, dict, set, deque, bytearray, np.ndarray})
 _STANDARD = {*sys.stdlib_module_names, "numpy", "scipy"}
 
 
@@ -97,44 +99,57 @@ def _compound(value: Any, kind: type, is_leaf: Callable[[Any], bool], depth: int
         return (kind, frozenset(items) if isinstance(value, (set, frozenset)) else items)
     if kind is functools.partial:
         return (kind, image(value.func), image(value.args), image(value.keywords))
-    if kind is MappingProxyType:  # the attributes of a class: its plain data
-        return (kind, tuple((k, image(v)) for k, v in list(value.items()) if _is_data(k, v)))
+    if kind is MappingProxyType:  # the attributes of a class
+        return _class_image(value, is_leaf)
     if kind is bytearray:
         return (kind, bytes(value))
     state = [(k, image(v)) for k, v in _attributes(value) if k != "__weakref__"]
+    state += [(c.__name__, _class_image(vars(c), is_leaf)) for c in _classes(kind)]
     return (Ref(value), tuple(state)) if 0 < len(state) <= _LARGE else Ref(value)
 
 
+def _class_image(attributes: Mapping[str, Any], is_leaf: Callable[[Any], bool]) -> Any:
+    """What a class holds: its attributes, and the items of those that are containers."""
+    values = tuple(attributes.values())
+    inside = [fingerprint(v, is_leaf, 1) for v in values if type(v) in _CONTAINERS]
+    return (_Same(values), tuple(inside))
+
+
 class _Same(tuple[Any, ...]):
-    """Many objects, compared by identity."""
+    """Many objects, compared by identity, and plain ones by value."""
 
     def __eq__(self, other: object) -> bool:
-        same_kind = type(other) is _Same and len(other) == len(self)
-        return same_kind and all(map(operator.is_, self, other))  # type: ignore[arg-type]
+        if type(other) is not _Same or len(other) != len(self):
+            return False
+        return all(map(operator.is_, self, other)) or all(map(_same, self, other))
 
     def __hash__(self) -> int:
         return len(self)
 
 
+def _same(a: Any, b: Any) -> bool:
+    if a is b or type(a) is not type(b):
+        return a is b
+    return repr(a) == repr(b) if type(a) is float else type(a) in PLAIN and a == b
+
+
 def _attributes(value: Any) -> Iterator[tuple[str, Any]]:
-    """Attributes of an object: its own, in slots, and plain data of the classes of the user's."""
+    """Attributes of an object: in its dictionary, and in slots."""
     own = getattr(value, "__dict__", None)
     if isinstance(own, dict):
         yield from list(own.items())
-    for kind in type(value).__mro__:
-        if kind.__module__.partition(".")[0] in _STANDARD:
-            continue
+    for kind in _classes(type(value)):
         for name, item in list(vars(kind).items()):
             if type(item) is MemberDescriptorType:
                 with suppress(AttributeError):
                     yield name, item.__get__(value)
-            elif _is_data(name, item):
-                yield f"{kind.__name__}.{name}", item
 
 
-def _is_data(name: str, item: Any) -> bool:
-    """Whether a class attribute is data, which code may read, and no method or descriptor."""
-    return not (name.startswith("__") or callable(item) or hasattr(type(item), "__get__"))
+def _classes(kind: type) -> Iterator[type]:
+    """The classes of the user's among those of an object."""
+    for base in kind.__mro__:
+        if base.__module__.partition(".")[0] not in _STANDARD:
+            yield base
 
 
 def _random_state(value: Any) -> Any:

@@ -1,6 +1,9 @@
 """Guards: what may change unnoticed (nothing) and what is said when something has."""
 
+import functools
 import random
+from collections import deque
+from enum import Enum
 from types import SimpleNamespace
 
 import numpy as np
@@ -40,6 +43,112 @@ def test_bound_methods_are_compared_by_function_and_object():
 
 def test_nan_is_equal_to_itself():
     assert image(float("nan")) == image(float("nan"))
+
+
+class Slots:
+    __slots__ = ("a", "b")
+    limit = 1.0
+    names = ["x"]
+
+    def __init__(self):
+        self.a = 1
+
+
+class Color(Enum):
+    RED = 1
+    BLUE = 2
+
+
+class Tree:
+    """Holds objects of its own kind in its class."""
+
+    children: list = []
+
+
+Tree.children += [Tree() for _ in range(50)]
+
+
+def test_attributes_in_slots_and_of_classes_count(monkeypatch):
+    value = Slots()
+    before = image(value)
+    assert image(value) == before
+    value.a = 2
+    changed = image(value)
+    assert changed != before
+    value.b = 1
+    assert image(value) != changed
+    for name, other in [("limit", 2.0), ("names", ["x", "y"]), ("new", 1)]:
+        now = image(value)
+        monkeypatch.setattr(Slots, name, other, raising=False)
+        assert image(value) != now, name
+    now = image(value)
+    Slots.names.append("z")
+    assert image(value) != now
+    now = image(value)
+    monkeypatch.setattr(Slots, "limit", float("2.0"))  # an equal object
+    assert image(value) == now
+
+
+def test_dictionary_of_a_class(monkeypatch):
+    before = image(vars(Slots))
+    assert image(vars(Slots)) == before
+    monkeypatch.setattr(Slots, "limit", 3.0)
+    assert image(vars(Slots)) != before
+
+
+def test_members_of_enumerations_are_compared_by_identity():
+    assert image(Color.RED) == image(Color.RED) != image(Color.BLUE)
+    assert type(image(Color.RED)) is Ref
+
+
+def test_classes_that_hold_their_own_objects_are_no_trouble():
+    assert image(Tree()) != image(Tree())
+    assert image(Tree.children[0]) == image(Tree.children[0])
+
+
+@pytest.mark.parametrize("size", [10, 1000])
+def test_items_of_containers_count(size):
+    for value, change in [
+        (list(range(size)), lambda v: v.__setitem__(5, "x")),
+        ({k: k for k in range(size)}, lambda v: v.__setitem__(5, "x")),
+        (deque(range(size)), lambda v: v.__setitem__(5, "x")),
+        (set(range(size)), lambda v: (v.remove(5), v.add("x"))),
+    ]:
+        before = image(value)
+        assert image(value) == before
+        change(value)
+        assert image(value) != before, value
+
+
+def test_very_large_containers_count_by_identity_and_length():
+    value = [0] * 9000
+    before = image(value)
+    value[0] = 1
+    assert image(value) == before != image(list(value))
+    value.append(1)
+    assert image(value) != before
+
+
+def test_partials_and_bound_methods():
+    value = functools.partial(print, 1, end="")
+    same = functools.partial(print, 1, end="")
+    assert image(value) == image(same) != image(functools.partial(print, 2, end=""))
+    value.keywords["end"] = "x"
+    assert image(value) != image(same)
+    holder = Holder()
+    before = image(holder.method)
+    holder.a = 5
+    assert image(holder.method) != before
+
+
+def test_absent_attributes():
+    owner = Holder()
+    prologue = Prologue(lambda v: False)
+    prologue.absent("owner.name", owner, "name")
+    check = prologue.build()
+    assert check(()) == () and prologue.explain() == ""
+    owner.name = 1
+    assert check(()) is None and "owner.name" in prologue.explain()
 
 
 def test_mutation_shows():
