@@ -193,6 +193,9 @@ def _is_simple(func):
     for x in func.inputs:
         if x._creator_node is not None or x._old_style_grad_generator is not None:
             return False
+    if len(func.outputs) > 1 and any([
+            y is not None and y._grad_var is not None for y in [ref() for ref in func.outputs]]):
+        return False
     return not (
         _hook_state.function_hooks or func._local_function_hooks or cuda.available
         or _peek('debug') or _peek('lazy_grad_sum')
@@ -279,6 +282,8 @@ def _backward_to_leaves(grads, start, retain_grad, loss_scale):
     while heap:
         func = _heappop(heap)[2]
         inputs = func.inputs
+        if len(func.outputs) > 1:
+            _use_set_gradients(func, grads, retain_grad)
         if func.trusted_gradients:
             func.prepare(grads)
         gys = []
@@ -320,6 +325,20 @@ def _backward_to_leaves(grads, start, retain_grad, loss_scale):
                 leaf = x.get_variable_or_none()
                 if leaf is not None:
                     leaf._loss_scale = loss_scale
+
+
+def _use_set_gradients(func, grads, retain_grad):
+    """Take the gradients that are set on outputs which none has reached."""
+    nodes = [ref() for ref in func.outputs]
+    if not any([y is not None and y._grad_var is not None for y in nodes]):
+        return
+    reached = [y in grads for y in nodes]
+    for k in func.siblings_of(reached):
+        y = nodes[k]
+        if y is not None and y._grad_var is not None:
+            grads[y] = [y._grad_var]
+            if not retain_grad:
+                y._grad_var = None
 
 
 def _refuse_old_style(node):

@@ -253,6 +253,11 @@ class FunctionNode:
                 f'the inputs of {self.label} mix arrays of different kinds: {kinds}; bring them '
                 'to one device (to_gpu, to_cpu, to_device)')
 
+    def siblings_of(self, reached):
+        """Return the indexes of the outputs whose set gradients count, where no gradient has
+        reached them in backward. ``reached`` tells which outputs one has."""
+        return [k for k, r in enumerate(reached) if not r]
+
     def _copied(self):
         """A node to be applied in place of this one, with the same attributes."""
         return copy.copy(self)

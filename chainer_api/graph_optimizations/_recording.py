@@ -336,6 +336,20 @@ def reached_uses(session: Session, outputs: Sequence[Variable]) -> tuple[Use, ..
     return tuple(use for use in session.uses if id(use.alias.node) in reached)
 
 
+def siblings(outputs: Sequence[Variable]) -> list[frozenset[int]]:
+    """Whose set gradients a backward from each output takes along, if none reaches them.
+
+    These are outputs of functions that it passes, as far as no such function uses them.
+    """
+    found = []
+    for y in outputs:
+        passed = functions_before([y])
+        used = {id(node) for func in passed for node in func.inputs or ()}
+        made = {id(ref()) for func in passed for ref in func.outputs or ()} - used
+        found.append(frozenset(k for k, other in enumerate(outputs) if id(other.node) in made))
+    return found
+
+
 def same_leaves(uses: Sequence[Use]) -> list[list[int]]:
     """Which uses are of one leaf, where there are several."""
     groups: dict[int, list[int]] = {}

@@ -37,6 +37,7 @@ from ._recording import (
     make_results,
     reached_uses,
     same_leaves,
+    siblings,
 )
 from ._session import Fetch, Session, Use
 
@@ -50,6 +51,7 @@ class StaticScheduleFunction(FunctionNode):
     _arrival: tuple[int, ...] = (0,)  # of gradients at the outputs, in order
     _alone: tuple[bool, ...] = ()  # leaves used several times: no gradient has reached them yet
     _same_leaf: Sequence[Sequence[int]] = ()
+    _siblings: Sequence[frozenset[int]] = ()  # of each output; see siblings()
     _rebuilt: Rebuilt | None = None
     _kept: Kept  # with _backwards, the programs of the schedule that has run
     _backwards: Any = {}
@@ -75,6 +77,11 @@ class StaticScheduleFunction(FunctionNode):
         """The indexes of the inputs, all of which require gradients."""
         assert self.inputs is not None
         return self._entry.all_inputs or tuple(range(len(self.inputs)))
+
+    def siblings_of(self, reached: Sequence[bool]) -> list[int]:
+        """The outputs whose set gradients count where backward has reached some."""
+        sets = [s for s, r in zip(self._siblings, reached, strict=True) if r]
+        return [k for k, r in enumerate(reached) if not r and any(k in s for s in sets)]
 
     def prepare_alone(self, node: VariableNode) -> None:
         """Like :meth:`prepare`, where backward begins at the output ``node`` and ends here."""
@@ -322,6 +329,7 @@ class Entry:
         self._inputs = tuple(_fetcher(use) for use in recording.uses)
         self.all_inputs = tuple(range(len(recording.uses)))
         places = [u.leaf.place for u in recording.uses if u.leaf.kind == "parameter"]
+        self._siblings = siblings(results.chained)
         self._fixed = places if len(places) == len(recording.uses) else None
         self._draws = recording.draws
         self._random_state = generator_state if recording.draws_plainly else np.random.get_state
@@ -467,6 +475,7 @@ class Entry:
 
     def _node(self, arrays: Any, kept: Kept | None, state: Any) -> StaticScheduleFunction:
         node = StaticScheduleFunction(self, arrays, state)
+        node._siblings = self._siblings
         if kept is not None:
             assert self.schedule is not None
             node._kept, node._backwards = kept, self.schedule.backwards
@@ -515,6 +524,7 @@ def first_call(session: Session, entry: Entry, results: Results, leaves: Sequenc
     chained = {}
     if results.chained:
         node = StaticScheduleFunction(entry, ())
+        node._siblings = siblings(results.chained)
         aliases = [use.alias for use in uses]
         node._rebuilt = Rebuilt(
             aliases, results.chained, session.functions(), {}, same_leaves(uses)

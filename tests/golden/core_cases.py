@@ -949,6 +949,24 @@ def devices():
 
 
 @case
+def gradients_set_on_other_outputs():
+    def both(retain_grad, use):
+        x = chainer.Variable(np.array([1., 2.]))
+        a, b = F.split_axis(x * 2, 2, 0)
+        b.grad = np.full_like(b.array, 5)
+        y = F.sum(use(a, b))
+        y.backward(retain_grad=retain_grad)
+        return plain(x.grad), plain(b.grad)
+
+    x = chainer.Variable(np.array([1., 2.]))
+    a, b = F.identity(x, x + 1)
+    a.grad, b.grad = np.ones_like(a.array), np.full_like(a.array, 5)
+    a.backward()
+    return (grads(x, a, b), both(False, lambda a, b: a * 3), both(True, lambda a, b: a * 3),
+            both(False, lambda a, b: a * 3 + b), both(True, lambda a, b: a * 3 + b))
+
+
+@case
 def sums_of_many():
     rng = np.random.RandomState(0)
     arrays = [(rng.standard_normal(50) * 10. ** rng.randint(-3, 3, 50)).astype('f')

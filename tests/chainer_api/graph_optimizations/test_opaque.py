@@ -459,3 +459,33 @@ def test_what_a_method_does_to_the_graph_outside_happens_there(forward):
         return chain(x), chain(x * 2)
 
     runs(forward, call=call, replays=False)
+
+
+def halves(self, x):
+    a, b = F.split_axis(x * 2, 2, 1)
+    return F.exp(a), b, a * b
+
+
+def shared(self, x):
+    h = x * 2
+    return h * 3, h, h * 5
+
+
+@pytest.mark.parametrize("forward", [halves, shared])
+@pytest.mark.parametrize("start", range(3))
+@pytest.mark.parametrize("given", range(3))
+def test_gradients_set_on_other_outputs(forward, start, given):
+    plain, static = pair(type("Several", (Chain,), {"forward": forward}))
+    for k in range(4):
+        found = []
+        for chain in (plain, static):
+            x = chainer.Variable(np.random.RandomState(k).randn(3, 4).astype("f"))
+            ys = chain(x)
+            for y in (ys[given], ys[start]):
+                y.grad = np.full(y.shape, 1 if y is ys[start] else 5, "f")
+            ys[start].backward()
+            found.append([x.grad, *[y.grad for y in ys]])
+        for a, b in zip(*found, strict=True):
+            assert (a is None) == (b is None)
+            assert a is None or np.array_equal(a, b)
+    assert hits(static) > 0
