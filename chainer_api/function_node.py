@@ -66,6 +66,8 @@ class FunctionNode:
     rank = 0
     number = 0  # of its application: counts up
     stack = None
+    #: Part of the interface; ``chainer.config.lazy_grad_sum`` decides how gradients are added.
+    lazy_grad_sum = False
     is_elementwise = False
 
     #: Whether a compiler may run :meth:`forward` on recording arrays (see the documentation of

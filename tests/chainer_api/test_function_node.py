@@ -317,6 +317,10 @@ def test_declarations_for_compilers():
     assert FunctionNode._supports_static_optimizations is False and FunctionNode.opaque is None
 
 
+def test_documented_attribute():
+    assert FunctionNode.lazy_grad_sum is False
+
+
 # Old-style functions
 
 
