@@ -160,6 +160,15 @@ def _random_state(value: Any) -> Any:
     return repr(value.bit_generator.state)
 
 
+def _lacks(owner: Any, name: str) -> bool:
+    """Whether an object has no such attribute, whatever its ``__getattr__`` makes up."""
+    try:
+        object.__getattribute__(owner, name)
+    except AttributeError:
+        return True
+    return False
+
+
 _number = count()
 
 
@@ -211,8 +220,8 @@ class Prologue:
 
     def absent(self, text: str, owner: Any, name: str) -> None:
         """Require that an object still has no attribute ``name``."""
-        expression = f"hasattr({self._bind('o', owner)}, {name!r})"
-        self._checks.append((text, f"not {expression}"))
+        self._names["lacks"] = _lacks
+        self._checks.append((text, f"lacks({self._bind('o', owner)}, {name!r})"))
 
     def fetch(self, text: str, expression: str, array: np.ndarray) -> None:
         """Fetch an array at each replay, and require the same shape, dtype and layout."""

@@ -230,6 +230,8 @@ _WRITING = {
 
 def fresh(array: Any, watcher: Any) -> Any:
     """A view of an array that tells ``watcher`` what is put into it; numbers as they are."""
+    if type(array) in (tuple, list):
+        return type(array)([fresh(item, watcher) for item in array])
     if type(array) is not np.ndarray or watcher is None:
         return array
     view = np.ndarray.view(array, FreshArray)
@@ -397,7 +399,7 @@ def _reporting_all(method: Callable[..., Any]) -> Callable[..., Any]:
 def _reporting(function: Callable[..., Any], converts: bool) -> Callable[..., Any]:
     @functools.wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
-        for value in args[:1] if converts else ():
+        for value in (args[:1] or [*kwargs.values()]) if converts else ():
             items = value if type(value) in (list, tuple) else (value,)
             for item in items:
                 if type(item) is WatchedArray:

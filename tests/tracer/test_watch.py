@@ -57,11 +57,12 @@ def test_fresh_arrays_are_views_of_the_real_one(z, log):
 def test_fresh_arrays_compute_as_they_like(z, log):
     results = [
         z + 1, -z, z.T, z[0], z[z > 2], z.reshape(3, 2), np.sin(z), np.add(z, z), np.stack([z, z]),
-        z.copy(), z.astype("f"), z @ z.T, np.where(z > 1, z, 0), z.take([0, 1]), z.clip(0, 1),
+        *np.split(z, 3, axis=1), *np.modf(z), z.copy(), z.astype("f"), z @ z.T,
+        np.where(z > 1, z, 0), z.take([0, 1]), z.clip(0, 1),
     ]  # fmt: skip
     plain = np.arange(6.0).reshape(2, 3)
     np.testing.assert_array_equal(results[0], plain + 1)
-    np.testing.assert_array_equal(results[11], plain @ plain.T)
+    np.testing.assert_array_equal(results[16], plain @ plain.T)
     assert all(type(r) is FreshArray for r in results)
     assert (z.sum(), float(z[1, 1]), len(z), z.tolist()[0]) == (15, 4, 2, [0, 1, 2])
     assert z.max() == 5 and np.isclose(z, plain).all() and 3.0 in z

@@ -78,6 +78,11 @@ class State(chainer.Chain):
         with self.init_scope():
             self.l1 = L.Linear(4, 4)
 
+    def __getattr__(self, name):
+        if name == "made_up":
+            return self.factor * 3
+        raise AttributeError(name)
+
 
 ROWS = []
 
@@ -189,6 +194,11 @@ def attribute_that_is_not_there_yet(self, x):
     h = getattr(self, "h", None)
     self.h = F.tanh(self.l1(x) if h is None else self.l1(x) + h.array)
     return self.h
+
+
+@row(lambda c, i: setattr(State, "factor", i / 2))
+def attribute_that_getattr_makes_up(self, x):
+    return x * self.made_up
 
 
 @row()
