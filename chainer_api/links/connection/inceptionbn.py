@@ -1,4 +1,5 @@
 """Inception module with batch normalization."""
+import chainer
 from chainer import functions as F
 from chainer import link
 from chainer.links.connection import convolution_2d
@@ -51,6 +52,8 @@ class InceptionBN(link.Chain):
         self.proj_pool = proj_pool
         self.stride = stride
         self.pooltype = pooltype
+
+        dtype = chainer.get_dtype(dtype)
 
         def conv(n_in, n_out, ksize, stride=1, pad=0):
             return convolution_2d.Convolution2D(

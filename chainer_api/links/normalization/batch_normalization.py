@@ -7,6 +7,13 @@ from chainer import functions as F
 from chainer.utils import argument
 
 
+def scale_parameter(initializer, dtype):
+    """Returns a parameter that is initialized in ``dtype``, whatever the initializer says."""
+    initializer = initializers._get_initializer(initializer)
+    initializer.dtype = dtype
+    return variable.Parameter(initializer)
+
+
 class BatchNormalization(link.Link):
     r"""Batch normalization layer, over images or plain vectors.
 
@@ -83,9 +90,11 @@ class BatchNormalization(link.Link):
         self._highprec_dtype = chainer.get_dtype(dtype, map_mixed16=numpy.float32)
         with self.init_scope():
             if use_gamma:
-                self.gamma = self._parameter(1 if initial_gamma is None else initial_gamma)
+                self.gamma = scale_parameter(
+                    1 if initial_gamma is None else initial_gamma, self._highprec_dtype)
             if use_beta:
-                self.beta = self._parameter(0 if initial_beta is None else initial_beta)
+                self.beta = scale_parameter(
+                    0 if initial_beta is None else initial_beta, self._highprec_dtype)
         self.avg_mean = None
         self.avg_var = None
         if size is not None:
@@ -97,11 +106,6 @@ class BatchNormalization(link.Link):
         super().__setstate__(state)
         if '_dtype' in state:  # as pickles of Chainer 5 call it
             self._highprec_dtype = self.__dict__.pop('_dtype')
-
-    def _parameter(self, initializer):
-        initializer = initializers._get_initializer(initializer)
-        initializer.dtype = self._highprec_dtype
-        return variable.Parameter(initializer)
 
     def _initialize_params(self, shape):
         self.avg_mean = self._init_array(self._initial_avg_mean, 0, shape)

@@ -1,6 +1,10 @@
 """Group normalization layer."""
+import numpy
+
+import chainer
 from chainer import functions as F
-from chainer import initializers, link, variable
+from chainer import link
+from chainer.links.normalization import batch_normalization
 
 
 class GroupNormalization(link.Link):
@@ -33,11 +37,12 @@ class GroupNormalization(link.Link):
         super().__init__()
         self.groups = groups
         self.eps = eps
+        dtype = chainer.get_dtype(map_mixed16=numpy.float32)
         with self.init_scope():
-            self.gamma = variable.Parameter(
-                initializers._get_initializer(1 if initial_gamma is None else initial_gamma))
-            self.beta = variable.Parameter(
-                initializers._get_initializer(0 if initial_beta is None else initial_beta))
+            self.gamma = batch_normalization.scale_parameter(
+                1 if initial_gamma is None else initial_gamma, dtype)
+            self.beta = batch_normalization.scale_parameter(
+                0 if initial_beta is None else initial_beta, dtype)
         if size is not None:
             self._initialize_params(size)
 

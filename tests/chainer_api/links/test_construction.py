@@ -148,6 +148,11 @@ class TestInitializers:
         with chainer.using_config('dtype', chainer.mixed16):
             assert L.BatchNormalization(3).gamma.dtype == np.float32
             assert L.Linear(3, 2).W.dtype == np.float16
+            assert L.LayerNormalization(3).gamma.dtype == np.float16
+            assert L.InceptionBN(3, 4, 2, 3, 2, 3, 'max', 2).conv3n.gamma.dtype == np.float16
+            for initial in (None, .5, chainer.initializers.Constant(1, dtype=np.float64)):
+                group = L.GroupNormalization(2, 4, initial_gamma=initial, initial_beta=initial)
+                assert group.gamma.dtype == group.beta.dtype == np.float32
         bn = L.BatchNormalization(3, dtype=np.float16, use_beta=False)
         assert bn.avg_mean.dtype == bn.gamma.dtype == np.float16
 
