@@ -15,7 +15,7 @@ import sys
 import time
 
 os.environ["OMP_NUM_THREADS"] = os.environ["OPENBLAS_NUM_THREADS"] = "1"
-HERE = pathlib.Path(__file__).parent
+HERE = pathlib.Path(__file__).resolve().parent
 ORACLE = os.environ.get("CHAINER_ORACLE", str(HERE.parents[1] / "shared/tools/oracle"))
 ROUNDS, REPEATS = 4, 3
 

@@ -193,8 +193,7 @@ def _is_simple(func):
     for x in func.inputs:
         if x._creator_node is not None or x._old_style_grad_generator is not None:
             return False
-    if len(func.outputs) > 1 and any([
-            y is not None and y._grad_var is not None for y in [ref() for ref in func.outputs]]):
+    if len(func.outputs) > 1 and _has_set_gradients([ref() for ref in func.outputs]):
         return False
     return not (
         _hook_state.function_hooks or func._local_function_hooks or cuda.available
@@ -327,10 +326,14 @@ def _backward_to_leaves(grads, start, retain_grad, loss_scale):
                     leaf._loss_scale = loss_scale
 
 
+def _has_set_gradients(nodes):
+    return any([y is not None and y._grad_var is not None for y in nodes])
+
+
 def _use_set_gradients(func, grads, retain_grad):
     """Take the gradients that are set on outputs which none has reached."""
     nodes = [ref() for ref in func.outputs]
-    if not any([y is not None and y._grad_var is not None for y in nodes]):
+    if not _has_set_gradients(nodes):
         return
     reached = [y in grads for y in nodes]
     for k in func.siblings_of(reached):

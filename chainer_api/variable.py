@@ -524,7 +524,7 @@ class Variable:
         Raises:
             ValueError: If there is not exactly one element.
         """
-        return self._array.item()
+        return self.array.item()
 
     def __getitem__(self, slices):
         """Return elements (see :func:`chainer.functions.get_item`)."""

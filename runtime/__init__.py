@@ -5,7 +5,7 @@ It knows arrays and graphs, not the front end: :class:`Schedule` compiles and ru
 """
 
 from .cache import Cache, Key
-from .guards import SMALL, Prologue, Ref, fingerprint
+from .guards import LARGE, SMALL, Prologue, Ref, fingerprint
 from .ledger import Event, Ledger, Report
 from .schedule import Kept, Schedule
 
@@ -19,6 +19,7 @@ __all__ = [
     "Ref",
     "Report",
     "Schedule",
+    "LARGE",
     "SMALL",
     "fingerprint",
 ]

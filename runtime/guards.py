@@ -32,7 +32,7 @@ import numpy as np
 
 PLAIN = (bool, int, str, bytes, type(None))
 _BY_IDENTITY = (type, ModuleType, FunctionType, BuiltinFunctionType, np.ndarray, Enum)
-_LARGE, _HUGE = 256, 8192  # items: up to here by value; up to there each by identity
+LARGE, _HUGE = 256, 8192  # items: up to here by value; up to there each by identity
 SMALL = 4096  # bytes: arrays up to here are compared by value
 _CONTAINERS = frozenset({list, dict, set, deque, bytearray, np.ndarray})
 _STANDARD = {*sys.stdlib_module_names, "numpy", "scipy"}
@@ -90,7 +90,7 @@ def _compound(value: Any, kind: type, is_leaf: Callable[[Any], bool], depth: int
 
     if isinstance(value, (tuple, list, set, frozenset, dict, deque)):
         n = len(value)
-        if n > _LARGE:
+        if n > LARGE:
             items = (*value, *value.values()) if isinstance(value, dict) else tuple(value)
             return (Ref(value), _Same(items) if n <= _HUGE else n)
         if isinstance(value, dict):
@@ -105,7 +105,7 @@ def _compound(value: Any, kind: type, is_leaf: Callable[[Any], bool], depth: int
         return (kind, bytes(value))
     state = [(k, image(v)) for k, v in _attributes(value) if k != "__weakref__"]
     state += [(c.__name__, _class_image(vars(c), is_leaf)) for c in _classes(kind)]
-    return (Ref(value), tuple(state)) if 0 < len(state) <= _LARGE else Ref(value)
+    return (Ref(value), tuple(state)) if 0 < len(state) <= LARGE else Ref(value)
 
 
 def _class_image(attributes: Mapping[str, Any], is_leaf: Callable[[Any], bool]) -> Any:

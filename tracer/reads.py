@@ -10,6 +10,7 @@ import dis
 import functools
 import gc
 import os
+import sys
 from collections.abc import Iterator
 from contextlib import suppress
 from types import CodeType, FrameType, FunctionType, MethodType, ModuleType
@@ -108,9 +109,7 @@ class Functions:
         """Functions that ``frame`` may be a call of; the likely ones come first."""
         code, caller = frame.f_code, frame.f_back
         yield self._by_code.get(code, [])
-        first = frame.f_locals.get(code.co_varnames[0]) if code.co_argcount else None
-        kind = first if isinstance(first, type) else type(first)
-        near = [vars(base).get(code.co_name) for base in kind.__mro__]
+        near = [vars(base).get(code.co_name) for base in _class_of_first(frame).__mro__]
         for value in (*near, *(caller.f_locals.values() if caller is not None else ())):
             self.add(value)
         yield self._by_code.get(code, [])
@@ -187,12 +186,21 @@ def _global_reads(code: CodeType, namespace: dict[str, Any]) -> Iterator[Read]:
         yield from _attribute_reads(chain, value, done)
 
 
+def _first(frame: FrameType) -> Any:
+    """The first argument: ``self`` or ``cls``, in a method."""
+    code = frame.f_code
+    return frame.f_locals.get(code.co_varnames[0]) if code.co_argcount else None
+
+
+def _class_of_first(frame: FrameType) -> type:
+    first = _first(frame)
+    return first if isinstance(first, type) else type(first)
+
+
 def _class_reads(code: CodeType, frame: FrameType) -> Iterator[Read]:
     """Data of the classes that a method may reach: ``type(self)``, ``self.__class__``, ``cls``."""
-    first = frame.f_locals.get(code.co_varnames[0]) if code.co_argcount else None
-    kind: type = first if isinstance(first, type) else type(first)
-    if kind is first or not {"type", "__class__"}.isdisjoint(code.co_names):
-        for base in kind.__mro__:
+    if _first(frame) is _class_of_first(frame) or {"type", "__class__"} & {*code.co_names}:
+        for base in _class_of_first(frame).__mro__:
             if _followed(base):
                 yield Read(f"class {base.__name__}", "attr", base, "__dict__", vars(base))
 
@@ -212,15 +220,14 @@ def _attribute_reads(chain: list[str], value: Any, done: set[tuple[str, ...]]) -
 
 
 def _followed(value: Any) -> bool:
+    """Whether attributes of a module or class may be rebound, not being a library's."""
     if isinstance(value, ModuleType):
         file = getattr(value, "__file__", None)
         return file is not None and not is_library(file) and "site-packages" not in file
-    return isinstance(value, type) and value.__module__.partition(".")[0] not in (
-        "builtins",
-        "numpy",
-        "chainer",
-        "chainwright",
-    )
+    if not isinstance(value, type) or value.__module__ == "builtins":
+        return False
+    file = getattr(sys.modules.get(value.__module__), "__file__", None)
+    return file is None or not is_library(file)  # what is typed in has no file
 
 
 def _cells(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
@@ -63,35 +62,6 @@ def nodes_in(given: Sequence[tuple[str, Any]]) -> list[Node]:
     return found
 
 
-#: Draws that leave alone what normal draws hold back for the next one.
-PLAIN_DRAWS = frozenset("rand random random_sample uniform randint".split())
-
-
-def generator_state() -> Any:
-    """The state of NumPy's global generator as far as :data:`PLAIN_DRAWS` change it, quickly."""
-    return generator_bytes() or np.random.get_state()
-
-
-def set_generator_state(state: Any) -> None:
-    """Set the global generator to a state of :func:`generator_state` or of NumPy's."""
-    if type(state) is bytes:
-        address = np.random.get_bit_generator().ctypes.state_address
-        ctypes.memmove(address, state, _MT19937_BYTES)
-    else:
-        np.random.set_state(state)
-
-
-def generator_bytes() -> bytes | None:
-    """The state of NumPy's global generator, without what normal draws hold back, quickly.
-
-    None if it is not the one that NumPy starts with.
-    """
-    generator = np.random.get_bit_generator()
-    if type(generator) is not np.random.MT19937:
-        return None
-    return ctypes.string_at(generator.ctypes.state_address, _MT19937_BYTES)
-
-
 class Changed(Exception):
     """A function gave results of another form than when it was traced."""
 
@@ -103,9 +73,6 @@ class RandomAfter(NamedTuple):
     """The node that tells where the random generator stood after Python code was called back."""
 
     node: Node
-
-
-_MT19937_BYTES = 624 * 4 + 4  # the key, and the position in it
 
 
 class Token(NamedTuple):
@@ -189,9 +156,13 @@ def form_of(arrays: Sequence[Any]) -> tuple[Any, ...]:
     return tuple([None if a is None else (a.shape, a.dtype.str) for a in arrays])
 
 
-class _Slot(NamedTuple):
-    k: int
-    variable: bool
+class _Slot:
+    """Stands for an array of a call, or a Variable of it."""
+
+    __slots__ = ("k", "variable")
+
+    def __init__(self, k: int, variable: bool) -> None:
+        self.k, self.variable = k, variable
 
 
 class StaticCall:
@@ -209,30 +180,23 @@ class StaticCall:
         self._form: Any = None
         self.arrays: list[np.ndarray] = []
         self._filled: list[int] = []
-        self._args = self._take(args)
-        outputs = len(self.arrays)
-        self._kwargs = {k: self._take(v) for k, v in kwargs.items() if k != "outputs"}
+        self._args = rebuild(args, self._take)
+        self._kwargs = {k: rebuild(v, self._take) for k, v in kwargs.items() if k != "outputs"}
         if "outputs" in kwargs:
             outputs = len(self.arrays)
-            self._kwargs["outputs"] = self._take(kwargs["outputs"])
+            self._kwargs["outputs"] = rebuild(kwargs["outputs"], self._take)
             self._filled = list(range(outputs, len(self.arrays)))
 
-    def _take(self, value: Any) -> Any:
-        if isinstance(value, (Variable, np.ndarray)):
-            is_variable = isinstance(value, Variable)
-            self.arrays.append(value._array if is_variable else value)
-            return _Slot(len(self.arrays) - 1, is_variable)
-        if type(value) in (list, tuple):
-            return type(value)([self._take(v) for v in value])
-        if type(value) is dict:
-            return {k: self._take(v) for k, v in value.items()}
-        return value
+    def _take(self, value: Any) -> _Slot:
+        is_variable = isinstance(value, Variable)
+        self.arrays.append(value._array if is_variable else value)
+        return _Slot(len(self.arrays) - 1, is_variable)
 
     def run_plain(self) -> Any:
         """The first call, with the arguments as they came."""
         args, kwargs = self._plain
         self._plain = ((), {})
-        return self._fn(*_unwatched(args), **_unwatched(kwargs))
+        return self._fn(*rebuild(args, unwatch), **rebuild(kwargs, unwatch))
 
     def results(self, result: Any) -> list[np.ndarray]:
         """The arrays that the first call has made: what it filled, then what it returned."""
@@ -246,15 +210,12 @@ class StaticCall:
             now[k] = now[k].copy()
 
         def put(value: Any) -> Any:
-            if type(value) is _Slot:
-                return Variable(now[value.k]) if value.variable else now[value.k]
-            if type(value) in (list, tuple):
-                return type(value)([put(v) for v in value])
-            if type(value) is dict:
-                return {k: put(v) for k, v in value.items()}
-            return value
+            if type(value) is not _Slot:
+                return value
+            return Variable(now[value.k]) if value.variable else now[value.k]
 
-        result = self._fn(*put(self._args), **put(self._kwargs))
+        args, kwargs = rebuild(self._args, same, put), rebuild(self._kwargs, same, put)
+        result = self._fn(*args, **kwargs)
         made = [now[k] for k in self._filled] + _arrays_of(result)
         if form_of(made) != self._form:
             raise RuntimeError(
@@ -269,11 +230,3 @@ def _arrays_of(result: Any) -> list[np.ndarray]:
     items = result if isinstance(result, (list, tuple)) else (result,)
     arrays = [unwatch(i._array if isinstance(i, Variable) else i) for i in items]
     return [a for a in arrays if isinstance(a, np.ndarray)]
-
-
-def _unwatched(value: Any) -> Any:
-    if type(value) in (list, tuple):
-        return type(value)([_unwatched(v) for v in value])
-    if type(value) is dict:
-        return {k: _unwatched(v) for k, v in value.items()}
-    return unwatch(value)

@@ -7,10 +7,8 @@ theirs that enters the recording as a constant.
 
 from __future__ import annotations
 
-import random
 import zlib
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -19,7 +17,7 @@ from chainer import function, function_node
 from chainer._tracing import state
 from chainer.variable import Variable
 from chainwright.ir import Node
-from chainwright.runtime import fingerprint
+from chainwright.runtime import LARGE, fingerprint
 from chainwright.tracer import RecArray, Storage, root, unwatch
 
 from ._arguments import is_object
@@ -35,38 +33,6 @@ from ._host import (
 
 if TYPE_CHECKING:
     from ._session import Session
-
-
-class Draws:
-    """Where the global random generators stand, as far as the recording knows."""
-
-    def __init__(self, escape: Callable[[str], None]) -> None:
-        self._escape = escape
-        self._states = _random_states()
-        self.any = False  # whether replays draw
-
-    def account(self) -> None:
-        """A recorded draw has happened: that is where the generators stand now."""
-        self._states = _random_states()
-        self.any = True
-
-    def check(self) -> None:
-        """Escape if draws have happened that nobody has recorded."""
-        if not _same_states(self._states, _random_states()):
-            self._escape("random numbers were drawn outside of recorded functions")
-
-    def repeat(self) -> None:
-        """What has been drawn since :meth:`check` is drawn by each replay, too."""
-        now = _random_states()
-        if not _same_states(self._states, now):
-            self._states, self.any = now, True
-
-    @contextmanager
-    def once(self) -> Iterator[None]:
-        """What is drawn inside (initial values of parameters) is no part of the call."""
-        self.check()
-        yield
-        self._states = _random_states()
 
 
 class Before(NamedTuple):
@@ -250,21 +216,7 @@ def _images(func: function_node.FunctionNode) -> dict[str, Any]:
 
 
 def _has_arrays(value: Any, depth: int = 3) -> bool:
-    if type(value) in (list, tuple, dict) and depth and len(value) <= 256:
+    if type(value) in (list, tuple, dict) and depth and len(value) <= LARGE:
         items = value.values() if type(value) is dict else value
         return any(_has_arrays(item, depth - 1) for item in items)
     return isinstance(value, np.ndarray)
-
-
-def _random_states() -> tuple[Any, Any]:
-    return np.random.get_state(legacy=False), random.getstate()
-
-
-def _same_states(a: tuple[Any, Any], b: tuple[Any, Any]) -> bool:
-    left, right = a[0], b[0]
-    return (
-        a[1] == b[1]
-        and left["state"]["pos"] == right["state"]["pos"]
-        and np.array_equal(left["state"]["key"], right["state"]["key"])
-        and (left["has_gauss"], left["gauss"]) == (right["has_gauss"], right["gauss"])
-    )

@@ -199,12 +199,6 @@ def _rank(self: Variable) -> int:
     return _plain_rank.fget(_outside(self, "Variable.rank was read"))
 
 
-def _item(self: Variable) -> Any:
-    if state.trace is not None:
-        state.trace.escape("Variable.item() looked at the values of an array")
-    return _plain_item(self)
-
-
 def _node_data(self: VariableNode) -> Any:
     session, array = state.trace, _plain_node_data.fget(self)
     return array if session is None or array is None else session.watch(array)
@@ -216,7 +210,7 @@ def _output_data(self: Any) -> Any:
     return _plain_output_data.fget(self)
 
 
-_plain_item, _plain_unchain = Variable.item, Variable.unchain_backward
+_plain_unchain = Variable.unchain_backward
 _plain_rank: Any = Variable.rank
 _plain_node_data: Any = VariableNode.data
 _plain_output_data: Any = function_node.FunctionNode.output_data
@@ -285,7 +279,6 @@ _REPLACEMENTS: dict[tuple[Any, str], Any] = {
     (Variable, "copydata"): _effect("copydata"),
     (Variable, "unchain"): _effect("unchain"),
     (Variable, "unchain_backward"): _unchain_backward,
-    (Variable, "item"): _item,
     (Variable, "rank"): property(_rank),
     (Variable, "creator"): _origin("creator"),
     (Variable, "creator_node"): _origin("creator_node"),

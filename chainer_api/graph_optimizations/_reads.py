@@ -16,7 +16,7 @@ import numpy as np
 
 from chainer.link import Link
 from chainwright import tracer
-from chainwright.runtime import SMALL, fingerprint
+from chainwright.runtime import LARGE, SMALL, fingerprint
 from chainwright.tracer import Source
 
 from ._arguments import is_object
@@ -24,7 +24,7 @@ from ._arguments import is_object
 if TYPE_CHECKING:
     from ._session import Session
 
-_DEEP, _MANY = 3, 256  # how far into containers arrays are looked for, and how large these may be
+_DEEP = 3  # how far into containers arrays are looked for
 
 
 class Read(NamedTuple):
@@ -124,11 +124,11 @@ class Reads:
             if place is not None and type(value) is np.ndarray:
                 read = tracer.Read(text, "item", *place, value)
                 self._stand_ins.place(read, self.view_of(value))
-        elif depth and isinstance(value, (list, tuple)) and len(value) <= _MANY:
+        elif depth and isinstance(value, (list, tuple)) and len(value) <= LARGE:
             for k, item in enumerate(value):
                 inside = (value, k) if type(value) is list else None
                 self._offer_arrays(f"{text}[{k}]", item, depth - 1, inside)
-        elif depth and isinstance(value, dict) and len(value) <= _MANY:
+        elif depth and isinstance(value, dict) and len(value) <= LARGE:
             for key, item in list(value.items()):
                 self._offer_arrays(f"{text}[{key!r}]", item, depth - 1, (value, key))
         elif depth and not is_object(value) and not isinstance(value, (type, ModuleType)):

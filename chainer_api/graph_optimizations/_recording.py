@@ -23,7 +23,8 @@ from chainwright.ir import Graph, Node
 from chainwright.tracer import unwatch
 
 from ._arguments import rebuild
-from ._host import PLAIN_DRAWS, OpaqueForward, RandomAfter, StaticCall, nodes_in, renewed
+from ._host import OpaqueForward, RandomAfter, StaticCall, nodes_in, renewed
+from ._random import PLAIN_DRAWS, set_generator_state
 from ._session import Application, Fetch, Session, Use
 
 
@@ -182,14 +183,14 @@ class Recording:
         functions = []
         for application, sources in self._applied:
             if isinstance(application, RandomAfter):
-                _set_random_state(env.get(application.node))
+                set_generator_state(env.get(application.node))
                 made.append(())
                 continue
             inputs = tuple(_input(source, aliases, made, env) for source in sources)
             if application.token is not None:
                 token = env[application.token]
                 func, outputs = token.again(inputs)
-                _set_random_state(token.random)
+                set_generator_state(token.random)
             else:
                 func = renewed(
                     application.template, application.given, functools.partial(env_value, env)
@@ -264,11 +265,6 @@ def _input(source: Source, aliases: Any, made: Any, env: dict[Node, Any]) -> Any
 def env_value(env: dict[Node, Any], node: Node) -> Any:
     """The array of a node while a graph is rebuilt."""
     return env[node] if node in env else node.attr("box").value
-
-
-def _set_random_state(state: Any) -> None:
-    if state is not None:
-        np.random.set_state(state)
 
 
 def _where_made(session: Session, value: Variable) -> tuple[int, int]:

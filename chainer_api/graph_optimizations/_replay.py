@@ -26,7 +26,8 @@ from chainwright.runtime import Kept, Key, Ledger, Prologue, Schedule
 from chainwright.tracer import Escape
 
 from ._arguments import is_object
-from ._host import Changed, generator_bytes, generator_state, set_generator_state
+from ._host import Changed
+from ._random import generator_bytes, generator_state, set_generator_state
 from ._reads import Read
 from ._recording import (
     Out,
@@ -225,8 +226,7 @@ def rebuild(
     held = [(arrays[positions[n]], arrays[positions[n]].copy()) for n in recording.written]
     now = np.random.get_state()
     try:
-        if random_state is not None:
-            set_generator_state(random_state)
+        set_generator_state(random_state)
         with configuration.using_config("enable_backprop", True):
             return recording.rebuild(arrays, extras)
     finally:
@@ -467,8 +467,7 @@ class Entry:
                     f"define-by-run, because of {obstacles[0]}: keep shapes and dtypes, or "
                     "decorate a smaller method"
                 ) from change
-            if state is not None:
-                np.random.set_state(state)
+            set_generator_state(state)
             random.setstate(python_state)
             self.give_up(Escape(str(change), ""))
             raise

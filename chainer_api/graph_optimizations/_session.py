@@ -27,7 +27,8 @@ from chainwright.tracer import RecArray, Recorder, Source, unwatch, unwrap, user
 from . import _patches
 from ._arguments import rebuild
 from ._host import RandomAfter, Traced, holder
-from ._opaque import Draws, Opaque
+from ._opaque import Opaque
+from ._random import Draws
 from ._reads import Reads
 
 

@@ -7,9 +7,9 @@ from chainer import functions as F
 from chainer.utils import argument
 
 
-def scale_parameter(initializer, dtype):
+def scale_parameter(initial, default, dtype):
     """Returns a parameter that is initialized in ``dtype``, whatever the initializer says."""
-    initializer = initializers._get_initializer(initializer)
+    initializer = initializers._get_initializer(default if initial is None else initial)
     initializer.dtype = dtype
     return variable.Parameter(initializer)
 
@@ -90,11 +90,9 @@ class BatchNormalization(link.Link):
         self._highprec_dtype = chainer.get_dtype(dtype, map_mixed16=numpy.float32)
         with self.init_scope():
             if use_gamma:
-                self.gamma = scale_parameter(
-                    1 if initial_gamma is None else initial_gamma, self._highprec_dtype)
+                self.gamma = scale_parameter(initial_gamma, 1, self._highprec_dtype)
             if use_beta:
-                self.beta = scale_parameter(
-                    0 if initial_beta is None else initial_beta, self._highprec_dtype)
+                self.beta = scale_parameter(initial_beta, 0, self._highprec_dtype)
         self.avg_mean = None
         self.avg_var = None
         if size is not None:

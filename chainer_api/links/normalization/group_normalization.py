@@ -39,10 +39,8 @@ class GroupNormalization(link.Link):
         self.eps = eps
         dtype = chainer.get_dtype(map_mixed16=numpy.float32)
         with self.init_scope():
-            self.gamma = batch_normalization.scale_parameter(
-                1 if initial_gamma is None else initial_gamma, dtype)
-            self.beta = batch_normalization.scale_parameter(
-                0 if initial_beta is None else initial_beta, dtype)
+            self.gamma = batch_normalization.scale_parameter(initial_gamma, 1, dtype)
+            self.beta = batch_normalization.scale_parameter(initial_beta, 0, dtype)
         if size is not None:
             self._initialize_params(size)
 

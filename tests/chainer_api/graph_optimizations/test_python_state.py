@@ -509,7 +509,7 @@ def test_compiled_method_is_the_plain_one(method, change, replays, monkeypatch):
     try:
         check(*chains, make, iterations=6, call=call)
     finally:
-        call.__globals__["SMALL"][...] = 0
+        SMALL[...] = 0
     static = chains[1]
     assert (hits(static) > 0) == replays, reasons(static)
 
