@@ -22,29 +22,37 @@ def holder(func: FunctionNode) -> Any:
     return func.function if isinstance(func, FunctionAdapter) else func
 
 
-class Traced:
-    """Stands in a function's attribute for the array of a node, or a Variable of it."""
+class Slot:
+    """Stands for an array that is another in each call, or for a Variable of it.
 
-    __slots__ = ("node", "variable")
+    ``place`` says which one: its node, or its number.
+    """
 
-    def __init__(self, node: Node, variable: bool) -> None:
-        self.node, self.variable = node, variable
+    __slots__ = ("place", "variable")
+
+    def __init__(self, place: Any, variable: bool) -> None:
+        self.place, self.variable = place, variable
+
+
+def filled(spec: Any, array_of: Callable[[Any], Any]) -> Any:
+    """The structure with the arrays of a call in the places of its slots."""
+
+    def fill(value: Any) -> Any:
+        if type(value) is not Slot:
+            return value
+        array = array_of(value.place)
+        return Variable(array) if value.variable else array
+
+    return rebuild(spec, same, fill)
 
 
 def renewed(
     template: FunctionNode, given: Sequence[tuple[str, Any]], array_of: Callable[[Node], Any]
 ) -> FunctionNode:
     """A copy of a function, with the arrays of another call in the attributes ``given``."""
-
-    def fill(value: Any) -> Any:
-        if type(value) is not Traced:
-            return value
-        array = array_of(value.node)
-        return Variable(array) if value.variable else array
-
     func = template._copied()
     for name, spec in given:
-        vars(holder(func))[name] = rebuild(spec, same, fill)
+        vars(holder(func))[name] = filled(spec, array_of)
     return func
 
 
@@ -53,8 +61,8 @@ def nodes_in(given: Sequence[tuple[str, Any]]) -> list[Node]:
     found: list[Node] = []
 
     def note(value: Any) -> Any:
-        if type(value) is Traced:
-            found.append(value.node)
+        if type(value) is Slot:
+            found.append(value.place)
         return value
 
     for _, spec in given:
@@ -156,15 +164,6 @@ def form_of(arrays: Sequence[Any]) -> tuple[Any, ...]:
     return tuple([None if a is None else (a.shape, a.dtype.str) for a in arrays])
 
 
-class _Slot:
-    """Stands for an array of a call, or a Variable of it."""
-
-    __slots__ = ("k", "variable")
-
-    def __init__(self, k: int, variable: bool) -> None:
-        self.k, self.variable = k, variable
-
-
 class StaticCall:
     """Calls a ``static_code`` function with the arrays of the present call.
 
@@ -187,10 +186,10 @@ class StaticCall:
             self._kwargs["outputs"] = rebuild(kwargs["outputs"], self._take)
             self._filled = list(range(outputs, len(self.arrays)))
 
-    def _take(self, value: Any) -> _Slot:
+    def _take(self, value: Any) -> Slot:
         is_variable = isinstance(value, Variable)
         self.arrays.append(value._array if is_variable else value)
-        return _Slot(len(self.arrays) - 1, is_variable)
+        return Slot(len(self.arrays) - 1, is_variable)
 
     def run_plain(self) -> Any:
         """The first call, with the arguments as they came."""
@@ -209,12 +208,7 @@ class StaticCall:
         for k in self._filled:
             now[k] = now[k].copy()
 
-        def put(value: Any) -> Any:
-            if type(value) is not _Slot:
-                return value
-            return Variable(now[value.k]) if value.variable else now[value.k]
-
-        args, kwargs = rebuild(self._args, same, put), rebuild(self._kwargs, same, put)
+        args, kwargs = (filled(s, now.__getitem__) for s in (self._args, self._kwargs))
         result = self._fn(*args, **kwargs)
         made = [now[k] for k in self._filled] + _arrays_of(result)
         if form_of(made) != self._form:

@@ -26,7 +26,7 @@ from chainwright.tracer import RecArray, Recorder, Source, unwatch, unwrap, user
 
 from . import _patches
 from ._arguments import rebuild
-from ._host import RandomAfter, Traced, holder
+from ._host import RandomAfter, Slot, holder
 from ._opaque import Opaque
 from ._random import Draws
 from ._reads import Reads
@@ -450,7 +450,7 @@ class Session:
         return outputs
 
     def given(self, func: Any) -> tuple[tuple[str, Any], ...]:
-        """The attributes that hold arrays of the call, with :class:`Traced` in their place."""
+        """The attributes that hold arrays of the call, with a :class:`Slot` in the place of each."""
         rec, found = self.recorder, []
 
         def traced(leaf: Any) -> Any:
@@ -461,7 +461,7 @@ class Session:
                 return leaf
             recorded = rec.wrap(array)
             places.append(recorded)
-            return Traced(rec.home_of(recorded), isinstance(leaf, Variable))
+            return Slot(rec.home_of(recorded), isinstance(leaf, Variable))
 
         for name, value in vars(func).items():
             places: list[Any] = []
