@@ -450,7 +450,7 @@ class Session:
         return outputs
 
     def given(self, func: Any) -> tuple[tuple[str, Any], ...]:
-        """The attributes that hold arrays of the call, with a :class:`Slot` in the place of each."""
+        """The attributes that hold arrays of the call, with a :class:`Slot` in place of each."""
         rec, found = self.recorder, []
 
         def traced(leaf: Any) -> Any:
