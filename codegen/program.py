@@ -5,20 +5,20 @@ from __future__ import annotations
 import itertools
 import linecache
 import weakref
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from .arena import View, allocate
+from .plan.arena import ALIGNMENT, View
 
 _count = itertools.count(1)
 
 
 @dataclass(frozen=True, slots=True)
 class Program:
-    """What :func:`~chainwright.codegen.numpy_target.generate` gives.
+    """What a target makes of a graph: a Python function and the memory it runs in.
 
     ``constants`` are the module-level names of ``source`` that it does not define itself, and
     those it does, by value. ``intermediate_bytes`` counts every value the program computes.
@@ -65,3 +65,18 @@ class Loaded:
     def new_kept(self) -> tuple[np.ndarray, ...]:
         """Memory for the values that one forward run saves for backward."""
         return allocate(self.program.kept_bytes, self.program.kept)
+
+
+def allocate(size: int, views: Sequence[View]) -> tuple[np.ndarray, ...]:
+    """One new arena and the arrays in it; equal views are one object."""
+    memory = np.empty(size + ALIGNMENT, np.uint8)
+    memory = memory[-memory.ctypes.data % ALIGNMENT :][:size]
+    made: dict[View, np.ndarray] = {}
+    for view in views:
+        if view not in made:
+            made[view] = _array(memory, view)
+    return tuple(made[view] for view in views)
+
+
+def _array(memory: np.ndarray, view: View) -> np.ndarray:
+    return np.ndarray(view.shape, view.dtype, memory.data, view.offset, view.strides)

@@ -14,7 +14,6 @@ import numpy as np
 from .make import literal, make
 from .node import Node
 from .op import OPS
-from .select import select_bits
 
 Build = Callable[[Node], Node | None]
 
@@ -126,12 +125,6 @@ def _unbroadcast(node: Node) -> Node | None:
     return Node(node.op, inputs, node.attrs, node.shape, node.dtype, node.strides, node.origin)
 
 
-def _expand(node: Node) -> Node | None:
-    """What NumPy's own wrapper does."""
-    facts = {"shape": node.shape, "strides": node.strides, "origin": node.origin}
-    return make("reshape", node.inputs[0], **facts)
-
-
 def _stack(node: Node) -> Node | None:
     """What NumPy's own wrapper does: an axis of length one for each, then joined there."""
     axis = node.attr("axis") % len(node.dims)
@@ -183,8 +176,6 @@ ROWS: tuple[Row, ...] = (
     Row("transpose of transpose", ("transpose",), _transpose_twice),
     Row("transpose to the same -> x", ("transpose",), _no_transpose),
     Row("elementwise of broadcast_to", BROADCASTING, _unbroadcast),
-    Row("large where -> bits", ("where",), select_bits),
-    Row("expand_dims -> reshape", ("expand_dims",), _expand),
     Row("stack -> concatenate", ("stack",), _stack),
     Row("mean -> sum / n", ("mean",), _mean),
     Row("x ** 2 -> square", ("pow",), _power),

@@ -11,7 +11,7 @@ from .fusion import fuse
 from .graph import Graph, is_effect
 from .make import placeholder, remake
 from .node import Node
-from .passes import run_passes
+from .passes import Pass, prepare, run_passes
 from .schedule import schedule
 from .verify import verify, verify_nodes
 
@@ -24,6 +24,11 @@ class Built(NamedTuple):
     backwards: Mapping[Hashable, Graph]
     log: tuple[str, ...]
 
+    def prepared(self, passes: Sequence[Pass]) -> Built:
+        """The same after the passes that a target wants."""
+        backwards = {key: prepare(graph, passes) for key, graph in self.backwards.items()}
+        return self._replace(forward=prepare(self.forward, passes), backwards=backwards)
+
 
 class Part(NamedTuple):
     """What one of the joined graphs has to give in the end."""
@@ -32,8 +37,12 @@ class Part(NamedTuple):
     effects: tuple[Node, ...]
 
 
-def build(forward: Graph, backwards: Mapping[Hashable, Graph]) -> Built:
+def build(
+    forward: Graph, backwards: Mapping[Hashable, Graph], passes: Sequence[Pass] = (fuse,)
+) -> Built:
     """Optimise a recorded forward graph together with its backward graphs, and cut them apart.
+
+    ``passes`` is what the target wants of each of the graphs that come out.
 
     A backward graph refers to nodes of the forward graph directly; its other inputs, of kind
     ``'gradient'``, are its own. The forward graph that comes back has the outputs it had, then
@@ -73,7 +82,7 @@ def build(forward: Graph, backwards: Mapping[Hashable, Graph]) -> Built:
         for (key, graph), part in zip(backwards.items(), later, strict=True)
     }
     log.append(f"saved: {len(saved)} values, {sum(node.nbytes for node in saved)} bytes")
-    return Built(result, tuple(saved), parts, tuple(log))
+    return Built(result, tuple(saved), parts, tuple(log)).prepared(passes)
 
 
 def _join(graphs: Sequence[Graph]) -> Graph:
@@ -118,7 +127,7 @@ def _backward_graph(
 
 
 def _finished(graph: Graph) -> Graph:
-    return verify(fuse(verify(graph, "cut")), "fuse")
+    return verify(graph, "cut")
 
 
 def _on(node: Node, new: Mapping[Node, Node]) -> Node:

@@ -13,12 +13,6 @@ from .op import OPS
 Nodes = Sequence[Node]
 
 LARGE_BYTES = 1 << 16
-CHEAP = frozenset(
-    "absolute add bitwise_and bitwise_or bitwise_xor cast ceil clip copy copysign divide equal "
-    "floor fmax fmin greater greater_equal invert isfinite isinf isnan less less_equal "
-    "logical_and logical_not logical_or logical_xor maximum minimum multiply negative not_equal "
-    "positive reciprocal rint sign signbit sqrt square subtract trunc where".split()
-)
 
 
 def storage_roots(nodes: Iterable[Node], graph: Graph) -> set[Node]:
@@ -138,7 +132,7 @@ class _Choice:
             return node.inputs[0] not in self.forward
         if node not in self.forward or viewed(node) is not None and not _is_call(node):
             return True
-        return node.op in CHEAP and node.nbytes >= LARGE_BYTES
+        return OPS[node.op].cheap and node.nbytes >= LARGE_BYTES
 
     def _changes(self, node: Node) -> bool:
         return self.roots.get(node, node) in self.written

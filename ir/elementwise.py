@@ -58,9 +58,20 @@ def _ufunc_dtype(name: str, inputs: Inputs, attrs: Attrs) -> np.dtype[Any]:
         raise IRError(f"{name} has no loop for {[_operand(n) for n in inputs]}") from error
 
 
+#: A step or two for each element (``Op.cheap``).
+CHEAP = frozenset(
+    "absolute add bitwise_and bitwise_or bitwise_xor cast ceil clip copy copysign divide equal "
+    "floor fmax fmin greater greater_equal invert isfinite isinf isnan less less_equal "
+    "logical_and logical_not logical_or logical_xor maximum minimum multiply negative not_equal "
+    "positive reciprocal rint sign signbit sqrt square subtract trunc where".split()
+)
+#: Ufuncs that warn about a positional third operand: ``out`` has to be named.
+NAMED_OUT = frozenset({"maximum", "minimum"})
+
+
 def ufunc_text(path: str) -> Text:
     """Text of a ufunc call, ``out`` being positional (the fast way) where NumPy likes that."""
-    keyword = path in ("maximum", "minimum")
+    keyword = path in NAMED_OUT
 
     def text(node: Node, args: Sequence[str], scope: Scope, out: str | None = None) -> str:
         compute, casting = node.attr("compute"), node.attr("casting")
@@ -86,6 +97,8 @@ def ufunc_row(name: str) -> Op:
         dtype=functools.partial(_ufunc_dtype, name),
         strides=allocated,
         has_out=True,
+        cheap=name in CHEAP,
+        in_place=True,
     )
 
 
@@ -151,7 +164,9 @@ def _clip_dtype(inputs: Inputs, attrs: Attrs) -> np.dtype[Any]:
     return common_dtype(given, attrs)
 
 
-def _elementwise(name: str, arity: int, text: Text, dtype: Any, has_out: bool = True) -> Op:
+def _elementwise(
+    name: str, arity: int, text: Text, dtype: Any, has_out: bool = True, in_place: bool = False
+) -> Op:
     return Op(
         name,
         "elementwise",
@@ -161,6 +176,8 @@ def _elementwise(name: str, arity: int, text: Text, dtype: Any, has_out: bool = 
         dtype=dtype,
         strides=allocated,
         has_out=has_out,
+        cheap=name in CHEAP,
+        in_place=in_place,
     )
 
 
@@ -171,5 +188,5 @@ register(
     # The operator, which is not the ufunc: NumPy squares where the exponent is 2.
     _elementwise("pow", 2, _power_text, common_dtype, has_out=False),
     _elementwise("cast", 1, _cast_text, None),
-    _elementwise("copy", 1, _copy_text, lambda inputs, attrs: inputs[0].dtype),
+    _elementwise("copy", 1, _copy_text, lambda inputs, attrs: inputs[0].dtype, in_place=True),
 )

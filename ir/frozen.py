@@ -14,8 +14,6 @@ import numpy as np
 
 from .node import Box, IRError, Slot
 
-TAGS = ("list", "slice", "dict")
-
 
 class Scope(Protocol):
     """Gives names to what program text refers to."""

@@ -18,7 +18,6 @@ from .node import Node
 from .op import OPS
 from .schedule import ordering_edges, schedule
 
-ROW_REDUCTIONS = frozenset({"sum", "prod", "max", "min"})
 NUMBERS = frozenset("biuf")
 
 
@@ -47,7 +46,7 @@ def has_rows(node: Node) -> bool:
     row = OPS[node.op]
     if row.kind == "elementwise":
         return row.has_out and all(_is_operand(source, node) for source in node.inputs)
-    return node.op in ROW_REDUCTIONS and _reduces_within_rows(node)
+    return row.rows and _reduces_within_rows(node)
 
 
 def by_rows(source: Node, node: Node) -> bool:

@@ -54,34 +54,8 @@ def _matmul_shape(inputs: Inputs, attrs: Attrs) -> Shape:
     return outer + a[-2:-1] * (len(a) > 1) + b[-1:] * (len(b) > 1)
 
 
-def _tensordot_shape(inputs: Inputs, attrs: Attrs) -> Shape:
-    flats = [np.broadcast_to(np.int8(0), node.dims) for node in inputs]
-    axes = attrs["axes"]
-    if isinstance(axes, int):
-        ndim = flats[0].ndim
-        axes = (tuple(range(ndim - axes, ndim)), tuple(range(axes)))
-    axes = [item if isinstance(item, tuple) else (item,) for item in axes]
-    kept = [
-        flat.shape[axis]
-        for flat, gone in zip(flats, axes, strict=True)
-        for axis in range(flat.ndim)
-        if axis not in [g % flat.ndim for g in gone]
-    ]
-    return tuple(kept)
-
-
 def _dense(inputs: Inputs, attrs: Attrs, shape: Shape, dtype: np.dtype[Any]) -> Shape:
     return dense_strides(shape, dtype.itemsize)
-
-
-def _tensordot_text(node: Node, args: Sequence[str], scope: Scope, out: str | None = None) -> str:
-    return call_text(scope.numpy("tensordot"), [*args, repr(node.attr("axes"))])
-
-
-def _einsum_text(node: Node, args: Sequence[str], scope: Scope, out: str | None = None) -> str:
-    optimize = node.attr("optimize")
-    settings = {"optimize": None if optimize is False else source(optimize, args, scope)}
-    return call_text(scope.numpy("einsum"), [repr(node.attr("subscripts")), *args], settings)
 
 
 # -- calls -------------------------------------------------------------------------------------
@@ -164,25 +138,6 @@ register(
         array_dtype,
         None,
         has_out=True,
-    ),
-    Op(
-        "tensordot",
-        "product",
-        2,
-        _tensordot_text,
-        {"axes": 2},
-        _tensordot_shape,
-        array_dtype,
-        _dense,
-    ),
-    Op(
-        "einsum",
-        "product",
-        None,
-        _einsum_text,
-        {"subscripts": REQUIRED, "optimize": False},
-        None,
-        array_dtype,
     ),
     Op(
         "call",

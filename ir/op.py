@@ -19,20 +19,9 @@ from .node import Node
 
 REQUIRED: Any = type("Required", (), {"__repr__": lambda self: "required"})()
 
-KINDS = (
-    "leaf",
-    "elementwise",
-    "reduction",
-    "scan",  # cumulative sums: as long as their input
-    "shape",  # moves and views of elements
-    "creation",
-    "update",  # a new version of an array with some elements replaced
-    "product",  # matrix products: the layout and identity of operands matter
-    "library",
-    "random",
-    "opaque",
-    "effect",
-)
+# The kinds: leaf, elementwise, reduction, scan (cumulative sums: as long as their input), shape
+# (moves and views of elements), creation, update (a new version of an array with some elements
+# replaced), product (the layout and identity of operands matter), library, random, opaque, effect.
 EFFECTS = frozenset({"random", "opaque", "effect"})
 
 Inputs = Sequence[Node]
@@ -61,6 +50,9 @@ class Op:
     strides: Callable[[Inputs, Attrs, Shape, np.dtype[Any]], Shape] | None = None
     view: bool = False
     has_out: bool = False
+    cheap: bool = False  # a step or two for each element: backward may compute it once more
+    rows: bool = False  # a reduction of which each row can be computed by itself
+    in_place: bool = False  # the result may take the memory of an operand that ends there
 
     @property
     def effect(self) -> bool:

@@ -19,7 +19,7 @@ from .interpret import run_node, value_of
 from .make import constant, remake
 from .node import Node
 from .op import OPS
-from .verify import verify_nodes
+from .verify import verify, verify_nodes
 
 Pass = Callable[[Graph], Graph]
 FOLDED_BYTES = 1 << 16
@@ -102,11 +102,16 @@ def _is_base(node: Node, users: dict[Node, list[Node]]) -> bool:
 
 def simplify(graph: Graph) -> Graph:
     """Apply the rows of ``algebra`` wherever one fits."""
+    return replace_nodes(graph, rewritten)
+
+
+def replace_nodes(graph: Graph, rewrite: Callable[[Node], Node | None]) -> Graph:
+    """Put what ``rewrite`` gives in the place of each node, where no memory is shared by that."""
     kept = given_out(graph) | handed_over(graph) | _kept_apart(graph)
     known = set(graph.nodes)
 
     def replace(node: Node, was: Node) -> Node:
-        new = rewritten(node)
+        new = rewrite(node) or node
         if new is not node and was in kept:
             root = _root(new)
             new = node if root in known or root.is_leaf else new
@@ -188,3 +193,11 @@ def run_passes(graph: Graph, passes: tuple[Pass, ...] = PASSES) -> tuple[Graph, 
             log.append(f"{apply.__name__}: {len(graph.nodes)} -> {len(result.nodes)} nodes")
             graph = verify_nodes(result, apply.__name__)
     return graph, log
+
+
+def prepare(graph: Graph, passes: Iterable[Pass]) -> Graph:
+    """The graph after the passes of a target, checked after each."""
+    for apply in passes:
+        result = apply(graph)
+        graph = graph if result is graph else verify(result, apply.__name__)
+    return graph

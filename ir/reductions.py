@@ -109,7 +109,7 @@ _AXIS = {"axis": None, "keepdims": False}
 _OWN_RESULT = frozenset({"mean", "var", "std"})
 
 
-def _reduction(name: str, text: Text, dtype: Any, attrs: dict[str, Any]) -> Op:
+def _reduction(name: str, text: Text, dtype: Any, attrs: dict[str, Any], rows: bool = False) -> Op:
     return Op(
         name,
         "reduction",
@@ -120,6 +120,7 @@ def _reduction(name: str, text: Text, dtype: Any, attrs: dict[str, Any]) -> Op:
         dtype=dtype,
         strides=_strides,
         has_out=name not in _OWN_RESULT,
+        rows=rows,
     )
 
 
@@ -146,10 +147,10 @@ _COMPUTE = {"compute": None}
 _SPREAD = {"compute": None, "ddof": 0}
 
 register(
-    _reduction("sum", _ufunc_text("add.reduce"), _sum_dtype, _COMPUTE),
-    _reduction("prod", _ufunc_text("multiply.reduce"), _sum_dtype, _COMPUTE),
-    _reduction("max", _ufunc_text("maximum.reduce"), _input_dtype, {}),
-    _reduction("min", _ufunc_text("minimum.reduce"), _input_dtype, {}),
+    _reduction("sum", _ufunc_text("add.reduce"), _sum_dtype, _COMPUTE, True),
+    _reduction("prod", _ufunc_text("multiply.reduce"), _sum_dtype, _COMPUTE, True),
+    _reduction("max", _ufunc_text("maximum.reduce"), _input_dtype, {}, True),
+    _reduction("min", _ufunc_text("minimum.reduce"), _input_dtype, {}, True),
     _reduction("any", _method_text("any", "axis", "keepdims"), _bool, {}),
     _reduction("all", _method_text("all", "axis", "keepdims"), _bool, {}),
     _reduction("mean", _method_text("mean", "axis", "dtype", "keepdims"), _mean_dtype, _COMPUTE),

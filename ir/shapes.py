@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import prod
 from typing import Any
 
 import numpy as np
 
-from .frozen import Scope, index_items, index_source, scalar_source, slots_of, source, thaw
+from .frozen import Scope, index_items, index_source, slots_of, source, thaw
 from .layout import Shape, dense_strides, extent, is_dense, order_of, phantom, reshaped_strides
 from .node import IRError, Node
 from .op import (
@@ -91,16 +90,6 @@ def _broadcast_text(node: Node, args: Sequence[str], scope: Scope, out: str | No
     return call_text(scope.numpy("broadcast_to"), [args[0], repr(node.shape)])
 
 
-def _numpy_text(path: str, *names: str) -> Text:
-    """``fn(x, setting, setting)``."""
-
-    def text(node: Node, args: Sequence[str], scope: Scope, out: str | None = None) -> str:
-        values = [source(node.attr(name), args, scope) for name in names]
-        return call_text(scope.numpy(path), [*args, *values])
-
-    return text
-
-
 def _getitem_text(node: Node, args: Sequence[str], scope: Scope, out: str | None = None) -> str:
     return f"{args[0]}[{index_source(node.attr('index'), args[1:], scope)}]"
 
@@ -154,11 +143,6 @@ def _update_row(name: str, text: Text) -> Op:
     return Op(name, "update", None, text, attrs, same_shape, same_dtype, _base_strides)
 
 
-def _size_check(inputs: Inputs, attrs: Attrs, shape: Shape) -> None:
-    if prod(shape) != inputs[0].size:
-        raise IRError(f"cannot reshape {inputs[0]!r} to {shape}")
-
-
 # -- joining -----------------------------------------------------------------------------------
 
 
@@ -189,21 +173,6 @@ def _stack_shape(inputs: Inputs, attrs: Attrs) -> Shape:
     return shape[:axis] + (len(inputs),) + shape[axis:]
 
 
-def _pad_text(node: Node, args: Sequence[str], scope: Scope, out: str | None = None) -> str:
-    settings = {key: source(value, args, scope) for key, value in node.attr("settings")}
-    values = [source(node.attr("pad_width"), args, scope), repr(node.attr("mode"))]
-    return call_text(scope.numpy("pad"), [args[0], *values], settings)
-
-
-def _take_text(node: Node, args: Sequence[str], scope: Scope, out: str | None = None) -> str:
-    mode = {"mode": None if node.attr("mode") == "raise" else repr(node.attr("mode"))}
-    return call_text(f"{args[0]}.take", [args[1], repr(node.attr("axis"))], mode)
-
-
-def _copying(name: str, text: Text, attrs: dict[str, Any], dtype: Any = same_dtype) -> Op:
-    return Op(name, "shape", None, text, attrs, dtype=dtype)
-
-
 # -- creation ----------------------------------------------------------------------------------
 
 
@@ -213,15 +182,14 @@ def _creation_text(fn: str) -> Text:
     def text(node: Node, args: Sequence[str], scope: Scope, out: str | None = None) -> str:
         if out and fn == "empty":
             return out
-        fill = {"zeros": "0", "ones": "1"}.get(fn) or (args[0] if args else "")
         if out:
-            return f"{out}.fill({fill})" if fn != "full" else f"{out}[...] = {fill}"
-        return fresh_text(node, scope, fn, args)
+            return f"{out}.fill({0 if fn == 'zeros' else 1})"
+        return fresh_text(node, scope, fn)
 
     return text
 
 
-def fresh_text(node: Node, scope: Scope, fn: str = "empty", args: Sequence[str] = ()) -> str:
+def fresh_text(node: Node, scope: Scope, fn: str = "empty") -> str:
     """Text that makes an array of a node's shape, dtype and layout."""
     shape, strides, dtype = node.dims, node.steps, node.dtype
     assert dtype is not None
@@ -234,45 +202,19 @@ def fresh_text(node: Node, scope: Scope, fn: str = "empty", args: Sequence[str] 
             scope.numpy("ndarray"), [repr(shape), kind, memory, str(start), repr(strides)]
         )
     in_memory = tuple(shape[axis] for axis in order)
-    made = call_text(scope.numpy(fn), [repr(in_memory), *args, kind])
+    made = call_text(scope.numpy(fn), [repr(in_memory), kind])
     if order == tuple(range(len(shape))):
         return made
     back = tuple(order.index(axis) for axis in range(len(shape)))
     return f"{made}.transpose{back!r}"
 
 
-def _arange_text(node: Node, args: Sequence[str], scope: Scope, out: str | None = None) -> str:
-    limits = [scalar_source(node.attr(name), scope) for name in ("start", "stop", "step")]
-    return call_text(scope.numpy("arange"), [*limits, dtype_source(node.dtype, scope)])
-
-
-def _arange_shape(inputs: Inputs, attrs: Attrs) -> Shape:
-    return np.arange(attrs["start"], attrs["stop"], attrs["step"]).shape
-
-
-def _eye_text(node: Node, args: Sequence[str], scope: Scope, out: str | None = None) -> str:
-    values = [*map(str, node.dims), repr(node.attr("k")), dtype_source(node.dtype, scope)]
-    return call_text(scope.numpy("eye"), values)
-
-
-def _full_arity(name: str) -> int:
-    return 1 if name == "full" else 0
-
-
 def _creation_row(name: str) -> Op:
-    return Op(name, "creation", _full_arity(name), _creation_text(name), has_out=True)
+    return Op(name, "creation", 0, _creation_text(name), has_out=True)
 
 
 def _basic(x: np.ndarray, attrs: Attrs, shape: Shape) -> np.ndarray:
     return np.broadcast_to(x, shape)
-
-
-def _squeezed(x: np.ndarray, attrs: Attrs, shape: Shape) -> np.ndarray:
-    return x.squeeze(attrs["axis"])
-
-
-def _expanded(x: np.ndarray, attrs: Attrs, shape: Shape) -> np.ndarray:
-    return np.expand_dims(x, attrs["axis"])
 
 
 def _bitcast_text(node: Node, args: Sequence[str], scope: Scope, out: str | None = None) -> str:
@@ -281,13 +223,6 @@ def _bitcast_text(node: Node, args: Sequence[str], scope: Scope, out: str | None
 
 def _view_row(name: str, text: Text, attrs: dict[str, Any], shape: Any, take: Any) -> Op:
     return Op(name, "shape", 1, text, attrs, shape, same_dtype, _view_strides(take), view=True)
-
-
-def _zero_shape(take: Any) -> Any:
-    def shape(inputs: Inputs, attrs: Attrs) -> Shape:
-        return take(np.broadcast_to(np.int8(0), inputs[0].dims), attrs, ()).shape
-
-    return shape
 
 
 register(
@@ -304,16 +239,6 @@ register(
     ),
     _view_row("transpose", _transpose_text, {"axes": None}, _transpose_shape, _transposed),
     _view_row("broadcast_to", _broadcast_text, {}, None, _basic),
-    _view_row(
-        "squeeze", _numpy_text("squeeze", "axis"), {"axis": None}, _zero_shape(_squeezed), _squeezed
-    ),
-    _view_row(
-        "expand_dims",
-        _numpy_text("expand_dims", "axis"),
-        {"axis": REQUIRED},
-        _zero_shape(_expanded),
-        _expanded,
-    ),
     # The same bits as another dtype of the same size.
     Op(
         "bitcast",
@@ -348,27 +273,5 @@ register(
         has_out=True,
     ),
     Op("stack", "shape", None, _stack_text, {"axis": 0}, _stack_shape, array_dtype),
-    _copying("pad", _pad_text, {"pad_width": REQUIRED, "mode": "constant", "settings": ()}),
-    _copying("tile", _numpy_text("tile", "reps"), {"reps": REQUIRED}),
-    _copying(
-        "repeat", _numpy_text("repeat", "repeats", "axis"), {"repeats": REQUIRED, "axis": None}
-    ),
-    _copying("take", _take_text, {"axis": None, "mode": "raise"}),
-    _copying("sort", _numpy_text("sort", "axis", "kind"), {"axis": -1, "kind": None}),
-    _copying(
-        "argsort",
-        _numpy_text("argsort", "axis", "kind"),
-        {"axis": -1, "kind": None},
-        lambda inputs, attrs: np.dtype(np.intp),
-    ),
-    *(_creation_row(name) for name in ("zeros", "ones", "empty", "full")),
-    Op(
-        "arange",
-        "creation",
-        0,
-        _arange_text,
-        {"start": 0, "stop": REQUIRED, "step": 1},
-        _arange_shape,
-    ),
-    Op("eye", "creation", 0, _eye_text, {"k": 0}),
+    *(_creation_row(name) for name in ("zeros", "ones", "empty")),
 )

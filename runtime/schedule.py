@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Hashable, Mapping
 from typing import Any
 
-from chainwright.codegen import numpy_target
+from chainwright.codegen.numpy_target import NUMPY
 from chainwright.ir import Built, Graph, build
 
 _IDLE = 4  # buffer sets kept for calls to come
@@ -59,12 +59,12 @@ class Schedule:
     def __init__(self, forward: Graph, backwards: Mapping[Hashable, Graph], title: str) -> None:
         started = time.perf_counter()
         self.recorded = forward
-        self.built: Built = build(forward, backwards)
+        self.built: Built = build(forward, backwards, NUMPY.passes)
         n_saved = len(self.built.saved)
         self._n = len(self.built.forward.outputs) - n_saved
-        self.program = numpy_target.generate(self.built.forward, title=title, saved_count=n_saved)
+        self.program = NUMPY.program(self.built.forward, title, n_saved)
         self.backward_programs = {
-            key: numpy_target.generate(graph, title=f"{title} backward")
+            key: NUMPY.program(graph, f"{title} backward")
             for key, graph in self.built.backwards.items()
         }
         self._forward = self.program.load()

@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from chainwright.codegen.arena import ALIGNMENT, Span, View, allocate, place
+from chainwright.codegen.plan.arena import ALIGNMENT, Span, View, place
+from chainwright.codegen.program import allocate
 
 
 def test_buffers_of_different_times_share_memory():

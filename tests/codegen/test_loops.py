@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 from ir_graphs import Building, array, values_of
 
-from chainwright.codegen import tiles
-from chainwright.codegen.numpy_target import generate
+from chainwright.codegen.numpy_target import generate, tiles
 from chainwright.ir import OPS, build, interpret
 
 UFUNCS = [name for name, row in OPS.items() if "casting" in row.attrs]

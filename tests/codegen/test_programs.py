@@ -7,8 +7,7 @@ import numpy as np
 import pytest
 from ir_graphs import Building, array, layer, values_of
 
-from chainwright.codegen import tiles
-from chainwright.codegen.numpy_target import generate
+from chainwright.codegen.numpy_target import generate, tiles
 from chainwright.ir import Slot, build, constant, interpret, literal, placeholder
 
 FORWARD = '''\

@@ -9,7 +9,6 @@ from chainwright.ir.algebra import ROWS, rewritten
 
 X, INTS, C = array("x", 3, 4), array("i", 3, 4, dtype="i4"), array("c", 3, 4, dtype="c8")
 T = array("t", 3, 4, strides=(4, 12))
-BIG, SMALL = array("b", 128, 256), array("s", 1, 256)
 
 
 def n(op, *inputs, **facts):
@@ -39,12 +38,8 @@ FITS = [
     ("x ** 2 -> square", n("pow", X, 2), "square"),
     ("x ** 2 -> square", n("pow", X, 0.5), "sqrt"),
     ("x ** 2 -> square", n("pow", X, -1.0), "reciprocal"),
-    ("expand_dims -> reshape", n("expand_dims", X, axis=1), "reshape"),
     ("stack -> concatenate", n("stack", X, X, axis=-1), "concatenate"),
     ("stack -> concatenate", n("stack", T, X, axis=0), "concatenate"),
-    ("large where -> bits", n("where", n("less", BIG, 0.0), BIG, 0.0), "bitcast"),
-    ("large where -> bits", n("where", n("less", BIG, 0.0), -0.0, BIG), "bitcast"),
-    ("large where -> bits", n("where", n("less", BIG, 0.0), SMALL, BIG), "bitcast"),
 ]
 STAYS = [
     n("multiply", INTS, 1.0),  # gives float64
@@ -66,8 +61,6 @@ STAYS = [
     n("mean", array("z", 0, 4)),
     n("pow", INTS, 2),
     n("pow", X, 3),
-    n("where", n("less", X, 0.0), X, 0.0),  # small: branches cost less than calls
-    n("where", n("less", BIG, 0.0), BIG, n("cast", BIG, dtype="f8")),
 ]
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import insort
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -77,18 +77,3 @@ class _Arena:
             self._gaps.remove(gap)
             start, stop = min(start, gap[0]), max(stop, gap[1])
         insort(self._gaps, (start, stop))
-
-
-def allocate(size: int, views: Sequence[View]) -> tuple[np.ndarray, ...]:
-    """One new arena and the arrays in it; equal views are one object."""
-    memory = np.empty(size + ALIGNMENT, np.uint8)
-    memory = memory[-memory.ctypes.data % ALIGNMENT :][:size]
-    made: dict[View, np.ndarray] = {}
-    for view in views:
-        if view not in made:
-            made[view] = _array(memory, view)
-    return tuple(made[view] for view in views)
-
-
-def _array(memory: np.ndarray, view: View) -> np.ndarray:
-    return np.ndarray(view.shape, view.dtype, memory.data, view.offset, view.strides)

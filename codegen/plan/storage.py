@@ -1,24 +1,38 @@
 """Where each value of a graph lives.
 
 Results the caller may keep (outputs, and what host calls receive) get fresh memory; saved values
-live in the kept arena, everything else in the scratch arena. What NumPy cannot compute into a
-given buffer is allocated by NumPy in any case. An elementwise result or an update takes the memory
-of an input that nothing reads afterwards.
+live in the kept arena, everything else in the scratch arena. What cannot be computed into a given
+buffer lies where the call that computes it puts it. An elementwise result or an update takes the
+memory of an input that nothing reads afterwards.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Protocol
 
 from chainwright.ir import Graph, Node
 from chainwright.ir.alias import roots_of
 from chainwright.ir.op import OPS
 
-from .tiles import Tile
-
-FRESH, KEPT, SCRATCH, NUMPY = "fresh", "kept", "scratch", "numpy"
+FRESH, KEPT, SCRATCH, OWN = "fresh", "kept", "scratch", "own"
 OURS = frozenset({"elementwise", "reduction", "scan", "creation", "update", "product", "shape"})
+
+
+class Region(Protocol):
+    """Nodes that run together, a part of their rows at a time.
+
+    ``local`` are the values that nothing outside reads: only the part, of ``shape(node)``, exists.
+    """
+
+    @property
+    def group(self) -> tuple[Node, ...]: ...
+
+    @property
+    def local(self) -> frozenset[Node]: ...
+
+    def shape(self, node: Node) -> tuple[int, ...]: ...
 
 
 @dataclass(slots=True)
@@ -30,7 +44,7 @@ class Storage:
 
     roots: dict[Node, Node]
     last: dict[Node, int]
-    tiles: dict[Node, Tile]
+    tiles: Mapping[Node, Region]
     handed: frozenset[Node]
     block: dict[Node, Node] = field(default_factory=dict)
     reused: dict[Node, Node] = field(default_factory=dict)
@@ -52,7 +66,7 @@ class Storage:
         return self.place.get(self.block_of(node))
 
 
-def plan_storage(graph: Graph, saved_count: int, tiles: dict[Node, Tile]) -> Storage:
+def plan_storage(graph: Graph, saved_count: int, tiles: Mapping[Node, Region]) -> Storage:
     """Decide for every value of a graph where it lives."""
     roots = roots_of(graph.nodes)
     plan = Storage(roots, _last_uses(graph, roots), tiles, _handed(graph, roots))
@@ -88,7 +102,7 @@ def _reusable(node: Node, k: int, plan: Storage) -> Node | None:
     row = OPS[node.op]
     if row.kind == "update":
         return node.inputs[0] if _ends_here(node.inputs[0], node, k, plan) else None
-    if row.kind != "elementwise" or not row.has_out or node.op in ("where", "clip", "cast"):
+    if not row.in_place:
         return None
     fitting = (x for x in node.inputs if _fits(x, node) and _ends_here(x, node, k, plan))
     return next((x for x in fitting if _tile_allows(x, node, plan)), None)
@@ -122,7 +136,7 @@ def _place(graph: Graph, plan: Storage, fresh_count: int) -> None:
         if node in fresh:
             plan.place[node] = FRESH
         elif not can_fill(node) or node.op == "where" and node not in plan.tiles:
-            plan.place[node] = NUMPY  # a where into a buffer is two calls
+            plan.place[node] = OWN  # a where into a buffer is two calls
         else:
             plan.place[node] = KEPT if node in saved else SCRATCH
 

@@ -21,14 +21,12 @@ from chainwright.ir.op import OPS
 from chainwright.ir.shapes import fresh_text
 from chainwright.ir.text import number_nodes, type_text, with_comment
 
-from .arena import Span, View, place
-from .names import Names
-from .program import Program
-from .scalars import hoisted
-from .storage import (
+from ..names import Names
+from ..plan.arena import Span, View, place
+from ..plan.storage import (
     FRESH,
     KEPT,
-    NUMPY,
+    OWN,
     SCRATCH,
     Storage,
     blocks,
@@ -36,8 +34,10 @@ from .storage import (
     plan_storage,
     tile_lines,
 )
+from ..plan.views import moved, needed_bytes, tile_view, whole
+from ..program import Program
+from .scalars import hoisted
 from .tiles import Tile, tiles_of
-from .views import moved, needed_bytes, tile_view, whole
 
 LINE_LENGTH = 96
 _INDENT: dict[str, Any] = {"initial_indent": "    ", "subsequent_indent": "    "}
@@ -79,7 +79,7 @@ def _with_copies(graph: Graph) -> Graph:
 @functools.cache
 def _template() -> jinja2.Template:
     environment = jinja2.Environment(
-        loader=jinja2.PackageLoader("chainwright.codegen"),
+        loader=jinja2.PackageLoader("chainwright.codegen.numpy_target"),
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
@@ -97,7 +97,8 @@ class _Writer:
         self.function = self.names.new(graph.name)
         self.parameters = [self.names.new(node.attr("name")) for node in graph.inputs]
         self.text: dict[Node, str] = dict(zip(graph.inputs, self.parameters, strict=True))
-        self.plan = plan_storage(graph, saved_count, tiles_of(graph))
+        self.tiles = tiles_of(graph)
+        self.plan = plan_storage(graph, saved_count, self.tiles)
         self.numbers = number_nodes(graph)
         self.arenas = {where: self._arena(where) for where in (SCRATCH, KEPT)}
         self.entries: dict[str, dict[str, View]] = {SCRATCH: {}, KEPT: {}}
@@ -107,7 +108,7 @@ class _Writer:
 
     def program(self) -> Program:
         for k, node in enumerate(self.graph.nodes):
-            tile = self.plan.tiles.get(node)
+            tile = self.tiles.get(node)
             if tile is None:
                 self._write(node)
             elif node is tile.group[0]:
@@ -321,7 +322,7 @@ def _needs_buffer(node: Node) -> bool:
 
 
 def _frees(graph: Graph, plan: Storage) -> dict[int, list[Node]]:
-    """For each line, the values in NumPy's memory that nothing reads after it."""
+    """For each line, the values in memory of their own that nothing reads after it."""
     lines = tile_lines(plan, graph.nodes)
     end: dict[Node, int] = {}
     for node in graph.nodes:
@@ -329,7 +330,7 @@ def _frees(graph: Graph, plan: Storage) -> dict[int, list[Node]]:
         end[block] = max(end.get(block, 0), plan.last.get(plan.root(node), 0))
     found: dict[int, list[Node]] = {}
     for node in graph.nodes:
-        if plan.place_of(node) not in (FRESH, NUMPY) or node.op == "write":
+        if plan.place_of(node) not in (FRESH, OWN) or node.op == "write":
             continue
         line = end[plan.block_of(node)]
         if line < len(graph.nodes):

@@ -10,16 +10,23 @@ from typing import Any
 
 import numpy as np
 
-from .layout import is_contiguous
-from .make import constant, literal, make
-from .node import Node
+from chainwright.ir import Graph, Node, constant, literal, make
+from chainwright.ir.layout import is_contiguous
+from chainwright.ir.passes import replace_nodes
 
 LARGE_SIZE = 1 << 14
 INTEGERS = {2: np.dtype(np.int16), 4: np.dtype(np.int32)}
 
 
+def select_large(graph: Graph) -> Graph:
+    """The pass: each large ``where`` becomes operations on bits."""
+    return replace_nodes(graph, select_bits)
+
+
 def select_bits(node: Node) -> Node | None:
     """The replacement of a large ``where``; None where it does not fit."""
+    if node.op != "where":
+        return None
     flags, chosen, other = node.inputs
     if node.dtype is None or node.dtype.kind != "f" or node.dtype.itemsize not in INTEGERS:
         return None

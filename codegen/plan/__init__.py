@@ -1,0 +1,1 @@
+"""Where values lie, the same for all targets: storage, the arena, views."""
