@@ -1,5 +1,5 @@
 """Datasets as a concept: indexing, iterators, batch converters, and the cache on disk."""
-from chainer.dataset import convert, dataset_mixin, download, iterator
+from chainer.dataset import convert, dataset_mixin, download, iterator, tabular
 from chainer.dataset.convert import (
     ConcatWithAsyncTransfer,
     Converter,
@@ -16,9 +16,12 @@ from chainer.dataset.download import (
     set_dataset_root,
 )
 from chainer.dataset.iterator import Iterator
+from chainer.dataset.tabular.tabular_dataset import TabularDataset
 
 __all__ = [
-    'ConcatWithAsyncTransfer', 'Converter', 'DatasetMixin', 'Iterator', 'cache_or_load_file',
+    'ConcatWithAsyncTransfer', 'Converter', 'DatasetMixin', 'Iterator', 'TabularDataset',
+    'cache_or_load_file',
     'cached_download', 'concat_examples', 'convert', 'converter', 'dataset_mixin', 'download',
-    'get_dataset_directory', 'get_dataset_root', 'iterator', 'set_dataset_root', 'to_device',
+    'get_dataset_directory', 'get_dataset_root', 'iterator', 'set_dataset_root', 'tabular',
+    'to_device',
 ]
