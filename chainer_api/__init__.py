@@ -1,7 +1,9 @@
 """Chainer's public face."""
 # ruff: noqa: E402, I001  Imports stand in the order of dependency.
-__version__ = '7.8.1'
+_distribution = 'chainwright'  # asked for by _version, which other __init__ files import, too
 
+from chainer._version import __version__ as __version__
+import chainerx as chainerx
 from chainer.configuration import config as config
 from chainer.configuration import global_config as global_config
 from chainer.configuration import using_config as using_config
@@ -16,6 +18,7 @@ disable_experimental_feature_warning = False
 
 from chainer import backends as backends
 from chainer.backends import cuda as cuda
+from chainer.backends._chainerx import Fallback as Fallback
 from chainer.backends.cuda import should_use_cudnn as should_use_cudnn
 from chainer.backends.cuda import should_use_cudnn_tensor_core as should_use_cudnn_tensor_core
 from chainer import backend as backend

@@ -21,6 +21,7 @@ def runtime_info():
         f'Platform: {platform.platform()}',
         f'Python: {platform.python_version()}',
         f'Chainer: {chainer.__version__} (Chainwright {chainwright.__version__})',
+        'ChainerX: Not Available',
         f'NumPy: {numpy.__version__}',
         *_cupy_lines(),
         'iDeep: Not Available',
@@ -39,6 +40,7 @@ def print_runtime_info(out=None):
         Platform: Linux-6.1-x86_64-with-glibc2.36
         Python: 3.11.7
         Chainer: 7.8.1 (Chainwright 0.1.0)
+        ChainerX: Not Available
         NumPy: 2.4.6
         CuPy: Not Available
         iDeep: Not Available

@@ -3,7 +3,8 @@ import numpy
 
 import chainer
 from chainer._backend import Device
-from chainer.backends import _cpu, cuda
+from chainer.backends import _chainerx, _cpu, cuda
+from chainer.backends._chainerx import ChainerxDevice, from_chx, to_chx
 from chainer.backends._cpu import CpuDevice
 from chainer.backends.cuda import GpuDevice
 from chainer.backends.intel64 import Intel64Device
@@ -93,7 +94,8 @@ def get_device(device_spec):
     Raises:
         ValueError: For a string that names no device.
         TypeError: For anything else.
-        RuntimeError: If the device is not available here.
+        RuntimeError: If the device is not available here: a GPU, or a device of ChainerX, whose
+            names have no ``@`` (``'native:0'``, ``'cuda:0'``).
 
     .. doctest::
 
@@ -123,8 +125,9 @@ def _device_from_string(spec):
         return GpuDevice.from_device_id(int(number))
     if spec.removeprefix('-').isdecimal():
         return get_device(int(spec))
-    if module in ('native', 'cuda'):
-        _no_chainerx()
+    if not spec.startswith('@'):
+        # ChainerX finds its backends by name, so any name may be one of its devices.
+        _chainerx.not_available(f', so there is no device {spec!r} (names without "@" are its own)')
     raise _unknown_specifier(spec)
 
 
@@ -157,29 +160,6 @@ def using_device(device_spec):
         ...     pass
     """
     return get_device(device_spec).create_context()
-
-
-class ChainerxDevice(Device):
-    """Stands for a device of ChainerX, which is not available; making one raises
-    ``RuntimeError``."""
-
-    def __init__(self, device):
-        _no_chainerx()
-
-
-def _no_chainerx():
-    raise RuntimeError(
-        'ChainerX is not available: use "@numpy" for the CPU or "@cupy:N" for the N-th GPU')
-
-
-def to_chx(array):
-    """Raise ``RuntimeError``: ChainerX is not available."""
-    _no_chainerx()
-
-
-def from_chx(array):
-    """Return the array (or list, tuple or dict of arrays) as it is: it is no ChainerX array."""
-    return array
 
 
 def get_array_types():

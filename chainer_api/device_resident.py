@@ -3,7 +3,7 @@ import abc
 import warnings
 
 import chainer
-from chainer.backends import _cpu, cuda, intel64
+from chainer.backends import _chainerx, _cpu, cuda, intel64
 
 
 class DeviceResident(metaclass=abc.ABCMeta):
@@ -90,8 +90,7 @@ class DeviceResident(metaclass=abc.ABCMeta):
         Raises:
             RuntimeError: Always, for ChainerX is not available.
         """
-        raise RuntimeError(
-            'ChainerX is not available. Use to_device("@numpy") or to_device("@cupy:0").')
+        _chainerx.not_available()
 
     def from_chx(self):
         """Brings arrays of ChainerX to NumPy or CuPy; there are none, so it does nothing.

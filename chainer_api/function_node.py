@@ -9,7 +9,7 @@ import weakref
 import numpy
 
 from chainer import _tracing, configuration, function_hook, variable
-from chainer.backends import cuda
+from chainer.backends import _chainerx, cuda
 from chainer.utils import type_check
 
 _Variable = variable.Variable
@@ -69,6 +69,9 @@ class FunctionNode:
     #: Part of the interface; ``chainer.config.lazy_grad_sum`` decides how gradients are added.
     lazy_grad_sum = False
     is_elementwise = False
+    #: Part of the interface: without arrays of ChainerX there is no such device.
+    chainerx_device = None
+    _is_chainerx_fallback_mode = False
 
     #: Whether a compiler may run :meth:`forward` on recording arrays (see the documentation of
     #: :func:`chainer.static_graph`).
@@ -299,6 +302,14 @@ class FunctionNode:
         """Compute output arrays from CuPy arrays (see :meth:`forward`)."""
         raise NotImplementedError(
             f'{type(self).__name__} implements neither forward nor forward_gpu')
+
+    def forward_chainerx(self, inputs):
+        """Compute output arrays from arrays of ChainerX; never called, as there are none.
+
+        Returns:
+            ``chainer.Fallback``, which leaves the work to :meth:`forward`.
+        """
+        return _chainerx.Fallback
 
     def retain_inputs(self, indexes):
         """Keep input arrays for backward; to be called in :meth:`forward`.

@@ -10,6 +10,7 @@ import chainer
 from chainer import link as link_module
 from chainer import optimizer_hooks, variable
 from chainer import serializer as serializer_module
+from chainer.backends import _chainerx
 
 _TIMINGS = ('pre', 'post', 'auto')
 
@@ -302,6 +303,14 @@ class UpdateRule(_Hookable):
         """
         raise NotImplementedError(
             f'{type(self).__name__} implements neither update_core nor update_core_gpu')
+
+    def update_core_chainerx(self, param):
+        """Updates a parameter of ChainerX; never called, as there are none.
+
+        Args:
+            param (chainer.Parameter): Parameter, with its gradient.
+        """
+        _chainerx.not_available()
 
     def init_state(self, param):
         """Sets up ``self.state`` (an empty dict) at the first update.

@@ -5,7 +5,7 @@ import numpy
 
 import chainer
 from chainer import backend
-from chainer.backends import _cpu, cuda, intel64
+from chainer.backends import _chainerx, _cpu, cuda, intel64
 from chainer.utils import argument
 
 _ndarray = numpy.ndarray
@@ -363,7 +363,9 @@ class Variable:
     @property
     def chx_array(self):
         """Not available: it would be a ChainerX array."""
-        raise ValueError('chx_array is only there for ChainerX arrays, which are not available')
+        raise ValueError(
+            'chx_array is only there for arrays of ChainerX, whose compiled part is not installed. '
+            'Use array')
 
     @property
     def creator(self):
@@ -700,7 +702,7 @@ class Variable:
 
     def to_chx(self):
         """Raise ``RuntimeError``: ChainerX is not available."""
-        backend.to_chx(self._array)
+        _chainerx.not_available()
 
     def from_chx(self):
         """Do nothing: the array is never a ChainerX array."""

@@ -1,7 +1,28 @@
 """Shared by all tests: helper modules are found beside the tests that use them."""
 
+import importlib.util
 import pathlib
 import sys
+import tomllib
+
+import pytest
+
+ROOT = pathlib.Path(__file__).resolve().parents[1]
+
+
+def _packages_missing():
+    settings = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["setuptools"]
+    for name in sorted({package.partition(".")[0] for package in settings["packages"]}):
+        spec = importlib.util.find_spec(name)
+        if spec is None or spec.origin is None:
+            yield name
+
+
+# An editable installation keeps the list of packages as it was when it was made.
+if missing := list(_packages_missing()):
+    pytest.exit(
+        f"This environment is older than pyproject.toml: {', '.join(missing)} cannot be imported "
+        "from it. Bring it up to date: .ci/setup python3 .venv", returncode=4)
 
 for folder in ("chainer_api/graph_optimizations", "chainer_api/functions"):
     sys.path.insert(0, str(pathlib.Path(__file__).parent / folder))

@@ -17,7 +17,7 @@ def folders_with_code():
     for folder, name in FOLDERS.items():
         for init in (ROOT / folder).rglob("__init__.py"):
             parts = init.parent.relative_to(ROOT / folder).parts
-            yield ".".join((name, *parts))
+            yield ".".join(filter(None, (name, *parts)))
 
 
 def test_package_list_equals_the_folders():
@@ -28,6 +28,12 @@ def test_every_folder_with_modules_is_a_package():
     for folder in FOLDERS:
         for module in (ROOT / folder).rglob("*.py"):
             assert (module.parent / "__init__.py").exists(), module
+
+
+def test_no_folder_here_is_named_like_a_package():
+    """Python started here would import the folder instead of the installed package."""
+    tops = {package.partition(".")[0] for package in SETTINGS["packages"]}
+    assert [name for name in sorted(tops) if (ROOT / name).exists()] == []
 
 
 MAY_IMPORT = {

@@ -1,2 +1,2 @@
 """Array backends."""
-from chainer.backends import _cpu, cuda, intel64  # noqa: F401
+from chainer.backends import _chainerx, _cpu, cuda, intel64  # noqa: F401
