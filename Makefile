@@ -4,7 +4,7 @@ VENV := .venv
 RUN := $(VENV)/bin/python
 STAMP := $(VENV)/.installed
 
-.PHONY: demo test test-fast lint bench clean
+.PHONY: demo test test-fast lint bench fuzz clean
 
 # One BLAS thread: the demo's matrices are small, and its times are then those of the code.
 demo: $(STAMP)
@@ -22,6 +22,11 @@ lint: $(STAMP)
 bench: $(STAMP)
 	$(RUN) benchmarks/bench_replay.py
 	$(RUN) benchmarks/bench_trace.py
+
+# Random programs, decorated and not: make fuzz N=20000
+N ?= 1000
+fuzz: $(STAMP)
+	$(RUN) benchmarks/fuzz.py --count $(N)
 
 $(STAMP): pyproject.toml .ci/setup
 	.ci/setup "$(PYTHON)" "$(VENV)"

@@ -162,8 +162,7 @@ class Description:
             self._add_variable(path, value)
             return
         elif isinstance(value, (np.random.RandomState, random.Random)):
-            state = value.get_state() if hasattr(value, "get_state") else value.getstate()
-            self.facts.append((path, "random state", repr(state)))
+            self.facts.append((path, "random state", *_random_state(value)))
         elif isinstance(value, (itertools.count, np.dtype)):
             self.facts.append((path, "repr", repr(value)))
         elif isinstance(value, weakref.ref):
@@ -188,22 +187,39 @@ class Description:
         self.facts.append((path, "array", *facts, data))
 
 
-def run(fault, compiled, calls=CALLS):
+def _random_state(source):
+    """All of a generator's state, as something that compares quickly."""
+    if hasattr(source, "getstate"):
+        return (hash(source.getstate()),)
+    name, keys, *rest = source.get_state()
+    return name, keys.tobytes(), *rest
+
+
+def run(fault, compiled, calls=CALLS, after=None):
     """All facts of ``calls`` steps of a fault's chain: a list for each step."""
     np.random.seed(7)
     random.seed(7)
     cls = fault()
     if compiled:
         for name in cls.decorate:
-            setattr(cls, name, chainer.static_graph(getattr(cls, name)))
+            _decorate(cls, *name.split("."))
     model = cls()
     facts = []
     try:
         for k in range(calls):
             facts.append(_facts_of_step(model, k))
+        if after is not None:
+            after(model)
     finally:
         getattr(model, "close", lambda: None)()
     return facts
+
+
+def _decorate(owner, *path):
+    """Compile ``owner.a.b``, of which the last is a method."""
+    for name in path[:-1]:
+        owner = getattr(owner, name)
+    setattr(owner, path[-1], chainer.static_graph(getattr(owner, path[-1])))
 
 
 def _facts_of_step(model, k):
@@ -218,8 +234,8 @@ def _facts_of_step(model, k):
             result = None
     seen.add("model", model)
     seen.add("result", result)
-    seen.facts.append(("numpy.random", repr(np.random.get_state())))
-    seen.facts.append(("random", hash(random.getstate())))
+    seen.facts.append(("numpy.random", *_random_state(np.random)))
+    seen.facts.append(("random", *_random_state(random)))
     return seen.facts
 
 
