@@ -2,7 +2,7 @@
 import numpy
 
 import chainer
-from chainer import backend, function_node
+from chainer import backend, function_node, utils
 from chainer import functions as F
 
 
@@ -12,7 +12,7 @@ class _ArrayCode(function_node.FunctionNode):
         self._code = code
 
     def forward(self, inputs):
-        return self._code(backend.get_array_module(inputs[0]), *inputs),
+        return utils.force_array(self._code(backend.get_array_module(inputs[0]), *inputs)),
 
 
 def without_gradient(code, *variables):
@@ -54,7 +54,7 @@ class _XLogX(function_node.FunctionNode):
         x, = inputs
         xp = backend.get_array_module(x)
         self.retain_inputs((0,))
-        return x * xp.log(xp.where(x == 0, x.dtype.type(1), x)),
+        return utils.force_array(x * xp.log(xp.where(x == 0, x.dtype.type(1), x))),
 
     def backward(self, indexes, grad_outputs):
         x, = self.get_retained_inputs()

@@ -76,8 +76,9 @@ class Categorical(distribution.Distribution):
         if x.dtype.kind != 'i':
             x = F.cast(x, numpy.int32)
         n = self.p.shape[-1]
-        rows = F.broadcast_to(self.log_p, (*x.shape, n)).reshape((-1, n))
-        return F.select_item(rows, x.reshape((-1,))).reshape(x.shape)
+        shape = numpy.broadcast_shapes(x.shape, self.batch_shape)
+        rows = F.broadcast_to(self.log_p, (*shape, n)).reshape((-1, n))
+        return F.select_item(rows, F.broadcast_to(x, shape).reshape((-1,))).reshape(shape)
 
     def sample_n(self, n):
         """Draws ``n`` random points, integers, without gradients."""

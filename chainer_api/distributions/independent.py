@@ -167,10 +167,6 @@ def _kl_independent_independent(dist1, dist2):
         raise ValueError(
             'the divergence needs equal event shapes, not '
             f'{dist1.event_shape} and {dist2.event_shape}')
-    if dist1.batch_shape != dist2.batch_shape:
-        raise ValueError(
-            'the divergence needs equal batch shapes, not '
-            f'{dist1.batch_shape} and {dist2.batch_shape}')
     if dist1.reinterpreted_batch_ndims != dist2.reinterpreted_batch_ndims:
         raise ValueError(
             'the divergence needs equal reinterpreted_batch_ndims, not '

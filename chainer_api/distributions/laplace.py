@@ -2,7 +2,7 @@
 import math
 
 import chainer
-from chainer import backend, distribution, function_node
+from chainer import backend, distribution, function_node, utils
 from chainer import functions as F
 from chainer.distributions import _array_code, _elementwise
 
@@ -120,7 +120,7 @@ class _ICDF(function_node.FunctionNode):
         self.retain_inputs((0,))
         h = p - 0.5
         xp = backend.get_array_module(p)
-        return -xp.sign(h) * xp.log1p(-2 * abs(h)),
+        return utils.force_array(-xp.sign(h) * xp.log1p(-2 * abs(h))),
 
     def backward(self, indexes, gy):
         p, = self.get_retained_inputs()

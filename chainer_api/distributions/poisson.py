@@ -36,7 +36,7 @@ class Poisson(_elementwise.Elementwise):
 
     def log_prob(self, x):
         """Returns the logarithm of the probability of ``x``, a constant for gradients."""
-        x = _array_code.as_float(x, self.lam).array
+        x = chainer.as_variable(_array_code.as_float(x, self.lam).array)
         return self._log_lam * x - F.lgamma(x + 1) - self.lam
 
     def sample_n(self, n):

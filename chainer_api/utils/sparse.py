@@ -102,11 +102,20 @@ def to_coo(x, ldnz=None, requires_grad=False):
 def get_order(row, col):
     """Return how elements at ``row`` and ``col`` are sorted: ``'C'``, ``'F'`` or ``'other'``.
 
+    Raises:
+        ValueError: If shapes differ, or only one of the row and column of an element is negative.
+
     .. doctest::
 
         >>> chainer.utils.get_order(np.array([0, 0, 1]), np.array([0, 1, 0]))
         'C'
     """
+    if row.shape != col.shape:
+        raise ValueError(f'shape of row and col must be the same, not {row.shape} and {col.shape}')
+    if ((row < 0) != (col < 0)).any():
+        raise ValueError(
+            'invalid index combination of row and col: an unused place has a negative row and a '
+            'negative column')
     if _is_sorted(row, col):
         return 'C'
     if _is_sorted(col, row):

@@ -15,6 +15,9 @@ def _is_boolean(s):
 
 def _normalize(slices):
     """Return an index as a tuple of ints, slices, None, Ellipsis and arrays."""
+    # A list is an array of integers or booleans, or else the tuple of its elements.
+    if isinstance(slices, list) and not all(isinstance(s, int) for s in slices):
+        slices = tuple(slices)
     if not isinstance(slices, tuple):
         slices = (slices,)
     return tuple([_normalize_one(s) for s in slices])
@@ -23,8 +26,9 @@ def _normalize(slices):
 def _normalize_one(s):
     if isinstance(s, variable.Variable):
         s = s._array
-    if isinstance(s, list):
-        return numpy.array(s, int) if not s else numpy.array(s)
+    if isinstance(s, (list, tuple)):
+        s = numpy.array(s)
+        return s if s.size else s.astype(int)
     if isinstance(s, _ARRAYS) and s.ndim == 0 and s.dtype.kind in 'iu':
         return int(s)
     return s
@@ -93,7 +97,7 @@ def get_item(x, slices):
     Args:
         x (Variable or array): Any shape and dtype.
         slices (int, slice, Ellipsis, None, integer or boolean array, or tuple of these): The index.
-            At most one Ellipsis.
+            At most one Ellipsis. A list of ints is an array; any other list is a tuple.
 
     Returns:
         Variable: The elements.

@@ -11,9 +11,9 @@ class Repeat(function_node.FunctionNode):
     def __init__(self, repeats, axis=None):
         if isinstance(repeats, int):
             repeats = repeats,
-        elif not (isinstance(repeats, tuple) and all(
-                isinstance(r, int) and not isinstance(r, bool) for r in repeats)):
+        elif not (isinstance(repeats, tuple) and all(isinstance(r, int) for r in repeats)):
             raise TypeError('repeats must be int or tuple of ints')
+        repeats = tuple([int(r) for r in repeats])  # a bool counts as 0 or 1
         if not all(r >= 0 for r in repeats):
             raise ValueError('all elements in repeats must be zero or larger')
         if axis is not None and (not isinstance(axis, int) or isinstance(axis, bool)):

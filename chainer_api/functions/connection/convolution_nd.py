@@ -47,6 +47,7 @@ class ConvolutionND(function_node.FunctionNode):
             x, W, outsize=self._get_outsize(x.shape[2:], W.shape[2:]), stride=self.stride,
             pad=self.pad, dilate=self.dilate, groups=self.groups)
         if len(inputs) == 3:
+            self._b_dtype = inputs[2].dtype
             y += inputs[2].astype(y.dtype, copy=False).reshape((1, -1) + (1,) * self.ndim)
         return y,
 
@@ -71,7 +72,7 @@ class ConvolutionND(function_node.FunctionNode):
             grads += ConvolutionNDGradW(self, W.shape, W.dtype).apply((x, gy))
         if 2 in indexes:
             gb = F.sum(gy, axis=(0, *range(2, 2 + self.ndim)))
-            grads.append(gb)
+            grads.append(F.cast(gb, self._b_dtype))
         return grads
 
 

@@ -1,6 +1,6 @@
 """Two-dimensional deconvolution (transposed convolution)."""
 from chainer.functions.connection import convolution_2d, deconvolution_nd
-from chainer.utils import argument
+from chainer.utils import argument, type_check
 
 
 class Deconvolution2DFunction(deconvolution_nd.DeconvolutionND):
@@ -12,6 +12,15 @@ class Deconvolution2DFunction(deconvolution_nd.DeconvolutionND):
         self.ph, self.pw = self.pad
         self.dy, self.dx = self.dilate
         self.outh, self.outw = self.outsize
+
+    def _check_type_bias(self, x_type, w_type, b_type):
+        type_check.expect(b_type.dtype == x_type.dtype)
+        super()._check_type_bias(x_type, w_type, b_type)
+
+    def forward(self, inputs):
+        outputs = super().forward(inputs)
+        self.outh, self.outw = self.outsize
+        return outputs
 
 
 def deconvolution_2d(x, W, b=None, stride=1, pad=0, outsize=None, *, dilate=1, groups=1,

@@ -36,12 +36,14 @@ class DeconvolutionND(function_node.FunctionNode):
                         size, w_type.shape[2 + i], self.stride[i], self.pad[i],
                         d=self.dilate[i]) <= x_type.shape[2 + i])
         if type_check.eval(n_in) == 3:
-            b_type = in_types[2]
-            type_check.expect(
-                b_type.dtype == x_type.dtype,
-                b_type.ndim == 1,
-                b_type.shape[0] == w_type.shape[1] * self.groups,
-            )
+            self._check_type_bias(x_type, w_type, in_types[2])
+
+    def _check_type_bias(self, x_type, w_type, b_type):
+        type_check.expect(
+            b_type.dtype.kind == 'f',
+            b_type.ndim == 1,
+            b_type.shape[0] == w_type.shape[1] * self.groups,
+        )
 
     def forward(self, inputs):
         self.retain_inputs((0, 1))
@@ -51,7 +53,8 @@ class DeconvolutionND(function_node.FunctionNode):
             x, W, outsize=self.outsize, stride=self.stride, pad=self.pad, dilate=self.dilate,
             groups=self.groups)
         if len(inputs) == 3:
-            y += inputs[2].reshape((1, -1) + (1,) * self.ndim)
+            self._b_dtype = inputs[2].dtype
+            y += inputs[2].astype(y.dtype, copy=False).reshape((1, -1) + (1,) * self.ndim)
         return y,
 
     def _get_outsize(self, shape, ksize):
@@ -75,7 +78,8 @@ class DeconvolutionND(function_node.FunctionNode):
         if 1 in indexes:
             grads += convolution_nd.ConvolutionNDGradW(self, W.shape, W.dtype).apply((gy, x))
         if 2 in indexes:
-            grads.append(F.sum(gy, axis=(0, *range(2, 2 + self.ndim))))
+            gb = F.sum(gy, axis=(0, *range(2, 2 + self.ndim)))
+            grads.append(F.cast(gb, self._b_dtype))
         return grads
 
 
@@ -95,7 +99,7 @@ def deconvolution_nd(x, W, b=None, stride=1, pad=0, outsize=None, dilate=1, grou
         x (Variable or array): Images of shape :math:`(n, c_I, d_1, \dots, d_N)`, any floating
             dtype.
         W (Variable or array): Filters of shape :math:`(c_I, c_O / groups, k_1, \dots, k_N)`.
-        b (Variable, array or None): Bias of shape :math:`(c_O,)` and the dtype of ``x``.
+        b (Variable, array or None): Bias of shape :math:`(c_O,)`.
         stride (int or tuple of ints): Step from one patch of the result to the next.
         pad (int or tuple of ints): How much is cut off on each side of each axis.
         outsize (tuple of ints or None): Spatial shape of the result, where it shall not be the

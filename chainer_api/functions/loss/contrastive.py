@@ -51,11 +51,15 @@ class Contrastive(function_node.FunctionNode):
             gy = F.broadcast_to(gy * (1. / len(x0)), (len(x0),))
         diff = x0 - x1
         distance = F.sqrt(F.batch_l2_norm_squared(diff))
-        # Equal samples have no direction to be pushed apart: the quotient is large, diff is zero.
-        apart = F.relu(self.margin - distance) / F.clip(distance, 1e-8, None)
-        slope = gy * (self.similar - apart * self.different)
-        g = F.broadcast_to(F.expand_dims(slope, 1), diff.shape) * diff
+        # Equal samples have no direction to be pushed apart. 1e-7 is no zero in half precision.
+        direction = diff / _wide(F.clip(distance, 1e-7, None), diff)
+        apart = self.different * F.relu(self.margin - distance)
+        g = _wide(gy * self.similar, diff) * diff - _wide(gy * apart, diff) * direction
         return g if 0 in indexes else None, -g if 1 in indexes else None, None
+
+
+def _wide(rows, x):
+    return F.broadcast_to(F.expand_dims(rows, 1), x.shape)
 
 
 def contrastive(x0, x1, y, margin=1, reduce='mean'):

@@ -1,5 +1,5 @@
 """Huber loss."""
-from chainer import backend, function_node
+from chainer import backend, function_node, utils
 from chainer import functions as F
 from chainer.utils import type_check
 
@@ -32,7 +32,7 @@ class HuberLoss(function_node.FunctionNode):
         # Up to delta half of the square, from there on its tangent.
         inner = xp.minimum(a, self.delta)
         y = inner * (a - 0.5 * inner)
-        return y if self.reduce == 'no' else y.sum(axis=1),
+        return utils.force_array(y if self.reduce == 'no' else y.sum(axis=1)),
 
     def backward(self, indexes, grad_outputs):
         x, t = self.get_retained_inputs()

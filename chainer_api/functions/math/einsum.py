@@ -2,6 +2,7 @@
 import string
 
 from chainer import backend, function_node
+from chainer import functions as F
 from chainer.utils import type_check
 
 
@@ -11,14 +12,19 @@ class EinSum(function_node.FunctionNode):
     Args:
         in_subs (list of str): the axes of each input, one letter each.
         out_sub (str): the axes of the output.
+        ellipses (dict of slices): the axes that an ellipsis stands for, by the index of an input.
     """
 
-    def __init__(self, in_subs, out_sub):
+    def __init__(self, in_subs, out_sub, ellipses=None):
         self.in_subs = in_subs
         self.out_sub = out_sub
+        self.ellipses = ellipses or {}
 
     def check_type_forward(self, in_types):
         type_check.argname(in_types, tuple(f'x{i}' for i in range(len(in_types))))
+        spans = [in_types[i].shape[axes] for i, axes in self.ellipses.items()]
+        for span in spans[1:]:
+            type_check.expect(spans[0] == span)
         first = {}
         for in_type, sub in zip(in_types, self.in_subs, strict=True):
             type_check.expect(in_type.dtype.kind == 'f')
@@ -59,7 +65,7 @@ class EinSum(function_node.FunctionNode):
                 operands.append(xp.ones(x.shape[axis], x.dtype))
                 subs.append(letter)
             result += letter
-        return EinSum(subs, result).apply(operands)[0]
+        return F.cast(EinSum(subs, result).apply(operands)[0], x.dtype)
 
 
 def _parse(operands):
@@ -81,6 +87,12 @@ def _parse(operands):
 
 def _sub_of_list(axes):
     return ''.join('...' if a is Ellipsis else string.ascii_letters[a] for a in axes)
+
+
+def _ellipses(subs):
+    """Slices of the axes that ellipses stand for, by the index of the operand."""
+    parts = {i: sub.split('...') for i, sub in enumerate(subs) if '...' in sub}
+    return {i: slice(len(before), -len(after) or None) for i, (before, after) in parts.items()}
 
 
 def _expand_ellipses(subs, output, ndims):
@@ -147,5 +159,6 @@ def einsum(*operands):
     subs, output, arrays = _parse(operands)
     if len(subs) != len(arrays):
         raise ValueError('Number of einsum subscripts must be equal to the number of operands.')
+    ellipses = _ellipses(subs)
     subs, output = _expand_ellipses(subs, output, [x.ndim for x in arrays])
-    return EinSum(subs, output).apply(arrays)[0]
+    return EinSum(subs, output, ellipses).apply(arrays)[0]

@@ -47,8 +47,10 @@ class CooMatMul(function_node.FunctionNode):
         g_data = g_dense = None
         if 0 in indexes:
             g_data, = _CooMatMulGradSP(self.sp_row, self.sp_col, self.sp_shape).apply((g, dense))
+            g_data = F.cast(g_data, data.dtype)
         if 1 in indexes:
             g_dense, = CooMatMul(self.sp_col, self.sp_row, self.sp_shape[::-1]).apply((data, g))
+            g_dense = F.cast(g_dense, dense.dtype)
         return g_data, g_dense
 
 
@@ -76,8 +78,10 @@ class _CooMatMulGradSP(function_node.FunctionNode):
         ga = gb = None
         if 0 in indexes:
             ga, = CooMatMul(self.sp_row, self.sp_col, self.sp_shape).apply((g, b))
+            ga = F.cast(ga, a.dtype)
         if 1 in indexes:
             gb, = CooMatMul(self.sp_col, self.sp_row, self.sp_shape[::-1]).apply((g, a))
+            gb = F.cast(gb, b.dtype)
         return ga, gb
 
 

@@ -34,11 +34,11 @@ class TensorDot(function_node.FunctionNode):
             # Its axes: what a keeps, then those of b that were summed over, in b's order.
             ga = tensordot(gy, b, axes=(list(range(n, gy.ndim)), b_rest))
             order = a_rest + [a_axes[b_axes.index(i)] for i in sorted(b_axes)]
-            ga = _to_order(ga, order)
+            ga = F.cast(_to_order(ga, order), a.dtype)
         if 1 in indexes:
             gb = tensordot(a, gy, axes=(a_rest, list(range(n))))
             order = [b_axes[a_axes.index(i)] for i in sorted(a_axes)] + b_rest
-            gb = _to_order(gb, order)
+            gb = F.cast(_to_order(gb, order), b.dtype)
         return ga, gb
 
 

@@ -2,6 +2,7 @@
 from chainer import backend, function_node
 from chainer import functions as F
 from chainer.functions.normalization import _moments, batch_normalization
+from chainer.functions.util import _recompute
 from chainer.utils import type_check
 
 
@@ -51,13 +52,15 @@ class BatchRenormalizationFunction(function_node.FunctionNode):
 
         running_mean = xp.asarray(self.running_mean)
         running_var = xp.asarray(self.running_var)
-        running_std = xp.sqrt(running_var.reshape(wide) + self.eps)
-        # The corrections are constant for gradients.
-        self.r = xp.clip(1 / (inv_std * running_std), 1. / self.rmax, self.rmax)
-        self.d = xp.clip(
-            (mean - running_mean.reshape(wide)) / running_std, -self.dmax, self.dmax)
-        self.r = self.r.astype(dtype, copy=False)
-        self.d = self.d.astype(dtype, copy=False)
+
+        def corrections():
+            running_std = xp.sqrt(running_var.reshape(wide) + self.eps)
+            r = xp.clip(1 / (inv_std * running_std), 1. / self.rmax, self.rmax)
+            d = xp.clip((mean - running_mean.reshape(wide)) / running_std, -self.dmax, self.dmax)
+            return r.astype(dtype, copy=False), d.astype(dtype, copy=False)
+
+        # They are constant for gradients, and in F.forget made from the averages as they were.
+        self.r, self.d = _recompute.remembered(corrections)
         self._wide = mean, inv_std
         self._update(running_mean, running_var, mean.reshape(channels), var.reshape(channels), x)
         y *= inv_std

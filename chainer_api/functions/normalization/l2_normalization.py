@@ -1,5 +1,5 @@
 """Normalization to length one."""
-from chainer import backend, function_node
+from chainer import backend, function_node, utils
 from chainer import functions as F
 from chainer.utils import type_check
 
@@ -20,7 +20,7 @@ class NormalizeL2(function_node.FunctionNode):
         x, = inputs
         xp = backend.get_array_module(x)
         norm = xp.sqrt(xp.square(x).sum(axis=self.axis, keepdims=True)) + self.eps
-        return x / norm,
+        return utils.force_array(x / norm),
 
     def backward(self, indexes, grad_outputs):
         x, = self.get_retained_inputs()
@@ -41,10 +41,8 @@ class _NormalizeL2Grad(function_node.FunctionNode):
         norm = length + self.eps
         along = (x * gy).sum(axis=self.axis, keepdims=True)
         # A vector of zeros has no direction to be turned to.
-        along /= xp.where(length == 0, 1, length) * norm
-        gx = gy - x * along
-        gx /= norm
-        return gx,
+        along = along / (xp.where(length == 0, 1, length) * norm)
+        return utils.force_array((gy - x * along) / norm),
 
     def backward(self, indexes, grad_outputs):
         x, gy = self.get_retained_inputs()
@@ -82,7 +80,7 @@ class _IsZero(function_node.FunctionNode):
 
     def forward(self, inputs):
         x, = inputs
-        return (x == 0).astype(x.dtype),
+        return utils.force_array(x == 0, x.dtype),
 
     def backward(self, indexes, grad_outputs):
         return None,

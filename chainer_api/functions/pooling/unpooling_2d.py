@@ -47,7 +47,7 @@ def unpooling_2d(x, ksize, stride=None, pad=0, outsize=None, cover_all=True):
     Raises:
         InvalidType: If ``x`` has another dtype or other dimensions, or pooling does not map
             ``outsize`` to the size of ``x``.
-        ValueError: If nothing is left of the result.
+        ValueError: If less than nothing is left of the result.
 
     >>> x = np.array([[[[1, 2], [3, 4]]]], np.float32)
     >>> F.unpooling_2d(x, 2, cover_all=False).array

@@ -14,10 +14,10 @@ class _Unpooling:
         if self.outs is None:
             self.outs = conv_nd.get_deconv_outsizes(
                 x.shape[2:], self.ksize, self.stride, self.pad, self.cover_all)
-        if min(self.outs) <= 0:
+        if min(self.outs, default=0) < 0:
             raise ValueError(
-                f'{type(self).__name__}: nothing is left of an input of size {x.shape[2:]}, spread '
-                f'over windows of size {self.ksize}, without pad {self.pad} on each side')
+                f'{type(self).__name__}: an input of size {x.shape[2:]}, spread over windows of '
+                f'size {self.ksize}, is smaller than pad {self.pad} on both sides')
         return kernels.sum_pooling_spread(x, shape=self.outs, **self.settings),
 
     def backward(self, indexes, grad_outputs):
@@ -91,7 +91,8 @@ def unpooling_nd(x, ksize, stride=None, pad=0, outsize=None, cover_all=True):
     Raises:
         InvalidType: If ``x`` has another dtype, or pooling does not map ``outsize`` to the size of
             ``x``.
-        ValueError: If nothing is left of the result, or a setting has not one value for each axis.
+        ValueError: If less than nothing is left of the result, or a setting has not one value for
+            each axis.
 
     .. seealso:: :func:`unpooling_2d`
 

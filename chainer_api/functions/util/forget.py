@@ -1,6 +1,7 @@
 """Calling a function without keeping its intermediate results."""
 import chainer
 from chainer import _backprop, _tracing, configuration, function_node, variable
+from chainer.functions.util import _recompute
 
 
 class Forget(function_node.FunctionNode):
@@ -12,10 +13,11 @@ class Forget(function_node.FunctionNode):
         if not callable(func):
             raise TypeError('func must be callable')
         self.func = func
+        self._memory = _recompute.Memory()
 
     def forward(self, inputs):
         self.retain_inputs(tuple(range(len(inputs))))
-        with chainer.no_backprop_mode():
+        with chainer.no_backprop_mode(), self._memory.first_call():
             ys = _call(self.func, [variable.Variable(x) for x in inputs])
         return tuple(y.array for y in ys)
 
@@ -24,7 +26,8 @@ class Forget(function_node.FunctionNode):
             raise RuntimeError('double backpropagation in functions.forget is not allowed.')
         xs = [variable.Variable(x.array) for x in self.get_retained_inputs()]
         # Links with statistics see that they have counted this batch already.
-        with chainer.force_backprop_mode(), chainer.using_config('in_recomputing', True):
+        with (chainer.force_backprop_mode(), chainer.using_config('in_recomputing', True),
+              self._memory.repeated_call()):
             ys = _call(self.func, xs)
         pairs = [(y, gy) for y, gy in zip(ys, grad_outputs, strict=True) if gy is not None]
         # Parameters that func uses get their gradients here, too.

@@ -2,7 +2,7 @@
 import numpy
 
 from chainer import functions as F
-from chainer import link
+from chainer import initializer, link
 from chainer.backends import cuda
 from chainer.links.connection import linear
 
@@ -18,9 +18,10 @@ class Maxout(link.Chain):
         in_size (int or None): Size of an input. If it is ``None``, the first call decides.
         out_size (int): Size of an output.
         pool_size (int): How many linear functions the maximum is taken over.
-        initialW (initializer): Initializes the weights: an initializer, a scalar or an array of
-            shape (out_size, pool_size, in_size). The default is
-            :class:`~chainer.initializers.LeCunNormal`.
+        initialW (initializer): Initializes the weights: a scalar, an array of shape (out_size,
+            pool_size, in_size) or a function that fills one; or an
+            :class:`~chainer.Initializer`, which sees the shape (out_size * pool_size, in_size).
+            The default is :class:`~chainer.initializers.LeCunNormal`.
         initial_bias (initializer): Likewise for the biases, of shape (out_size, pool_size); with
             ``None`` there are none.
 
@@ -39,13 +40,14 @@ class Maxout(link.Chain):
 
     def __init__(self, in_size, out_size, pool_size, initialW=None, initial_bias=0):
         super().__init__()
+        sizes = out_size, pool_size
         self.out_size = out_size
         self.pool_size = pool_size
         with self.init_scope():
             self.linear = linear.Linear(
                 in_size, out_size * pool_size, nobias=initial_bias is None,
-                initialW=_merge_axes('initialW', initialW, 3),
-                initial_bias=_merge_axes('initial_bias', initial_bias, 2))
+                initialW=_merge_axes('initialW', initialW, 3, sizes),
+                initial_bias=_merge_axes('initial_bias', initial_bias, 2, sizes))
 
     def forward(self, x):
         """Applies the layer.
@@ -59,10 +61,24 @@ class Maxout(link.Chain):
         return F.maxout(self.linear(x), self.pool_size)
 
 
-def _merge_axes(name, initial, ndim):
+def _merge_axes(name, initial, ndim, sizes):
+    if callable(initial) and not isinstance(initial, initializer.Initializer):
+        return _OfSplitAxes(initial, sizes)
     if not isinstance(initial, (numpy.ndarray, cuda.ndarray)):
         return initial
     if initial.ndim != ndim:
         raise ValueError(f'{name}.ndim should be {ndim}, but it is {initial.ndim}')
     n_out, n_pool, *rest = initial.shape
     return initial.reshape(n_out * n_pool, *rest)
+
+
+class _OfSplitAxes:
+    """Initializer that shows a function the first axis as the axes of output and pool."""
+
+    def __init__(self, function, sizes):
+        self._function = function
+        self._sizes = sizes
+        self.dtype = getattr(function, 'dtype', None)
+
+    def __call__(self, array):
+        self._function(array.reshape(self._sizes + array.shape[1:]))

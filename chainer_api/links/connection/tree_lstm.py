@@ -49,16 +49,20 @@ class ChildSumTreeLSTM(link.Chain):
 
         Args:
             cshsx: Cell states of all children, outputs of all children, and the input:
-                ``c1, ..., cn, h1, ..., hn, x``. Any of them, but not all, may be ``None``, which
-                stands for zeros.
+                ``c1, ..., cn, h1, ..., hn, x``. There may be no child. Any of them, but not
+                all, may be ``None``, which stands for zeros.
 
         Returns:
             tuple of two Variables: Cell states and outputs, of shape (batch, out_size).
 
         Raises:
-            ValueError: The number of arguments is even or one, or all are ``None``.
+            ValueError: The number of arguments is even, or all are ``None``.
         """
         cs, hs, x = _children_and_input(self, cshsx)
+        if not hs:
+            a, i, o, _ = F.split_axis(self.W_x(x), 4, axis=1)
+            c = F.tanh(a) * F.sigmoid(i)
+            return c, F.tanh(c) * F.sigmoid(o)
         x_aio, x_f = F.split_axis(self.W_x(x), [3 * self.state_size], axis=1)
         aio = x_aio + self.W_h_aio(functools.reduce(operator.add, hs))
         fs = [x_f + self.W_h_f(h) for h in hs]
@@ -135,7 +139,7 @@ class NaryTreeLSTM(link.Chain):
 
 def _children_and_input(unit, cshsx):
     n_children = len(cshsx) // 2
-    if len(cshsx) % 2 == 0 or n_children == 0:
+    if len(cshsx) % 2 == 0:
         raise ValueError(
             'the cell states of all children, as many outputs, and the input are needed; but '
             f'{len(cshsx)} arguments were given')

@@ -125,6 +125,27 @@ CASES = [
          unit(3, 2)),
     Case('uniform_loc', lambda D, l, s: D.Uniform(loc=l, scale=s), [real(3, 2), positive(3, 2)],
          unit(5, 3, 2)),
+    # Without axes.
+    Case('bernoulli_0d', lambda D, p: D.Bernoulli(p), [unit()], whole(0, 2), True),
+    Case('beta_0d', lambda D, a, b: D.Beta(a, b), [positive(), positive()], unit()),
+    Case('categorical_0d', lambda D, p: D.Categorical(p), [simplex(4)], integers(0, 4), True),
+    Case('categorical_one_point', lambda D, p: D.Categorical(p), [simplex(3, 4)], integers(0, 4),
+         True),
+    Case('categorical_broadcast', lambda D, p: D.Categorical(p), [simplex(3, 1, 4)],
+         integers(0, 4, 2, 1, 5), True),
+    Case('cauchy_0d', lambda D, m, s: D.Cauchy(m, s), [real(), positive()], real(), kl=False),
+    Case('chisquare_0d', lambda D, k: D.Chisquare(k), [positive()], positive(), kl=False),
+    Case('exponential_0d', lambda D, l: D.Exponential(l), [positive()], positive()),
+    Case('gamma_0d', lambda D, k, t: D.Gamma(k, t), [positive(), positive()], positive()),
+    Case('geometric_0d', lambda D, p: D.Geometric(p), [unit()], whole(1, 5), True),
+    Case('gumbel_0d', lambda D, m, s: D.Gumbel(m, s), [real(), positive()], real()),
+    Case('laplace_0d', lambda D, m, s: D.Laplace(m, s), [real(), positive()], unit()),
+    Case('log_normal_0d', lambda D, m, s: D.LogNormal(m, s), [real(), positive()], positive()),
+    Case('normal_0d', lambda D, m, s: D.Normal(m, s), [real(), positive()], unit()),
+    Case('pareto_0d', lambda D, s, a: D.Pareto(s, a), [positive(), above(2)], above(3)),
+    Case('poisson_0d', lambda D, l: D.Poisson(l), [positive()], whole(0, 5), True),
+    Case('poisson_one_point', lambda D, l: D.Poisson(l), [positive(3)], whole(0, 5), True),
+    Case('uniform_0d', lambda D, l, h: D.Uniform(low=l, high=h), [real(), above(2)], unit()),
 ]
 
 

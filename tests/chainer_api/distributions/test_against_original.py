@@ -19,7 +19,10 @@ APART = {
     'dirichlet/d/sample': 'the original draws float32',
     'laplace/d/sample': 'the original draws float32',
     'laplace_middle/d/sample': 'the original draws float32',
+    'laplace_0d/d/sample': 'the original draws float32',
     'poisson/d/sample': 'the original draws float32',
+    'poisson_0d/d/sample': 'the original draws float32',
+    'poisson_one_point/d/sample': 'the original draws float32',
 }
 
 

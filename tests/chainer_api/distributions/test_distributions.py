@@ -227,3 +227,17 @@ def test_distributions_compile():
         plain, static,
         lambda random: (chainer.Variable((random.rand(4, 6) > .5).astype(np.float32)),))
     assert compare.hits(static), compare.reasons(static)
+
+
+def test_divergence_of_batches_broadcasts():
+    # As in 7.8.1: what a VAE asks for, its prior being one event without a batch.
+    rng = np.random.RandomState(0)
+    loc, scale = rng.rand(4, 2).astype('f'), rng.rand(4, 2).astype('f') + .5
+    posterior = D.Independent(D.Normal(loc, scale))
+    prior = D.Independent(D.Normal(np.zeros(2, 'f'), np.ones(2, 'f')), 1)
+    actual = chainer.kl_divergence(posterior, prior).array
+    expected = ((scale ** 2 + loc ** 2 - 1) / 2 - np.log(scale)).sum(axis=1)
+    np.testing.assert_allclose(actual, expected, 1e-5)
+    assert chainer.kl_divergence(prior, posterior).shape == (4,)
+    with pytest.raises(ValueError, match='equal event shapes'):
+        chainer.kl_divergence(posterior, D.Independent(D.Normal(loc, scale), 2))

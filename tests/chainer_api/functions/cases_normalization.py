@@ -121,6 +121,7 @@ CASES = [
           lambda F, x: F.local_response_normalization(x, n=4, alpha=.5), N(2, 7, 3)),
     _case('normalize', lambda F, x: F.normalize(x), away(4, 3), away(2, 3, 4), N(0, 3)),
     _case('normalize_axis', lambda F, x: F.normalize(x, eps=.1, axis=0), away(4), away(4, 3)),
+    _case('normalize_no_axis', lambda F, x: F.normalize(x, axis=()), away(4, 3), away()),
     _case('normalize_axes', lambda F, x: F.normalize(x, axis=(0, 2)), away(2, 3, 4)),
     _case('normalize_zero', lambda F, x: F.normalize(x), constant([[0, 0], [1, 2]]),
           dtypes='fd', numeric=False,

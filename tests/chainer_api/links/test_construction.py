@@ -121,6 +121,23 @@ class TestInitializers:
             initial_avg_mean=recorder('mean'), initial_avg_var=recorder('var'))
         assert [name for name, _ in calls] == ['mean', 'var', 'gamma', 'beta']
 
+    @pytest.mark.parametrize('in_size', [3, None])
+    def test_functions_see_the_axes_of_maxout(self, calls, in_size):
+        # As 5.4 and 7.8.1 do it: an Initializer sees the axes as one, any other function does not.
+        def fill(array):
+            calls.append(array.shape)
+            array[...] = np.arange(array.size).reshape(array.shape)
+
+        link = L.Maxout(in_size, 2, 4, initialW=fill, initial_bias=fill)
+        link(x32)
+        assert sorted(calls) == [(2, 4), (2, 4, 3)]
+        np.testing.assert_array_equal(link.linear.W.array, np.arange(24).reshape(8, 3))
+        np.testing.assert_array_equal(link.linear.b.array, np.arange(8))
+
+    def test_initializers_see_maxout_as_one_layer(self, calls, recorder):
+        L.Maxout(3, 2, 4, initialW=recorder('W'), initial_bias=recorder('b'))
+        assert calls == [('W', (8, 3)), ('b', (8,))]
+
     def test_maxout_checks_the_axes(self):
         with pytest.raises(ValueError, match='initialW.ndim should be 3'):
             L.Maxout(3, 2, 4, initialW=np.ones((8, 3)))
@@ -251,9 +268,20 @@ class TestSizes:
         with pytest.raises(ValueError, match='5 arguments are needed for 2 children'):
             L.NaryTreeLSTM(3, 2)(h, h, x32)
         with pytest.raises(ValueError, match='cell states of all children'):
-            L.ChildSumTreeLSTM(3, 2)(x32)
+            L.ChildSumTreeLSTM(3, 2)(h, x32)
         with pytest.raises(ValueError, match='All inputs .* are None'):
             L.ChildSumTreeLSTM(3, 2)(None, None, None)
+
+    @pytest.mark.parametrize(('in_size', 'c', 'h'), [  # the numbers of 5.4 and 7.8.1
+        (3, [[.546681, .894115], [-.032502, .273831]], [[.395392, .589795], [-.015948, .147884]]),
+        (None, [[.801138, -.242832], [.063112, -.234105]],
+         [[.628327, -.003391], [.037019, -.178827]])])
+    def test_child_sum_of_a_leaf(self, in_size, c, h):
+        np.random.seed(0)
+        unit = L.ChildSumTreeLSTM(in_size, 2)
+        states = unit(np.array([[1, 2, 3], [.5, 0, -1]], np.float32))
+        np.testing.assert_allclose(states[0].array, c, 0, 1e-6)
+        np.testing.assert_allclose(states[1].array, h, 0, 1e-6)
 
     def test_huffman_tree(self):
         make = L.BinaryHierarchicalSoftmax.create_huffman_tree
