@@ -235,7 +235,7 @@ ERRORS = [
     error('stack_dtype', lambda F, *xs: F.stack(xs), (X, DOUBLE)),
     error('stack_axis', lambda F, x: F.stack((x, x), axis=3), X),
     error('stack_axis_low', lambda F, x: F.stack((x, x), axis=-4), X),
-    error('copy_device', lambda F, x: F.copy(x, 'foo'), X, 'ValueError', 'foo', record=False,
+    error('copy_device', lambda F, x: F.copy(x, 'foo'), X, 'RuntimeError', 'foo', record=False,
           why='the original takes it for a ChainerX device'),
     *_one_errors('depth2space', ('ndim', X, dict(r=2)), ('dtype', integers(0, 2, 1, 4, 2, 2),
                  dict(r=2)), ('channels', normal(1, 6, 2, 2), dict(r=2), 'ValueError')),
