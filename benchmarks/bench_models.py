@@ -1,0 +1,317 @@
+"""Models of many kinds with only their outermost method decorated: equal? which way? how fast?
+
+    .venv/bin/python benchmarks/bench_models.py               (writes benchmarks/results/models.md)
+    .venv/bin/python benchmarks/bench_models.py --quick lstm gan
+    .venv/bin/python benchmarks/bench_models.py --list
+
+Words are parts of names; ``--quick`` takes few calls and measures no memory. Each model has a
+process of its own, with a time limit and one BLAS thread. Times are process times of forward and
+backward, the two variants in turns. Peak memory is ``ru_maxrss`` of two more processes, one a
+variant. How equality is tested: all results, gradients, parameters, statistics, attributes and the
+random state after each of the first calls, bit for bit, with an update of the parameters between.
+"""
+
+import argparse
+import json
+import math
+import os
+import pathlib
+import resource
+import statistics
+import subprocess
+import sys
+import time
+
+for _name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
+    os.environ[_name] = "1"
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path[:0] = [str(HERE), str(HERE.parent / "tests/chainer_api/graph_optimizations")]
+RESULTS = HERE / "results" / "models.md"
+LIMIT = 300
+
+
+class Amounts:
+    """How many calls of which kind."""
+
+    def __init__(self, quick):
+        self.equal = 8 if quick else 24
+        self.all = 40 if quick else 200
+        self.steady = 15 if quick else 60
+        self.seconds = 12 if quick else 60  # for all calls of a model, and for the steady ones
+        self.memory_calls = 0 if quick else 12
+
+
+def plainly(method):
+    """The decorator of the undecorated variant."""
+    return method
+
+
+def made(name, compiled):
+    """A model of the benchmark, with the seed that both variants have."""
+    import models
+    import numpy as np
+
+    import chainer
+
+    np.random.seed(1)
+    return models.CASES[name](chainer.static_graph if compiled else plainly)
+
+
+def facts(case, calls):
+    """Everything that the first calls gave, with an update after each."""
+    import numpy as np
+    from trust import Description
+
+    import chainer
+
+    np.random.seed(2)
+    optimizer = chainer.optimizers.SGD(1e-3).setup(case.model)
+    found = []
+    for k in range(calls):
+        seen = Description()
+        try:
+            result = case.run(k)
+            seen.add("result", result)
+        except Exception as e:
+            seen.facts.append(("exception", type(e).__name__, str(e)[:200]))
+        seen.add("model", case.model)
+        seen.facts.append(("random", np.random.get_state()[1].tobytes(), np.random.get_state()[2]))
+        found.append(seen.facts)
+        optimizer.update()
+    return found
+
+
+def compare(name, calls):
+    """What differs, or None."""
+    from trust import difference
+
+    expected = facts(made(name, False), calls)
+    raised = [f for step in expected for f in step if f[0] == "exception"]
+    if raised:
+        return f"the model itself fails: {raised[0][1:]}"
+    if difference(expected, facts(made(name, False), calls)):
+        return "the model itself is not the same twice"
+    return difference(expected, facts(made(name, True), calls))
+
+
+def timed(case, k):
+    case.batch(k)
+    start = time.process_time()
+    case.run(k)
+    return time.process_time() - start
+
+
+def both(plain, static, numbers, seconds):
+    """Times of calls in turns, until the numbers or the seconds are used up."""
+    times, begun = [], time.perf_counter()
+    for k in numbers:
+        pair = timed(plain, k), timed(static, k)
+        times.append(pair)
+        if time.perf_counter() - begun > seconds and len(times) >= 10:
+            break
+    return times
+
+
+def measure(name, amounts):
+    """The row of a model; runs in its own process."""
+    from ways import WAYS, all_chains, ways
+
+    row = {"name": name, "differs": compare(name, amounts.equal)}
+    plain, static = made(name, False), made(name, True)
+    for k in range(3):  # parameters that are made late, and warm caches
+        plain.run(k)
+    times = both(plain, static, range(amounts.all), amounts.seconds)
+    usual = statistics.median(p for p, _ in times)
+    row.update(
+        calls=len(times),
+        plain_ms=usual * 1e3,
+        first=times[0][1] / usual,
+        second=times[1][1] / usual,
+        overall=sum(s for _, s in times) / sum(p for p, _ in times),
+    )
+    chains = all_chains(static.model)
+    before = ways(*chains)
+    start = len(times)
+    steady = both(plain, static, range(start, start + amounts.steady), amounts.seconds / 2)
+    since = ways(*chains) - before
+    row["speedup"] = sum(p for p, _ in steady) / sum(s for _, s in steady)
+    if len(steady) >= 10:
+        row["speedup"] = statistics.median(p / s for p, s in steady)
+    row["ways"] = {w: since.share(w) for w in WAYS}
+    total = ways(*chains)
+    row["traces"], row["reasons"] = total.traces, [r for r, _ in total.reasons.most_common(2)]
+    return row
+
+
+def peak(name, compiled, calls):
+    """Peak memory of training, in MiB; runs in its own process."""
+    case = made(name, compiled)
+    begun = time.perf_counter()
+    for k in range(calls):
+        case.run(k)
+        if time.perf_counter() - begun > 60 and k >= 4:
+            break
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+
+
+def in_process(*arguments):
+    """Run this file with arguments, and read the JSON of its last line."""
+    command = [sys.executable, "-W", "ignore", __file__, *map(str, arguments)]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=LIMIT)
+    except subprocess.TimeoutExpired:
+        return {"failed": f"over {LIMIT} s"}
+    lines = done.stdout.splitlines()
+    if done.returncode or not lines:
+        said = (done.stderr.strip() or f"status {done.returncode}").splitlines()
+        return {"failed": said[-1][:200]}
+    return json.loads(lines[-1])
+
+
+def row_of(name, quick):
+    row = {"name": name, **in_process("--measure", name, *["--quick"] * quick)}
+    if not quick and "failed" not in row:
+        for variant in ("plain", "static"):
+            found = in_process("--memory", name, "--variant", variant)
+            row[f"{variant}_mib"] = found.get("mib", math.nan)
+    return row
+
+
+# -- The table ------
+
+
+def way_of(row):
+    """The way of a model in steady state: the one of most of its calls."""
+    return max(row["ways"], key=row["ways"].get) if any(row["ways"].values()) else "define-by-run"
+
+
+def line_of(row):
+    if "failed" in row:
+        return f"| {row['name']} | fails: {row['failed'].replace('|', '/')} |" + " |" * 9
+    shares = ", ".join(f"{w} {s:.0%}" for w, s in row["ways"].items() if s)
+    memory = "" if "plain_mib" not in row else f"{row['plain_mib']:.0f} → {row['static_mib']:.0f}"
+    why = "; ".join(r.replace("|", "/")[:90] for r in row["reasons"])
+    return (
+        f"| {row['name']} | {'no' if row['differs'] else 'yes'} | {shares} | {row['traces']} "
+        f"| {row['plain_ms']:.2f} | {row['first']:.1f} | {row['second']:.1f} "
+        f"| {row['speedup']:.2f} | {row['overall']:.2f} | {memory} | {why} |"
+    )
+
+
+def mean(values):
+    values = [*values]
+    return math.exp(sum(map(math.log, values)) / len(values)) if values else math.nan
+
+
+def summary(rows):
+    """The figures that are to be reached."""
+    good = [r for r in rows if "failed" not in r]
+    if not good:
+        return ["No model ran."]
+    ways = [way_of(r) for r in good]
+    runs = sum(w != "define-by-run" for w in ways)
+    without = sum(w == "without Python" for w in ways)
+    with_python = [r for r, w in zip(good, ways, strict=True) if w == "with Python"]
+    small = [r for r in with_python if r["plain_ms"] < 5]
+    slowest = min(good, key=lambda r: r["speedup"])
+    worst = max(good, key=lambda r: r["overall"])
+    lines = [
+        f"* equal: {sum(not r['differs'] for r in good)} of {len(rows)}",
+        f"* run programs in steady state: {runs / len(good):.0%} (to reach: 97 %); without their "
+        f"Python: {without / len(good):.0%} (70 %)",
+        f"* with their Python, calls under 5 ms: {mean(r['speedup'] for r in small):.2f} times "
+        f"faster in the geometric mean of {len(small)} (1.5)",
+        f"* slowest in steady state: {slowest['name']}, {1 / slowest['speedup']:.2f} of "
+        "define-by-run's time (1.05)",
+        f"* most time over {worst['calls']} calls, everything included: {worst['name']}, "
+        f"{worst['overall']:.2f} of define-by-run's (1.15)",
+        f"* speed-up of forward and backward in steady state, geometric mean: "
+        f"{mean(r['speedup'] for r in good):.2f}",
+    ]
+    measured = [r for r in good if r.get("plain_mib", 0) > 0 and r["static_mib"] > 0]
+    if measured:
+        most = max(measured, key=lambda r: r["static_mib"] / r["plain_mib"])
+        lines.append(
+            f"* peak memory: at most {most['static_mib'] / most['plain_mib']:.2f} of "
+            f"define-by-run's ({most['name']}; to reach: 1.1)"
+        )
+    return lines
+
+
+HEADER = (
+    "| model | equal | calls in steady state | traces | define-by-run, ms | first call "
+    "| second call | speed-up | over all calls | peak MiB | what the report says |\n"
+    + "|---" * 11
+    + "|"
+)
+
+
+def table(rows, quick):
+    import numpy as np
+
+    differing = [f"* `{r['name']}`: {r['differs']}" for r in rows if r.get("differs")]
+    return "\n".join(
+        [
+            "# Models with their outermost method decorated",
+            "",
+            f"NumPy {np.__version__}, Python {sys.version.split()[0]}, one thread"
+            f"{', few calls' if quick else ''}. Written by `benchmarks/bench_models.py`, which "
+            "says how it is measured. First and second call: in plain calls. Speed-up: of forward "
+            "and backward in steady state. Over all calls: the time of the first 200 calls (fewer "
+            "where they take long), tracing and compiling included, as a part of "
+            "define-by-run's.",
+            "",
+            *summary(rows),
+            "",
+            HEADER,
+            *map(line_of, rows),
+            *(["", "What differs:", "", *differing] if differing else []),
+            "",
+        ]
+    )
+
+
+def main(words, quick, output):
+    import models
+
+    names = [n for n in models.CASES if not words or any(w in n for w in words)]
+    if quick and not words:
+        names = [n for n in names if not n.startswith("large")]
+    rows = []
+    print(HEADER)
+    for name in names:
+        rows.append(row_of(name, quick))
+        print(line_of(rows[-1]), flush=True)
+        if rows[-1].get("differs"):
+            print(f"    {name}: {rows[-1]['differs']}", flush=True)
+    print("\n" + "\n".join(summary(rows)))
+    if output:
+        pathlib.Path(output).write_text(table(rows, quick))
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("words", nargs="*", help="parts of names")
+    parser.add_argument("--quick", action="store_true")
+    parser.add_argument("--list", action="store_true")
+    parser.add_argument("--output", help="a file for the table")
+    parser.add_argument("--measure", help=argparse.SUPPRESS)
+    parser.add_argument("--memory", help=argparse.SUPPRESS)
+    parser.add_argument("--variant", help=argparse.SUPPRESS)
+    given = parser.parse_args()
+    if given.measure or given.memory:
+        import logging
+
+        logging.disable(logging.CRITICAL)
+    if given.measure:
+        print(json.dumps(measure(given.measure, Amounts(given.quick))))
+    elif given.memory:
+        calls = Amounts(False).memory_calls
+        print(json.dumps({"mib": peak(given.memory, given.variant == "static", calls)}))
+    elif given.list:
+        import models
+
+        print("\n".join(models.CASES))
+    else:
+        whole = not given.quick and not given.words
+        main(given.words, given.quick, given.output or (RESULTS if whole else None))
