@@ -26,8 +26,9 @@ def numerical_grad(
     ``eps``.
 
     Args:
-        f (callable): Function without arguments that computes a tuple of arrays from the arrays
-            ``inputs``.
+        f (callable): Function without arguments that computes a tuple of arrays, or numbers, from
+            the arrays ``inputs``. Type checks are off meanwhile, so that it may be called with
+            other dtypes than its parameters have.
         inputs (tuple of arrays): Floating point arrays, which ``f`` reads.
         grad_outputs (tuple of arrays or scalars): Gradients with respect to the outputs; ``None``
             where an output does not count.
@@ -67,9 +68,14 @@ def numerical_grad(
             raise RuntimeError(
                 f'The dtype of input arrays must be kind of float, not {x.dtype}')
 
+    def outputs_here():
+        with chainer.using_config('type_check', False):
+            return _checked_outputs(f(), grad_outputs)
+
     if detect_nondifferentiable:
         steps = (-eps, -eps / 2, 0, eps / 2, eps)
-        center = _checked_outputs(f() if center_outputs is None else center_outputs, grad_outputs)
+        center = (outputs_here() if center_outputs is None
+                  else _checked_outputs(center_outputs, grad_outputs))
     else:
         steps = (-eps, eps)
         center = None
@@ -85,7 +91,7 @@ def numerical_grad(
                         points.append(center)
                         continue
                     x[index] = origin + step
-                    points.append(_checked_outputs(f(), grad_outputs))
+                    points.append(outputs_here())
             finally:
                 x[index] = origin
             for i_out, gy in enumerate(grad_outputs):
@@ -128,6 +134,8 @@ def _checked_outputs(outputs, grad_outputs):
             raise ValueError(f'output {i} is None: its gradient must be None, too')
         if isinstance(y, variable.Variable):
             raise TypeError(f'output {i} is a Variable: return its array (y.array)')
+        if not isinstance(y, _ARRAYS):
+            y = numpy.asarray(y)
         if getattr(gy, 'shape', ()) not in ((), y.shape):
             raise ValueError(
                 f'output {i} has the shape {y.shape}, but its gradient the shape {gy.shape}')
@@ -187,9 +195,9 @@ def _dump(name, arrays):
     return [f'{name}[{i}]:\n{x}' for i, x in enumerate(arrays)]
 
 
-def _output_gradients(ys, gys):
+def _output_gradients(ys, gys, is_loss=False):
     """Check the gradients given for the outputs ``ys``; a loss gets a gradient of 1."""
-    if len(gys) == 1 and gys[0] is None:
+    if is_loss:
         if len(ys) != 1 or ys[0].shape != ():
             shapes = ', '.join([str(y.shape) for y in ys])
             raise ValueError(
@@ -227,7 +235,11 @@ def _moved(x, direction, distance):
 def _direction_as_moved(x, direction, eps):
     """Return the direction in which ``x`` really moves, between two rounded points."""
     ends = [_moved(x, direction, distance).astype(numpy.float64) for distance in (-eps, eps)]
-    return (ends[1] - ends[0]) / (2 * eps)
+    with numpy.errstate(invalid='ignore'):
+        moved = (ends[1] - ends[0]) / (2 * eps)
+    # What is not finite does not move; it may be there if the function ignores it.
+    xp = backend.get_array_module(moved)
+    return xp.where(xp.isfinite(moved), moved, direction)
 
 
 class _Check:
@@ -240,6 +252,7 @@ class _Check:
         # The function gets the arrays themselves once, in their layout; what it writes to them
         # does not reach the copies.
         self.x_data = tuple([x.copy() for x in self.given])
+        self.is_loss = y_grad is None
         self.y_grad = _as_tuple(y_grad)
         _check_arrays('y_grad', self.y_grad, none_allowed=True)
         self.params = _as_tuple(params)
@@ -276,7 +289,7 @@ class _Check:
         for p in self.params:
             p.cleargrad()
         ys = self.call(xs)
-        gys = _output_gradients(ys, self.y_grad)
+        gys = _output_gradients(ys, self.y_grad, self.is_loss)
         seeds = [(y, chainer.as_variable(gy)) for y, gy in zip(ys, gys, strict=True)
                  if gy is not None and y.creator is not None]
         if seeds:
@@ -408,9 +421,11 @@ def check_double_backward(
     Args:
         func (callable): See :func:`check_backward`.
         x_data (array or tuple of arrays): Inputs.
-        y_grad (array or tuple of arrays): Gradients with respect to the outputs.
+        y_grad (array or tuple of arrays): Gradients with respect to the outputs. ``None`` in a
+            tuple: the output does not count.
         x_grad_grad (array or tuple of arrays): Gradients with respect to the gradients of the
-            inputs; for the inputs without ``no_grads`` only.
+            inputs; for the inputs without ``no_grads`` only. ``None`` in a tuple: that gradient
+            does not count.
         params (Variable or tuple of Variable): Parameters that ``func`` uses.
         params_grad_grad (array or tuple of arrays): Gradients with respect to the gradients of
             the parameters.
@@ -431,19 +446,24 @@ def check_double_backward(
     """
     # Checks the arguments, too.
     first = _Check(func, x_data, y_grad, params, no_grads, dtype)
-    _check_arrays('y_grad', first.y_grad)
+    given_gys = tuple([gy for gy in first.y_grad if gy is not None])
+    if not given_gys:
+        raise ValueError('y_grad has no gradient of any output, so that there is none of an input')
     n_x = len(first.x_data)
     grad_grads = _as_tuple(x_grad_grad) + _as_tuple(params_grad_grad)
 
     def first_order_grad(*inputs):
-        xs, gys = inputs[:n_x], inputs[n_x:]
+        xs, gys = inputs[:n_x], list(inputs[n_x:])
+        gys = [None if gy is None else gys.pop(0) for gy in first.y_grad]
         ys = first.call(xs)
-        _output_gradients([y.array for y in ys], tuple([gy.array for gy in gys]))
+        _output_gradients(
+            [y.array for y in ys], tuple([None if gy is None else gy.array for gy in gys]))
         targets = [x for x, skip in zip(xs, first.no_grads, strict=True) if not skip]
         targets += first.params
         for target in targets:
             target.cleargrad()
-        seeds = [(y, gy) for y, gy in zip(ys, gys, strict=True) if y.creator is not None]
+        seeds = [(y, gy) for y, gy in zip(ys, gys, strict=True)
+                 if gy is not None and y.creator is not None]
         chainer.backward(
             [y for y, _ in seeds], [gy for _, gy in seeds], enable_double_backprop=True)
         gxs = []
@@ -456,8 +476,8 @@ def check_double_backward(
 
     try:
         check_backward(
-            first_order_grad, first.given + first.y_grad, grad_grads, params, eps, atol, rtol,
-            list(first.no_grads) + [False] * len(first.y_grad), dtype, detect_nondifferentiable)
+            first_order_grad, first.given + given_gys, grad_grads, params, eps, atol, rtol,
+            list(first.no_grads) + [False] * len(given_gys), dtype, detect_nondifferentiable)
     except AssertionError as e:
         raise AssertionError('\n'.join([
             f'check_double_backward failed (eps={eps} atol={atol} rtol={rtol})',

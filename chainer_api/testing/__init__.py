@@ -4,6 +4,7 @@ from chainer.testing import condition as condition
 from chainer.testing.array import assert_allclose as assert_allclose
 from chainer.testing.backend import BackendConfig as BackendConfig
 from chainer.testing.backend import inject_backend_tests as inject_backend_tests
+from chainer.testing.distribution_test import distribution_unittest as distribution_unittest
 from chainer.testing.function_link import FunctionTestCase as FunctionTestCase
 from chainer.testing.function_link import FunctionTestError as FunctionTestError
 from chainer.testing.function_link import InitializerArgument as InitializerArgument

@@ -20,10 +20,11 @@ def _mark(name, target):
 
 
 def _annotate(target, name, needed=True, reason=''):
-    decorated = [
+    if not isinstance(target, (type, _bundle.TestCaseBundle)):
+        return _mark(name, target if needed else unittest.skip(reason)(target))
+    for case in _bundle.cases_of(target):
         _mark(name, case if needed else unittest.skip(reason)(case))
-        for case in _bundle.cases_of(target)]
-    return target if isinstance(target, _bundle.TestCaseBundle) else decorated[0]
+    return target
 
 
 def _gpu_count():

@@ -121,6 +121,10 @@ class BackendConfig:
 def inject_backend_tests(method_names, params):
     """Make a test case of each backend, out of one class.
 
+    The class itself stays, with the other tests. The test cases are subclasses in the module of
+    the class, called ``TestName_`` and the settings. A class that derives from it has the tests for
+    all of the backends, as ``test_name__`` and the settings.
+
     Args:
         method_names (list of str): Names of the tests that are run on each backend, or ``None``
             for all. They get a :class:`BackendConfig` as their argument, and have to do
@@ -140,8 +144,6 @@ def inject_backend_tests(method_names, params):
         ...         x = backend_config.get_array(np.array([-1.0, 1.0]))
         ...         with backend_config:
         ...             testing.assert_allclose(F.relu(x).array, np.array([0, 1]))
-        >>> TestReLU
-        <TestReLU: 2 test cases>
     """
     if not (method_names is None or isinstance(method_names, (list, tuple))):
         raise TypeError('method_names must be either None or a list.')
@@ -156,21 +158,42 @@ def inject_backend_tests(method_names, params):
             if not hasattr(base, name):
                 raise ValueError(f'{base.__name__} has no test {name}')
         # A decorator below may have left only some of the tests to this class.
-        chosen = tests if method_names is None else [n for n in method_names if n in tests]
+        chosen = {name: getattr(base, name) for name in tests
+                  if method_names is None or name in method_names}
         if not chosen:
             return [base]
         others = [name for name in tests if name not in chosen]
-        cases = []
-        for config in configs:
-            members = {name: _with_config(getattr(base, name), config) for name in chosen}
-            cases.append(_bundle.derived_case(
-                base, f'_{config.get_func_str()}', members | dict.fromkeys(others)))
-        if others:
-            cases.append(_bundle.derived_case(
-                base, '_on_any_backend', dict.fromkeys(chosen)))
-        return cases
+        for name in chosen:
+            setattr(base, name, None)
+        cases = [
+            _bundle.derived_case(base, f'_{config.get_func_str()}', {
+                **{name: _with_config(test, config) for name, test in chosen.items()},
+                **dict.fromkeys(others)})
+            for config in configs]
+        _hand_down(base, chosen, configs)
+        return [base, *cases]
 
     return _bundle.make_decorator(derive)
+
+
+def _hand_down(base, tests, configs):
+    """Let classes that users derive from ``base`` have its tests, for all backends."""
+    own = vars(base).get('__init_subclass__')
+
+    def init_subclass(cls, **kwargs):
+        if own is None:
+            super(base, cls).__init_subclass__(**kwargs)
+        else:
+            own.__get__(None, cls)(**kwargs)
+        if _bundle.is_derived_case(cls):
+            return
+        for name, test in tests.items():
+            if getattr(cls, name) is not None:  # a class on the way has a test of its own
+                continue
+            for config in configs:
+                setattr(cls, f'{name}__{config.get_func_str()}', _with_config(test, config))
+
+    base.__init_subclass__ = classmethod(init_subclass)
 
 
 def _with_config(method, config):

@@ -3,8 +3,11 @@
 Each trial is a test of its own, with its own object, ``setUp`` and ``tearDown``.
 """
 import functools
+import traceback
 import types
 import unittest
+
+from chainer.testing import _bundle
 
 
 class _Outcome(unittest.TestResult):
@@ -43,9 +46,9 @@ def _try_once(method, case, args, kwargs):
 def repeat_with_success_at_least(times, min_success):
     """Run a test several times; it passes if enough of the trials do.
 
-    As soon as enough have passed, or cannot pass any more, the rest is left out. If the test
-    fails, it is with the exception of the last trial that failed; a trial that is skipped skips
-    the test.
+    As soon as enough have passed, or cannot pass any more, the rest is left out; an error counts as
+    a failure does. The message of the failure tells how many trials failed, and how the first one
+    did. A trial that is skipped skips the test.
 
     Args:
         times (int): Number of trials.
@@ -54,27 +57,41 @@ def repeat_with_success_at_least(times, min_success):
     Returns:
         Decorator of a method of a ``unittest.TestCase``.
     """
-    if not 0 < min_success <= times:
-        raise ValueError(
-            f'min_success must be between 1 and times ({times}), not {min_success}')
+    if times < min_success:
+        raise _bundle.MisuseError(
+            f'min_success must not be more than times ({times}), but is {min_success}')
 
     def decorate(method):
         @functools.wraps(method)
         def wrapper(self, *args, **kwargs):
             if not isinstance(self, unittest.TestCase):
-                raise TypeError(
+                raise _bundle.MisuseError(
                     f'{method.__name__} must be a method of a unittest.TestCase to be repeated')
-            passed = failed = 0
-            while passed < min_success:
+            passed = 0
+            errors = []
+            for _ in range(times):
                 error = _try_once(method, self, args, kwargs)
+                if isinstance(error, unittest.SkipTest):
+                    raise error
                 if error is None:
                     passed += 1
-                    continue
-                failed += 1
-                if isinstance(error, unittest.SkipTest) or times - failed < min_success:
-                    raise error
+                else:
+                    errors.append(error)
+                if passed >= min_success:
+                    return
+                if len(errors) > times - min_success:
+                    break
+            raise AssertionError(_message(passed, errors)) from None
         return wrapper
     return decorate
+
+
+def _message(passed, errors):
+    message = f'\nFail: {len(errors)}, Success: {passed}'
+    if errors:
+        message += '\n\nThe first error message:\n' + ''.join(
+            traceback.format_exception(errors[0]))
+    return message
 
 
 def repeat(times):

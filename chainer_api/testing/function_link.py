@@ -77,6 +77,7 @@ def _scattered(array):
 class _Base:
     """What all test cases of functions and links have."""
 
+    test_name = None
     backend_config = None
     contiguous = None
     numerical_grad_dtype = numpy.float64
@@ -110,6 +111,7 @@ class _Base:
     def _begin(self, test_name, backend_config):
         if getattr(self, f'skip_{test_name.removeprefix("test_")}_test', False):
             raise unittest.SkipTest(f'skip_{test_name.removeprefix("test_")}_test is set')
+        self.test_name = test_name
         self.backend_config = backend_config = backend_config or BackendConfig({})
         self.before_test(test_name)
         return backend_config
@@ -304,6 +306,7 @@ class FunctionTestCase(FunctionTestBase, unittest.TestCase):
         contiguous (str or None): ``'C'`` gives the function contiguous arrays, ``None`` others.
         numerical_grad_dtype: Dtype in which finite differences are computed.
         backend_config (BackendConfig): Where the test runs now.
+        test_name (str): Which test runs now: ``'test_forward'`` and so on.
 
     .. doctest::
 
@@ -340,16 +343,17 @@ class _LinkBase(_Base):
     param_names = ()
 
     def generate_params(self):
-        """Return initial values or initializers of the parameters, in the order of
-        ``param_names``."""
+        """Return initial values or initializers, a tuple or list as :meth:`create_link` takes it.
+
+        They are those of the parameters, in the order of ``param_names``; more may follow.
+        """
         raise NotImplementedError(f'{type(self).__name__} must define generate_params()')
 
     def create_link(self, initializers):
         """Return a new link.
 
         Args:
-            initializers (tuple): Initializers or arrays for the parameters, in the order of
-                ``param_names``.
+            initializers (tuple or list): What :meth:`generate_params` returned.
         """
         raise NotImplementedError(f'{type(self).__name__} must define create_link()')
 
@@ -371,11 +375,9 @@ class _LinkBase(_Base):
 
     def _generate_params(self):
         params = self.generate_params()
-        _check_tuple('generate_params', params, TypeError)
-        if len(params) != len(self.param_names):
-            raise ValueError(
-                f'`generate_params()` must return {len(self.param_names)} values, as many as '
-                f'there are param_names, not {len(params)}')
+        if not isinstance(params, (tuple, list)):
+            raise TypeError(
+                f'`generate_params()` must return a tuple or a list, not {type(params)}.')
         return params
 
     def _params(self, link):

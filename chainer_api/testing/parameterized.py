@@ -36,10 +36,16 @@ def parameterize(*params):
     def derive(base):
         return [
             _bundle.derived_case(base, f'_param_{i}_{{{_param_text(param)}}}', {
-                **param, '__str__': _str_with(base, param), **_methods_with_note(base, param)})
+                **{name: _unbound(value) for name, value in param.items()},
+                '__str__': _str_with(base, param), **_methods_with_note(base, param)})
             for i, param in enumerate(params)]
 
     return _bundle.make_decorator(derive)
+
+
+def _unbound(value):
+    """Return what makes ``value`` an attribute of instances: functions must not become methods."""
+    return staticmethod(value) if hasattr(type(value), '__get__') else value
 
 
 def _param_text(param):
@@ -47,7 +53,7 @@ def _param_text(param):
 
 
 def _short(value):
-    if isinstance(value, type) or inspect.isroutine(value):
+    if isinstance(value, type) or inspect.isroutine(value) and hasattr(value, '__name__'):
         text = value.__name__
     elif isinstance(value, numpy.ndarray):
         text = f'array({numpy.array2string(value, separator=", ", threshold=20)})'
@@ -89,26 +95,40 @@ def product(parameter):
 
     Args:
         parameter (dict or list): Lists of values by name, or a list of lists of dictionaries,
-            one of each of which is picked (see :func:`product_dict`).
+            one of each of which is picked (see :func:`product_dict`). A name may be several, with
+            commas between them; the values are tuples then, of one value for each.
 
     Returns:
         list of dict: For :func:`parameterize`.
+
+    Raises:
+        ValueError: Something is no tuple of as many values as there are names.
+        TypeError: ``parameter`` is neither of the two.
 
     .. doctest::
 
         >>> from chainer import testing
         >>> testing.product({'n': [1, 2], 'c': ['a', 'b']})
         [{'c': 'a', 'n': 1}, {'c': 'a', 'n': 2}, {'c': 'b', 'n': 1}, {'c': 'b', 'n': 2}]
+        >>> testing.product({'n,square': [(1, 1), (2, 4)], 'x': [0]})
+        [{'n': 1, 'square': 1, 'x': 0}, {'n': 2, 'square': 4, 'x': 0}]
     """
     if isinstance(parameter, dict):
-        names = sorted(parameter)
-        return [dict(zip(names, values, strict=True))
-                for values in itertools.product(*[parameter[name] for name in names])]
+        return product_dict(
+            *[_parameters_of(names, parameter[names]) for names in sorted(parameter)])
     if isinstance(parameter, list):
         if not all([isinstance(dicts, list) for dicts in parameter]):
             raise TypeError('parameter must be a list of lists of dictionaries')
         return product_dict(*parameter)
     raise TypeError(f'parameter must be either dict or list. Actual: {type(parameter)}')
+
+
+def _parameters_of(names, values):
+    if not isinstance(names, str):
+        raise _bundle.MisuseError(f'names of parameters must be strings, not {names!r}')
+    # A comma may be part of no name, so that a name without one is taken as it is.
+    return from_pytest_parameterize(names, values) if ',' in names else [
+        {names: value} for value in values]
 
 
 def product_dict(*parameters):
@@ -139,13 +159,15 @@ def from_pytest_parameterize(names, values):
         [{'a': 1, 'b': 2}, {'a': 3, 'b': 4}]
     """
     if not isinstance(names, str):
-        raise TypeError(f'names must be a string of names separated by commas, not {type(names)}')
+        raise _bundle.MisuseError(
+            f'names must be a string of names separated by commas, not {type(names)}')
     names = [name.strip() for name in names.split(',') if name.strip()]
     if len(names) == 1:
         return [{names[0]: value} for value in values]
     for value in values:
-        if len(value) != len(names):
-            raise ValueError(f'{value!r} must have {len(names)} values, for {", ".join(names)}')
+        if not isinstance(value, (tuple, list)) or len(value) != len(names):
+            raise _bundle.MisuseError(
+                f'{value!r} must be a tuple of {len(names)} values, for {", ".join(names)}')
     return [dict(zip(names, value, strict=True)) for value in values]
 
 

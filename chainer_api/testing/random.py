@@ -1,6 +1,5 @@
 """Fixed random numbers in tests."""
 import functools
-import inspect
 import os
 import random
 
@@ -74,14 +73,14 @@ def fix_random(*, setup_method='setUp', teardown_method='tearDown'):
         True
     """
     def decorate(target):
-        if isinstance(target, _bundle.TestCaseBundle):
-            for case in target.cases:
+        if not isinstance(target, (type, _bundle.TestCaseBundle)):
+            return _fix_function(target)
+        fixed = []
+        for case in _bundle.cases_of(target):
+            if not issubclass(case, tuple(fixed)):
                 _fix_class(case, setup_method, teardown_method)
-            return target
-        if inspect.isclass(target):
-            _fix_class(target, setup_method, teardown_method)
-            return target
-        return _fix_function(target)
+                fixed.append(case)
+        return target
     return decorate
 
 

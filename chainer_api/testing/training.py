@@ -12,7 +12,7 @@ def get_trainer_with_mock_updater(
 
     Args:
         stop_trigger: When training ends.
-        iter_per_epoch (int): Number of iterations in an epoch.
+        iter_per_epoch (int or float): Number of iterations in an epoch.
         extensions (list): Extensions of the trainer.
 
     Returns:
@@ -42,7 +42,7 @@ def get_trainer_with_mock_updater(
         updater.iteration += 1
         updater.epoch = updater.iteration // iter_per_epoch
         updater.epoch_detail = updater.iteration / iter_per_epoch
-        updater.is_new_epoch = updater.iteration % iter_per_epoch == 0
+        updater.is_new_epoch = (updater.iteration - 1) // iter_per_epoch != updater.epoch
 
     updater.update.side_effect = update
     return training.Trainer(updater, stop_trigger, extensions=extensions)

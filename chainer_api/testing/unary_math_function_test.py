@@ -39,10 +39,12 @@ def unary_math_function_unittest(
         make_data (callable): ``make_data(shape, dtype)`` returns an input, a gradient and a
             gradient of the gradient; by default uniform random numbers between -1 and 1.
         is_linear: Not needed any more, and ignored.
-        forward_options (dict): Arguments of :func:`chainer.testing.assert_allclose`.
-        backward_options (dict): Arguments of :func:`chainer.gradient_check.check_backward`.
+        forward_options (dict): Arguments of :func:`chainer.testing.assert_allclose`, where they
+            are to differ from the default ones: tolerances of 1e-4, and of 2 ** -10 in float16.
+        backward_options (dict): Arguments of :func:`chainer.gradient_check.check_backward`
+            likewise. The default: dtype float64 and tolerances of 1e-4, and of 1/16 in float16.
         double_backward_options (dict): Arguments of
-            :func:`chainer.gradient_check.check_double_backward`.
+            :func:`chainer.gradient_check.check_double_backward`, with the same default.
 
     .. doctest::
 
@@ -76,12 +78,11 @@ def unary_math_function_unittest(
             self.x, self.gy, self.ggx = make(self.shape, self.dtype)
             half = self.dtype == numpy.float16
             loose = {'atol': 2 ** -10, 'rtol': 2 ** -10} if half else {'atol': 1e-4, 'rtol': 1e-4}
-            self.forward_options = loose if forward_options is None else forward_options
+            self.forward_options = loose | (forward_options or {})
             loose = {'dtype': numpy.float64, 'atol': 2 ** -4, 'rtol': 2 ** -4} if half else {
                 'dtype': numpy.float64, 'atol': 1e-4, 'rtol': 1e-4}
-            self.backward_options = loose if backward_options is None else backward_options
-            self.double_backward_options = (
-                loose if double_backward_options is None else double_backward_options)
+            self.backward_options = loose | (backward_options or {})
+            self.double_backward_options = loose | (double_backward_options or {})
 
         def check_forward(self, x):
             y = func(variable.Variable(x))

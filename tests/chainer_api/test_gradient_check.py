@@ -56,6 +56,27 @@ def wrong_square(x):
 
 class TestNumericalGrad:
 
+    @pytest.mark.parametrize('gy', [1, np.array(1.)])
+    def test_functions_of_numbers(self, gy):
+        x = np.array(2.)
+        assert gradient_check.numerical_grad(lambda: (1,), (x,), (gy,))[0] == 0
+        gx, = gradient_check.numerical_grad(lambda: (float(x) ** 2,), (x,), (gy,))
+        assert gx.shape == ()
+        np.testing.assert_allclose(gx, 4)
+
+    def test_type_checks_are_off(self):
+        x = np.array([1.])
+        seen = []
+
+        def f():
+            seen.append(chainer.config.type_check)
+            return x,
+
+        gradient_check.numerical_grad(f, (x,), (x,))
+        assert not any(seen)
+        assert chainer.config.type_check
+
+
     @pytest.mark.parametrize('dtype, eps, tolerance', [
         ('d', 1e-3, 1e-9), ('f', 1e-2, 1e-4), ('e', 0.125, 1e-2)])
     @pytest.mark.parametrize('detect', [False, True])
@@ -253,6 +274,33 @@ class TestCheckBackward:
         x = np.ones(shape, np.float32)
         gradient_check.check_backward(F.tanh, x, x.copy(), dtype='d')
 
+    def test_links_in_another_dtype(self):
+        # Type checks would find that W is float32, and x float64.
+        link = L.Linear(6, 3)
+        x = np.random.randn(2, 6).astype(np.float32)
+        gy = np.random.randn(2, 3).astype(np.float32)
+        gradient_check.check_backward(link, (x,), (gy,), dtype='d')
+        assert link.W.dtype == np.float32
+
+    def test_type_checks_of_the_call_itself_are_on(self):
+        with pytest.raises(chainer.utils.type_check.InvalidType):
+            gradient_check.check_backward(
+                lambda x: x * chainer.Variable(np.ones(3)), np.ones(3, 'f'), np.ones(3, 'f'))
+
+    def test_outputs_that_do_not_count(self):
+        x = np.array([1., 2.])
+        gradient_check.check_backward(lambda x: (x ** 2, F.exp(x)), x, (None, x))
+        gradient_check.check_backward(lambda x: (x ** 2, F.exp(x)), x, (None, None))
+        gradient_check.check_backward(lambda x: x ** 2, x, (None,))
+
+    @pytest.mark.parametrize('ignored', [np.nan, np.inf])
+    def test_what_is_ignored_need_not_be_finite(self, ignored):
+        x = np.array([1., ignored, 2.])
+        keep = np.array([True, False, True])
+        gradient_check.check_backward(lambda x: F.sum(F.where(keep, x, np.zeros(3))), x, None)
+        with pytest.raises(AssertionError):
+            gradient_check.check_backward(lambda x: F.where(~keep, x, np.zeros(3)), x, np.ones(3))
+
     def test_layout_of_the_inputs_reaches_the_function(self):
         strides = []
 
@@ -302,6 +350,25 @@ class TestCheckDoubleBackward:
         gradient_check.check_double_backward(
             lambda a, b: (a * b * b, a + b), x, (randn(3), randn(3)), (randn(3), randn(3)),
             dtype='d')
+
+    def test_outputs_that_do_not_count(self):
+        x, gy, ggx = np.random.randn(3, 4)
+
+        def f(x):
+            return OnceCube().apply((x,))[0], F.tanh(x), x ** 3
+
+        gradient_check.check_double_backward(f, x, (None, gy, None), ggx)
+        with pytest.raises(AssertionError):
+            gradient_check.check_double_backward(f, x, (gy, gy, None), ggx)
+        with pytest.raises(ValueError, match='no gradient of any output'):
+            gradient_check.check_double_backward(f, x, (None, None, None), ggx)
+
+    @pytest.mark.parametrize('ggxs', [(1, None), (None, 1), (None, None)])
+    def test_gradients_that_do_not_count(self, ggxs):
+        x0, x1, gy = np.random.randn(3, 4)
+        gradient_check.check_double_backward(
+            lambda x0, x1: x0 * x1 ** 2, (x0, x1), gy,
+            tuple([None if ggx is None else gy for ggx in ggxs]))
 
     def test_link(self):
         link = L.Linear(3, 2)

@@ -292,12 +292,28 @@ class TestLinkTestCase:
         assert errors(Wrong, 'test_forward') == []
         assert 'backward is not implemented correctly' in errors(Wrong, 'test_backward')[0]
 
-    def test_number_of_parameters(self):
+    @pytest.mark.parametrize('params', [
+        [np.ones((2, 3), 'f'), np.ones(2, 'f')], (np.ones((2, 3), 'f'), np.ones(2, 'f'), 'more')])
+    def test_parameters_reach_the_link_as_they_are(self, params):
+        seen = []
+
+        class Free(LinearCase):
+            def generate_params(self):
+                return params
+
+            def create_link(self, initializers):
+                seen.append(initializers)
+                return super().create_link(initializers)
+
+        assert errors(Free, 'test_forward') == errors(Free, 'test_backward') == []
+        assert all([initializers is params for initializers in seen])
+
+    def test_parameters_must_be_a_tuple_or_list(self):
         class Wrong(LinearCase):
             def generate_params(self):
-                return np.zeros((2, 3), 'f'),
+                return np.zeros((2, 3), 'f')
 
-        assert 'must return 2 values' in errors(Wrong, 'test_forward')[0]
+        assert 'must return a tuple or a list' in errors(Wrong, 'test_forward')[0]
 
     def test_skips(self):
         class Skips(LinearCase):
@@ -422,6 +438,23 @@ class TestUnaryMathFunctionUnittest:
         result = self.run(TestLabel)
         assert {case._testMethodName for case, _ in result.failures} == {'test_label'}
 
+    def test_options_update_the_defaults(self):
+        @testing.unary_math_function_unittest(
+            F.sin, forward_options={'atol': 1}, backward_options={'rtol': 2},
+            double_backward_options={'eps': 3})
+        class TestOptions(unittest.TestCase):
+            def test_options(self):
+                half = self.dtype == np.float16
+                tolerances = dict.fromkeys(('atol', 'rtol'), 2 ** -10 if half else 1e-4)
+                assert self.forward_options == {**tolerances, 'atol': 1}
+                tolerances = dict.fromkeys(('atol', 'rtol'), 2 ** -4 if half else 1e-4)
+                tolerances['dtype'] = np.float64
+                assert self.backward_options == {**tolerances, 'rtol': 2}
+                assert self.double_backward_options == {**tolerances, 'eps': 3}
+
+        for case in TestOptions.cases:
+            assert errors(case, 'test_options') == []
+
     @pytest.mark.parametrize('func, options, error, message', [
         (F.crelu, {}, ValueError, "NumPy has no functions corresponding.*'crelu'"),
         (F.sin, {'label_expected': 'sin'}, ValueError, 'only an old-style function'),
@@ -430,3 +463,25 @@ class TestUnaryMathFunctionUnittest:
     def test_errors(self, func, options, error, message):
         with pytest.raises(error, match=message):
             testing.unary_math_function_unittest(func, **options)
+
+
+class TestNameOfTheTest:
+
+    @pytest.mark.parametrize('name', ['test_forward', 'test_backward', 'test_double_backward'])
+    def test_while_it_runs(self, name):
+        seen = set()
+
+        class Case(testing.FunctionTestCase):
+            def generate_inputs(self):
+                seen.add(self.test_name)
+                return np.ones(2, np.float32),
+
+            def forward(self, inputs, device):
+                seen.add(self.test_name)
+                return inputs[0] * 2,
+
+            def forward_expected(self, inputs):
+                return inputs[0] * 2,
+
+        assert errors(Case, name) == []
+        assert seen == {name}

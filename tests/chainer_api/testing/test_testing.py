@@ -12,13 +12,13 @@ import chainer
 from chainer import functions as F
 from chainer import links as L
 from chainer import testing
-from chainer.testing import attr, condition
+from chainer.testing import _bundle, attr, condition
 
 
 def run(target):
     """Run the tests of a class or of what a decorator made of it."""
     result = unittest.TestResult()
-    for case in getattr(target, 'cases', [target]):
+    for case in _bundle.cases_of(target):
         unittest.defaultTestLoader.loadTestsFromTestCase(case).run(result)
     return result
 
@@ -167,10 +167,63 @@ class TestParameterize:
 
         assert len(run(TestDerived).failures) == 1
 
-    def test_a_bundle_is_no_base_class(self):
-        with pytest.raises(TypeError, match='derive from a plain class'):
-            class TestMore(TestParameters):
-                pass
+    def test_a_class_derived_from_a_bundle_has_the_tests_without_parameters(self):
+        class TestMore(TestParameters):
+            pass
+
+        assert TestMore.__mro__[1].__name__ == 'TestParameters'
+        assert not hasattr(TestMore, 'a')
+
+        @testing.parameterize({'n': 1}, {'n': 2})
+        class TestFirst(unittest.TestCase):
+            def test(self):
+                assert self.n < 3
+
+        @testing.parameterize({'n': 3})
+        class TestSecond(TestFirst):
+            pass
+
+        assert len(run(TestSecond).failures) == 1
+
+    def test_functions_stay_functions(self):
+        class Descriptor:
+            def __get__(self, instance, owner):
+                raise AssertionError
+
+        descriptor = Descriptor()
+
+        @testing.parameterize(
+            {'f': lambda x: x + 1, 'g': len, 'h': F.relu, 'd': descriptor, 'k': float})
+        class TestFunctions(unittest.TestCase):
+            def test(self):
+                assert self.f(1) == 2
+                assert self.g([1]) == 1
+                assert self.h is F.relu
+                assert self.d is descriptor
+                assert self.k is float
+
+        assert run(TestFunctions).wasSuccessful()
+        assert TestFunctions.cases[0].f(1) == 2
+
+    # What 7.8.1 returns for each.
+    @pytest.mark.parametrize('parameter, expected', [
+        ({'a,b': [(1, 2), (3, 4)]}, [{'a': 1, 'b': 2}, {'a': 3, 'b': 4}]),
+        ({'c': [0], 'a,b': [[1, 2]]}, [{'a': 1, 'b': 2, 'c': 0}]),
+        ({'a,b,c': [(1, 2, 3)], 'd,e': ((4, 5), (6, 7))},
+         [{'a': 1, 'b': 2, 'c': 3, 'd': 4, 'e': 5}, {'a': 1, 'b': 2, 'c': 3, 'd': 6, 'e': 7}]),
+        ({'b': [7], 'a,b': [(1, 2)]}, [{'a': 1, 'b': 7}]),
+        ({'a,b': []}, []),
+        ([[{'a,b': (1, 2)}]], [{'a,b': (1, 2)}])])
+    def test_pairwise_product(self, parameter, expected):
+        assert testing.product(parameter) == expected
+
+    @pytest.mark.parametrize('parameter', [
+        {'a,b': [(1, 2, 3)]}, {'a,b': [1]}, {'a,b': ['xy']}, {'a,b': [{'a': 1, 'b': 2}]},
+        {('a', 'b'): [(1, 2)]}])
+    @pytest.mark.parametrize('error', [AssertionError, ValueError])
+    def test_wrong_pairs(self, parameter, error):
+        with pytest.raises(error, match='must be'):
+            testing.product(parameter)
 
     def test_product(self):
         assert testing.product({'b': [1, 2], 'a': [3, 4]}) == [
@@ -191,7 +244,7 @@ class TestParameterize:
         assert testing.from_pytest_parameterize('a, b', [(1, 2), (3, 4)]) == [
             {'a': 1, 'b': 2}, {'a': 3, 'b': 4}]
         assert testing.from_pytest_parameterize('a', [(1, 2), 3]) == [{'a': (1, 2)}, {'a': 3}]
-        with pytest.raises(ValueError, match='must have 2 values, for a, b'):
+        with pytest.raises(ValueError, match='must be a tuple of 2 values, for a, b'):
             testing.from_pytest_parameterize('a,b', [(1, 2, 3)])
 
 
@@ -236,6 +289,108 @@ class TestBackends:
         assert run(TestSome).wasSuccessful()
         assert sorted(seen) == ['a1False', 'a1True', 'a2False', 'a2True', 'b1False', 'b2False',
                                 'c1', 'c2']
+
+    def test_the_class_stays_with_the_other_tests(self):
+        seen = []
+
+        @testing.inject_backend_tests(['test_a'], [{}, {'autotune': True}])
+        class TestRest(unittest.TestCase):
+            def setUp(self):
+                super(TestRest, self).setUp()  # noqa: UP008
+
+            def test_a(self, backend_config):
+                seen.append(f'a{backend_config.autotune}')
+
+            def test_b(self):
+                seen.append('b')
+
+        assert TestRest.__name__ == 'TestRest'
+        assert globals()['TestRest'] is TestRest
+        assert unittest.defaultTestLoader.getTestCaseNames(TestRest) == ['test_b']
+        assert run(TestRest).wasSuccessful()
+        assert sorted(seen) == ['aFalse', 'aTrue', 'b']
+
+    def test_names_under_parameters(self):
+        @testing.parameterize({'n': 1})
+        @testing.inject_backend_tests(['test_a'], [{}])
+        class TestNamed(unittest.TestCase):
+            def test_a(self, backend_config):
+                pass
+
+            def test_b(self):
+                pass
+
+        settings = testing.BackendConfig({}).get_func_str()
+        # Those of 7.8.1.
+        assert [case.__name__ for case in TestNamed.cases] == [
+            'TestNamed_param_0_{n=1}', f'TestNamed_{settings}_param_0_{{n=1}}']
+
+    def test_derived_classes_have_the_tests_of_all_backends(self):
+        seen = []
+        made = []
+
+        @testing.inject_backend_tests(['test_a', 'test_b'], [{}, {'autotune': True}])
+        class TestBase(unittest.TestCase):
+            def __init_subclass__(cls, mark=None, **kwargs):
+                super().__init_subclass__(**kwargs)
+                made.append((cls.__name__, mark))
+
+            def test_a(self, backend_config):
+                seen.append(f'a{self.n}{backend_config.autotune}')
+
+            def test_b(self, backend_config):
+                raise AssertionError
+
+            def test_c(self):
+                seen.append(f'c{self.n}')
+
+        class TestDerived(TestBase, mark=3):
+            n = 3
+
+            def test_b(self):
+                seen.append('b')
+
+        assert run(TestDerived).wasSuccessful()
+        assert sorted(seen) == ['a3False', 'a3True', 'b', 'c3']
+        assert made[-1] == ('TestDerived', 3)
+        # As 5.4 calls it, with the settings of 7.
+        assert f'test_a__{testing.BackendConfig({}).get_func_str()}' in vars(TestDerived)
+
+        seen.clear()
+
+        @testing.parameterize({'n': 1}, {'n': 2})
+        class TestParameterized(TestDerived):
+            pass
+
+        assert run(TestParameterized).wasSuccessful()
+        assert sorted(seen) == ['a1False', 'a1True', 'a2False', 'a2True', 'b', 'b', 'c1', 'c2']
+
+    def test_other_decorators_take_the_class(self, monkeypatch):
+        monkeypatch.setenv('CHAINER_TEST_GPU_LIMIT', '0')
+        draws = []
+
+        @testing.fix_random()
+        @testing.inject_backend_tests(['test_a'], [{}])
+        class TestDraws(unittest.TestCase):
+            def test_a(self, backend_config):
+                draws.append(np.random.rand())
+
+            def test_b(self):
+                draws.append(np.random.rand())
+
+        assert run(TestDraws).wasSuccessful()
+        assert draws == [0.5434049417909654] * 2
+
+        @attr.gpu
+        @testing.inject_backend_tests(['test_a'], [{}])
+        class TestOnGpu(unittest.TestCase):
+            def test_a(self, backend_config):
+                pass
+
+            def test_b(self):
+                pass
+
+        assert len(run(TestOnGpu).skipped) == 2
 
     def test_configurations(self):
         config = testing.BackendConfig({})
@@ -313,7 +468,8 @@ class TestConditions:
 
     def test_errors_and_skips(self):
         result, log = self.counting(condition.retry(2), [ZeroDivisionError('z')] * 2)
-        assert 'ZeroDivisionError: z' in result.errors[0][1]
+        assert not result.errors
+        assert 'ZeroDivisionError: z' in result.failures[0][1]
         result, log = self.counting(condition.retry(2), [unittest.SkipTest('no')])
         assert result.skipped[0][1] == 'no'
         assert log.count('test') == 1
@@ -343,8 +499,23 @@ class TestConditions:
     def test_only_for_test_cases(self):
         with pytest.raises(TypeError, match='method of a unittest.TestCase'):
             condition.retry(2)(lambda self: None)(object())
-        with pytest.raises(ValueError, match='between 1 and times'):
+        with pytest.raises(AssertionError, match='must not be more than times'):
             condition.repeat_with_success_at_least(2, 3)
+
+    def test_message_tells_the_first_failure(self):
+        result, _ = self.counting(condition.repeat_with_success_at_least(5, 4), [
+            None, AssertionError('first'), None, KeyError('second')])
+        assert 'Fail: 2, Success: 2\n\nThe first error message:\nTraceback' in (
+            result.failures[0][1])
+        assert 'AssertionError: first' in result.failures[0][1]
+        assert 'second' not in result.failures[0][1]
+
+    @pytest.mark.parametrize('min_success', [0, -1])
+    def test_one_trial_that_may_fail(self, min_success):
+        result, log = self.counting(
+            condition.repeat_with_success_at_least(10, min_success), [AssertionError()] * 10)
+        assert result.wasSuccessful()
+        assert log.count('test') == 1
 
 
 class TestAttributes:
@@ -606,6 +777,19 @@ class TestMockUpdater:
             (1, 0, 0.5, 0, False), (2, 1, 1.0, 0.5, True), (3, 1, 1.5, 1.0, False),
             (4, 2, 2.0, 1.5, True), (5, 2, 2.5, 2.0, False)]
 
+    # The epochs at which each iteration begins and ends are not whole; as 7.8.1 counts.
+    @pytest.mark.parametrize('length, new', [
+        (1.5, [False, True, True, False, True, True]),
+        (2.5, [False, False, True, False, True, False]), (0.5, [True] * 6)])
+    def test_epochs_of_fractions(self, length, new):
+        updater = testing.get_trainer_with_mock_updater(iter_per_epoch=length).updater
+        seen = []
+        for iteration in range(1, 7):
+            updater.update()
+            assert updater.epoch_detail == iteration / length
+            seen.append(updater.is_new_epoch)
+        assert seen == new
+
     def test_extensions(self):
         calls = []
         testing.get_trainer_with_mock_updater(
@@ -616,7 +800,7 @@ class TestMockUpdater:
 SAMPLE = '''
 import unittest
 from chainer import testing
-from chainer.testing import attr, condition
+from chainer.testing import _bundle, attr, condition
 
 
 @testing.parameterize(*testing.product({'n': [1, 2]}))
