@@ -436,8 +436,7 @@ class Link(device_resident.DeviceResident):
             param = d[name]
             data = serializer(name, param.array)
             if param.array is None and data is not None:
-                param.initialize(data.shape)
-                backend.copyto(param.array, data)
+                _take(param, data, name, serializer)
         for name in sorted(self._persistent):
             d[name] = serializer(name, d[name])
 
@@ -807,6 +806,19 @@ class ChainList(Link, collections.abc.MutableSequence):
         super().serialize(serializer)
         for i, child in enumerate(self._children):
             child.serialize(serializer[str(i)])
+
+
+def _take(param, data, name, serializer):
+    """Initializes a parameter with a loaded array."""
+    try:
+        param.initialize(data.shape)
+        backend.copyto(param.array, data)
+    except (TypeError, ValueError) as e:
+        where = repr(name)
+        if isinstance(serializer, chainer.Deserializer):
+            where = serializer._describe(name)
+        kind = TypeError if isinstance(e, TypeError) else ValueError
+        raise kind(f'{where} cannot be loaded into an uninitialized parameter: {e}') from e
 
 
 def _check_copy_mode(mode):

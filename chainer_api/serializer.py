@@ -54,3 +54,7 @@ class Deserializer(AbstractSerializer):
             obj: Object to be loaded.
         """
         obj.serialize(self)
+
+    def _describe(self, key):
+        """Names a value in messages, with its place in the hierarchy where that is known."""
+        return repr(key)

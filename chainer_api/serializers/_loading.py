@@ -33,14 +33,19 @@ def as_scalar(value, data, where):
     kind = type(value)
     if isinstance(value, (list, tuple)):
         return kind(data.tolist())
-    if data.size != 1:
-        raise ValueError(
-            f'{where} has shape {data.shape}, but a single {kind.__name__} is expected')
+    check_single(value, data, where)
     if isinstance(value, (bool, int, float, complex, numpy.generic)) and \
             not numpy.can_cast(data.dtype, kind, 'safe'):
         raise TypeError(
             f'{where} has dtype {data.dtype}, which cannot be loaded safely as {kind.__name__}')
     return kind(data.item())
+
+
+def check_single(value, data, where):
+    """Raises ValueError unless a loaded array is a single number, as ``value`` is."""
+    if data.size != 1:
+        raise ValueError(
+            f'{where} has shape {data.shape}, but a single {type(value).__name__} is expected')
 
 
 class Undo:
@@ -77,9 +82,16 @@ class Undo:
 
 
 def _params_of(obj):
-    # Links have parameters; all that is known of other objects is that they serialize.
-    from chainer import link
-    return obj.params() if isinstance(obj, link.Link) else ()
+    """All parameters of the links that an object saves and loads, as far as it is a known one."""
+    from chainer import link, training
+    if isinstance(obj, training.Trainer):
+        obj = obj.updater
+    if isinstance(obj, training.Updater):
+        targets = [optimizer.target for optimizer in obj.get_all_optimizers().values()]
+    else:
+        targets = [obj]
+    return [param for target in targets if isinstance(target, link.Link)
+            for param in target.params()]
 
 
 class _Values(serializer.Serializer):

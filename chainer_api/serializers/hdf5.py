@@ -1,4 +1,5 @@
 """Serialization in HDF5 format, with h5py."""
+import io
 import os
 
 import numpy
@@ -82,21 +83,24 @@ class HDF5Deserializer(serializer.Deserializer):
 
     def __getitem__(self, key):
         name = key.strip('/')
-        group = None if self.group is None else self.group.get(name)
+        group = None if self.group is None else self._find(name)
         if group is None and self.strict:
             raise ValueError(f'there is no group {self._describe(name)}')
+        if group is not None and not isinstance(group, _h5py().Group):
+            raise ValueError(f'{self._describe(name)} is a value, but a group is expected')
         child = HDF5Deserializer(group, self.strict)
         child._undo = self._undo
         return child
 
     def __call__(self, key, value):
         name = key.strip('/')
-        if not self.strict and (self.group is None or name not in self.group):
+        dataset = None if self.group is None else self._find(name)
+        if dataset is None and not self.strict:
             return value
         where = self._describe(name)
-        if name not in self.group:
+        if dataset is None:
             raise KeyError(f'there is no {where}')
-        dataset = self._dataset(name, where)
+        self._check_dataset(dataset, where)
         if dataset.shape is None:
             return None
         if isinstance(value, backend.get_array_types()):
@@ -108,22 +112,37 @@ class HDF5Deserializer(serializer.Deserializer):
             return data
         if isinstance(value, (str, bytes, list, tuple)):
             return _loading.as_scalar(value, data, where)
-        return type(value)(data.item())
+        _loading.check_single(value, data, where)
+        try:
+            return type(value)(data.item())
+        except (TypeError, ValueError) as e:
+            kind = TypeError if isinstance(e, TypeError) else ValueError
+            raise kind(f'{where} cannot be loaded as {type(value).__name__}: {e}') from e
 
-    def _describe(self, name):
+    def _describe(self, key):
+        name = key.strip('/')
         return f"'{self.group.name.rstrip('/')}/{name}' in {self.group.file.filename}"
 
-    def _dataset(self, name, where):
-        h5py = _h5py()
+    def _find(self, name):
+        """The group or data set of a name, or ``None``."""
         # A link to another file could bring in anything that the reader may read.
-        if isinstance(self.group.get(name, getlink=True), h5py.ExternalLink):
-            raise ValueError(f'{where} is a link to another file, which is not followed')
-        dataset = self.group[name]
-        if not isinstance(dataset, h5py.Dataset):
+        try:
+            link = self.group.get(name, getlink=True)
+            if isinstance(link, _h5py().ExternalLink):
+                raise ValueError(
+                    f'{self._describe(name)} is a link to another file, which is not followed')
+            return None if link is None else self.group[name]
+        except (KeyError, OSError, RuntimeError) as e:
+            raise OSError(
+                f'cannot read {self._describe(name)}, the file is damaged or the name is a link '
+                f'that leads nowhere: {e.args[0] if e.args else e}') from e
+
+    @staticmethod
+    def _check_dataset(dataset, where):
+        if not isinstance(dataset, _h5py().Dataset):
             raise ValueError(f'{where} is a group, but a value is expected')
         if dataset.external or dataset.is_virtual:
             raise ValueError(f'the data of {where} are in another file, which is not read')
-        return dataset
 
 
 def _read(dataset, where):
@@ -134,6 +153,8 @@ def _read(dataset, where):
         return numpy.asarray(dataset[()])
     except OSError as e:
         raise OSError(f'cannot read {where}, the file is damaged: {e}') from e
+    except MemoryError as e:
+        raise MemoryError(f'{where} does not fit into memory: {e}') from e
 
 
 def save_hdf5(filename, obj, compression=4):
@@ -161,8 +182,66 @@ def save_hdf5(filename, obj, compression=4):
         with h5py.File(filename, 'w') as f:
             HDF5Serializer(f, compression).save(obj)
         return
-    with _saving.replacing(filename) as path, h5py.File(path, 'w') as f:
-        HDF5Serializer(f, compression).save(obj)
+    with _saving.replacing(filename) as path:
+        _write(path, obj, compression)
+
+
+def _write(path, obj, compression):
+    with open(path, 'w+b', buffering=0) as file:
+        disk = _Disk(file)
+        try:
+            with _h5py().File(disk, 'w') as f:
+                HDF5Serializer(f, compression).save(obj)
+        finally:
+            if disk.error is not None:
+                raise disk.error
+
+
+class _Disk(io.RawIOBase):
+    """A file that takes everything, and remembers the first error of the system.
+
+    The HDF5 library cannot let go of a file that does not take what it still holds: it complains
+    on standard error, more than once, and may end the process. So it never learns of an error.
+
+    Args:
+        file: The file, unbuffered and open for reading and writing.
+
+    Attributes:
+        error (OSError): What went wrong first, or ``None``. Nothing is written from then on.
+    """
+
+    def __init__(self, file):
+        self._file = file
+        self.error = None
+
+    def _try(self, action, *args):
+        if self.error is None:
+            try:
+                action(*args)
+            except OSError as error:
+                self.error = error
+
+    def _write_all(self, data):
+        data = memoryview(data).cast('B')
+        while data:
+            data = data[self._file.write(data):]
+
+    def write(self, data):
+        self._try(self._write_all, data)
+        return len(data)
+
+    def truncate(self, size=None):
+        self._try(self._file.truncate, size)
+        return size
+
+    def seek(self, offset, whence=os.SEEK_SET):
+        return self._file.seek(offset, whence)
+
+    def tell(self):
+        return self._file.tell()
+
+    def readinto(self, buffer):
+        return self._file.readinto(buffer)
 
 
 def load_hdf5(filename, obj):

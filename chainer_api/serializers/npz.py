@@ -12,7 +12,8 @@ from chainer import backend, serializer
 from chainer.backends import cuda
 from chainer.serializers import _loading, _saving
 
-_DAMAGES = (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, OSError)
+_DAMAGES = (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, OSError,
+            UnicodeDecodeError)
 
 # How NumPy pickles None as an array, under the module name that every NumPy knows.
 _PICKLED_NONE = pickle.dumps(numpy.asarray(None), 2).replace(b'numpy._core.', b'numpy.core.')
@@ -100,7 +101,12 @@ class NpzDeserializer(serializer.Deserializer):
         child._undo = self._undo
         return child
 
+    def _describe(self, key):
+        key = self.path + key.lstrip('/')
+        return self._archive.describe(key) if isinstance(self._archive, _Archive) else repr(key)
+
     def __call__(self, key, value):
+        where = self._describe(key)
         key = self.path + key.lstrip('/')
         archive = self._archive
         if not self.strict and key not in archive:
@@ -108,9 +114,7 @@ class NpzDeserializer(serializer.Deserializer):
         if any(ignored(key) for ignored in self._ignored):
             return value
 
-        where = f"'{key}'"
         if isinstance(archive, _Archive):
-            where = archive.describe(key)
             archive.check(key, value)
         data = numpy.asarray(archive[key])
         if data.dtype.hasobject and data.ndim == 0 and data.item() is None:
@@ -324,14 +328,32 @@ def load_npz(file, obj, path='', strict=True, ignore_names=None, allow_pickle=Fa
         >>> chainer.serializers.save_npz(f, chainer.Link(W=(2, 3)))
         >>> chainer.serializers.load_npz(f, chainer.Link(W=(2, 3)))
     """
-    if not hasattr(file, 'read'):
-        file = os.fsdecode(file)
-    try:
-        archive = zipfile.ZipFile(file)
-    except zipfile.BadZipFile as e:
-        name = file if isinstance(file, str) else getattr(file, 'name', 'the given file')
-        raise OSError(f'{name} is not an npz file, or it is truncated: {e}') from e
-    with archive:
+    with _open(file) as archive:
         deserializer = NpzDeserializer(
             _Archive(archive, allow_pickle), path, strict, ignore_names)
         _loading.load(deserializer, obj)
+
+
+def _open(file):
+    if not hasattr(file, 'read'):
+        file = os.fsdecode(file)
+    try:
+        return zipfile.ZipFile(file)
+    except (FileNotFoundError, PermissionError, IsADirectoryError):
+        raise
+    except _DAMAGES as e:
+        name = file if isinstance(file, str) else getattr(file, 'name', 'the given file')
+        raise OSError(f'{name} is not an npz file, or it is truncated or damaged: {e}') from e
+
+
+def is_whole(file):
+    """Return whether a file is there, in NPZ format, and nothing in it is damaged.
+
+    Args:
+        file (str, path or file-like): File to read.
+    """
+    try:
+        with _open(file) as archive:
+            return archive.testzip() is None
+    except _DAMAGES:
+        return False

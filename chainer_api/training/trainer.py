@@ -1,5 +1,6 @@
 """The training loop."""
 import contextlib
+import functools
 import inspect
 import os
 import sys
@@ -8,6 +9,7 @@ import traceback
 
 from chainer import reporter as reporter_module
 from chainer import serializer as serializer_module
+from chainer.training import _files
 from chainer.training import extension as extension_module
 from chainer.training import trigger as trigger_module
 from chainer.training.triggers import _progress
@@ -147,7 +149,9 @@ class Trainer:
     def run(self, show_loop_exception_msg=True):
         """Trains until the stop trigger fires. It can be done once for a trainer.
 
-        However the loop ends, the extensions and the updater are finalized.
+        However the loop ends, the extensions and the updater are finalized. What goes wrong there,
+        such as a snapshot that a writer could not write, is raised where the loop itself did not
+        fail. Files that an earlier run, killed, left unfinished in ``out`` are removed.
 
         Args:
             show_loop_exception_msg (bool): Whether an exception that ends the loop is shown on
@@ -156,11 +160,23 @@ class Trainer:
         if self._done:
             raise RuntimeError('cannot run training loop multiple times')
         os.makedirs(self.out, exist_ok=True)
+        _files.remove_unfinished(self.out)
         entries = sorted(self._extensions.values(), key=lambda entry: -entry.priority)
         self._start_at = time.perf_counter()
         for entry in entries:
             entry.call('initialize', self)
         self._settle_triggers(entries)
+        try:
+            self._loop_and_tell(entries, show_loop_exception_msg)
+        except BaseException as error:
+            _add_notes(error, self._finalize(entries))
+            raise
+        problems = self._finalize(entries)
+        if problems:
+            _add_notes(problems[0], problems[1:])
+            raise problems[0]
+
+    def _loop_and_tell(self, entries, show_loop_exception_msg):
         try:
             self._loop(entries)
         except Exception as error:
@@ -169,12 +185,19 @@ class Trainer:
             for entry in entries:
                 entry.call('on_error', self, error, error.__traceback__)
             raise
-        finally:
-            for entry in entries:
-                entry.finalize(self)
-            self.updater.finalize()
-            self._final_elapsed_time = self.elapsed_time
-            self._done = True
+
+    def _finalize(self, entries):
+        """Finalizes extensions and updater, all of them whatever happens; returns the errors."""
+        problems = []
+        for finalize in (*[functools.partial(entry.finalize, self) for entry in entries],
+                         self.updater.finalize):
+            try:
+                finalize()
+            except Exception as problem:
+                problems.append(problem)
+        self._final_elapsed_time = self.elapsed_time
+        self._done = True
+        return problems
 
     def _loop(self, entries):
         update = self.updater.update
@@ -225,6 +248,11 @@ class Trainer:
         else:
             started = self._done or self._start_at is not None
             serializer('_snapshot_elapsed_time', self.elapsed_time if started else 0.)
+
+
+def _add_notes(error, problems):
+    for problem in problems:
+        error.add_note(f'Finalizing failed, too: {problem!r}')
 
 
 def _needs_an_argument(function):

@@ -4,7 +4,6 @@ import os
 import re
 import string
 import warnings
-import zipfile
 
 import numpy
 
@@ -34,8 +33,9 @@ def snapshot(savefun=npz.save_npz, filename='snapshot_iter_{.updater.iteration}'
             with the name, the folder and a dictionary of arrays.
         snapshot_on_error (bool): Whether to save when an exception ends the training loop.
         n_retains (int): Number of newest snapshots to keep; all if it is not positive.
-        autoload (bool): Whether to load the newest readable snapshot in the trainer's ``out``
-            (a npz file) before training, if there is one.
+        autoload (bool): Whether to load the newest snapshot in the trainer's ``out`` (a npz file)
+            that can be loaded before training, if there is one. A warning names newer ones that
+            are damaged or belong to something else.
         random_state (bool): Whether the state of ``numpy.random`` is saved with the trainer, and
             restored when the training is resumed: then dropout and shuffling go on with the numbers
             that they would have had.
@@ -147,14 +147,14 @@ class _Snapshot(extension.Extension):
         names = _find(self._pattern(), trainer.out)
         for name in reversed(names):
             path = os.path.join(trainer.out, name)
-            if _is_whole(path):
-                npz.load_npz(path, target)
+            problem = _load(path, target)
+            if problem is None:
                 return
-            warnings.warn(f'{path} is no npz file or is damaged; looking for an older snapshot')
+            warnings.warn(f'{path} {problem}; looking for an older snapshot')
         if names:
             raise ValueError(
-                f'none of the {len(names)} snapshots in {trainer.out} can be read; remove them to '
-                'start anew')
+                f'none of the {len(names)} snapshots in {trainer.out} can be loaded; remove them '
+                'to start anew')
 
 
 def _find(pattern, folder):
@@ -175,9 +175,12 @@ def _remove_old(pattern, folder, n_retains):
         os.remove(os.path.join(folder, name))
 
 
-def _is_whole(path):
+def _load(path, target):
+    """Loads a file wholly, or not at all; then returns what is wrong with it."""
+    if not npz.is_whole(path):
+        return 'is no npz file or is damaged'
     try:
-        with zipfile.ZipFile(path) as file:
-            return file.testzip() is None
-    except (zipfile.BadZipFile, OSError, EOFError):
-        return False
+        npz.load_npz(path, target)
+    except (KeyError, OSError, TypeError, ValueError) as error:
+        return f'cannot be loaded ({error.args[0] if error.args else error!r})'
+    return None

@@ -100,21 +100,21 @@ class StandardWriter(Writer):
         raise NotImplementedError(f'{type(self).__name__} must define create_worker')
 
     def finalize(self):
-        """Waits for the snapshot being written, and warns if it could not be."""
+        """Waits for the snapshot being written.
+
+        Raises ``RuntimeError`` if it could not be: a training is not to end as if all was well
+        without its last snapshot.
+        """
         problem = self._wait()
         if problem is not None:
-            warnings.warn(problem)
+            raise RuntimeError(problem)
 
     def _wait(self):
         worker, self._worker = self._worker, None
         if worker is None:
             return None
         worker.join()
-        return self._problem(worker)
-
-    def _problem(self, worker):
-        """A message if a worker that has ended did not succeed, or ``None``."""
-        return None
+        return _problem(worker)
 
 
 class _SavingThread(threading.Thread):
@@ -127,6 +127,17 @@ class _SavingThread(threading.Thread):
             self.error = error
 
 
+def _problem(worker):
+    """A message if a worker that has ended did not succeed, or ``None``."""
+    error = getattr(worker, 'error', None)
+    if error is not None:
+        return f'a snapshot could not be written by a thread: {error!r}'
+    code = getattr(worker, 'exitcode', None)
+    if code:
+        return f'a snapshot could not be written: process {worker.pid} ended with code {code}'
+    return None
+
+
 class ThreadWriter(StandardWriter):
     """Writes in a thread."""
 
@@ -134,11 +145,6 @@ class ThreadWriter(StandardWriter):
         """A thread that saves."""
         return _SavingThread(
             target=self.save, args=(filename, outdir, target, self._savefun), kwargs=kwds)
-
-    def _problem(self, worker):
-        if worker.error is None:
-            return None
-        return f'a snapshot could not be written by a thread: {worker.error!r}'
 
 
 class ProcessWriter(StandardWriter):
@@ -148,12 +154,6 @@ class ProcessWriter(StandardWriter):
         """A process that saves."""
         return multiprocessing.Process(
             target=self.save, args=(filename, outdir, target, self._savefun), kwargs=kwds)
-
-    def _problem(self, worker):
-        if worker.exitcode == 0:
-            return None
-        return (f'a snapshot could not be written: process {worker.pid} ended with code '
-                f'{worker.exitcode}')
 
 
 class QueueWriter(Writer):
@@ -195,20 +195,37 @@ class QueueWriter(Writer):
 
     @staticmethod
     def consume(q):
-        """Writes what comes out of a queue, until a ``None`` comes."""
+        """Writes what comes out of a queue, until a ``None`` comes.
+
+        A snapshot that cannot be written gives a warning, if a later one can, and else an error.
+        """
+        problem = None
         while (snapshot := q.get()) is not None:
             task, *args = snapshot
             try:
                 task(*args)
+                problem = None
             except Exception as error:
+                problem = error
                 warnings.warn(f'the snapshot {args[0]} could not be written: {error!r}')
+        if problem is not None:
+            raise problem
 
     def finalize(self):
-        """Waits until the queue is written."""
-        if self._consumer is not None:
-            self._queue.put(None)
-            self._consumer.join()
-            self._queue = self._consumer = None
+        """Waits until the queue is written.
+
+        Raises ``RuntimeError`` if its last snapshot could not be: a training is not to end as if
+        all was well without it.
+        """
+        consumer, self._consumer = self._consumer, None
+        if consumer is None:
+            return
+        self._queue.put(None)
+        self._queue = None
+        consumer.join()
+        problem = _problem(consumer)
+        if problem is not None:
+            raise RuntimeError(problem)
 
 
 class ThreadQueueWriter(QueueWriter):
@@ -220,7 +237,7 @@ class ThreadQueueWriter(QueueWriter):
 
     def create_consumer(self, q):
         """A thread."""
-        return threading.Thread(target=self.consume, args=(q,))
+        return _SavingThread(target=self.consume, args=(q,))
 
 
 class ProcessQueueWriter(QueueWriter):

@@ -13,14 +13,16 @@ import numpy as np
 import pytest
 
 import chainer
-from chainer import optimizers, serializers
+import chainer.functions as F
+import chainer.links as L
+from chainer import iterators, optimizers, serializers, training
 from chainer.training import extensions
 from chainer.training.extensions import _snapshot, snapshot_writers
 
 GOLDEN = pathlib.Path(__file__).parents[2] / 'golden'
 sys.path.insert(0, str(GOLDEN))
 
-from training_cases import make_trainer  # noqa: E402
+from training_cases import make_data, make_trainer  # noqa: E402
 
 
 def run(out, stop, *args, trigger=(1, 'iteration'), **kwargs):
@@ -156,6 +158,37 @@ class TestAutoload:
         with pytest.warns(UserWarning), pytest.raises(ValueError, match='none of the 1 snapshots'):
             run(tmp_path, 2, autoload=True)
 
+    def test_foreign_ones_are_passed_over(self, tmp_path):
+        """Whole npz files of something else: nothing of them stays in the trainer."""
+        def make(width, stop):
+            optimizer = optimizers.Adam().setup(Lazy(width))
+            updater = training.StandardUpdater(
+                iterators.SerialIterator(make_data(4), 2), optimizer)
+            trainer = training.Trainer(updater, (stop, 'iteration'), out=str(tmp_path))
+            trainer.extend(extensions.snapshot(autoload=True), trigger=(stop, 'iteration'))
+            return trainer
+
+        first = make(5, 2)
+        first.run()
+        later = time.time() + 100
+        another = make(7, 6)
+        another.get_extension('snapshot').autoload = False
+        another.run()
+        np.savez(tmp_path / 'snapshot_iter_7.npz', x=np.zeros(3))
+        os.rename(tmp_path / 'snapshot_iter_7.npz', tmp_path / 'snapshot_iter_7')
+        for name in 'snapshot_iter_6', 'snapshot_iter_7':
+            os.utime(tmp_path / name, (later, later))
+        resumed = make(5, 2)
+        with pytest.warns(UserWarning, match='cannot be loaded') as caught:
+            resumed.run()
+        messages = [str(warning.message) for warning in caught]
+        assert [message.split()[0] for message in messages] == [
+            str(tmp_path / 'snapshot_iter_7'), str(tmp_path / 'snapshot_iter_6')]
+        assert "there is no 'updater/" in messages[0] and 'has shape (7,)' in messages[1]
+        for a, b in zip(model_of(resumed).params(), model_of(first).params(), strict=True):
+            np.testing.assert_array_equal(a.array, b.array)
+        assert resumed.updater.iteration == 2
+
     def test_object(self, tmp_path):
         model = model_of(run(tmp_path, 1))
         serializers.save_npz(tmp_path / 'model_7', model)
@@ -181,6 +214,19 @@ class TestAutoload:
             (tmp_path / f's_{i}').write_bytes(b'')
             os.utime(tmp_path / f's_{i}', (5, 5))
         assert _snapshot._find('s_(.+)', tmp_path) == ['s_8', 's_9', 's_10']
+
+
+class Lazy(chainer.Chain):
+    """Its parameters take their shapes from the first input, or from a file."""
+
+    def __init__(self, width):
+        super().__init__()
+        with self.init_scope():
+            self.a = L.Linear(None, width)
+            self.b = L.Linear(None, width + 1)
+
+    def forward(self, x, t):
+        return F.mean(self.b(self.a(x)))
 
 
 WRITERS = ['SimpleWriter', 'ThreadWriter', 'ProcessWriter', 'ThreadQueueWriter',
@@ -240,13 +286,48 @@ def test_errors_of_writers(tmp_path):
         with pytest.raises(RuntimeError, match=message):
             writer('x', str(tmp_path), {})
         writer('x', str(tmp_path), {})
-        with pytest.warns(UserWarning, match=message):
+        with pytest.raises(RuntimeError, match=message):
             writer.finalize()
-    writer = snapshot_writers.ThreadQueueWriter(fail)
-    with pytest.warns(UserWarning, match='the snapshot x could not be written'):
-        writer('x', str(tmp_path), {})
-        writer.finalize()
+        writer.finalize()  # told once
     assert os.listdir(tmp_path) == []
+
+
+@pytest.mark.parametrize('name', ['ThreadQueueWriter', 'ProcessQueueWriter'])
+@pytest.mark.filterwarnings('ignore:the snapshot .* could not be written')
+def test_queue_writers_fail_with_their_last_snapshot(tmp_path, name, capfd):
+    make = getattr(snapshot_writers, name)
+    writer = make(fail)
+    writer('x', str(tmp_path), {})
+    with pytest.raises(RuntimeError, match='a snapshot could not be written'):
+        writer.finalize()
+    writer.finalize()  # told once
+    writer = make(fail_for_x)
+    writer('x', str(tmp_path), {})
+    writer('y', str(tmp_path), {})
+    writer.finalize()
+    assert os.listdir(tmp_path) == ['y']
+
+
+def fail_for_x(path, target):
+    if path.endswith('x'):
+        raise OSError('disk full')
+    serializers.save_npz(path, target)
+
+
+@pytest.mark.parametrize('name', ['ThreadWriter', 'ProcessWriter', 'ThreadQueueWriter',
+                                  'ProcessQueueWriter'])
+@pytest.mark.filterwarnings('ignore:the snapshot .* could not be written')
+def test_no_training_ends_well_without_its_last_snapshot(tmp_path, name, capfd):
+    trainer = make_trainer(str(tmp_path), (3, 'iteration'))
+    trainer.extend(extensions.snapshot(writer=getattr(snapshot_writers, name)(fail)),
+                   trigger=(3, 'iteration'))
+    finalized = []
+    trainer.extend(training.make_extension(
+        priority=-200, finalizer=lambda: finalized.append('extension'))(lambda trainer: None))
+    with pytest.raises(RuntimeError, match='a snapshot could not be written'):
+        trainer.run()
+    assert finalized == ['extension']
+    assert trainer.elapsed_time == trainer.elapsed_time
 
 
 def test_arguments_for_savefun(tmp_path):
