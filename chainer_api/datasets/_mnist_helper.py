@@ -41,9 +41,9 @@ def _load(folder, file_name, image_source, label_source):
 
     def load(path):
         with numpy.load(path) as file:
-            return {key: file[key] for key in ('x', 'y')}
+            return {'x': file['x'].reshape(-1, 784), 'y': file['y'].reshape(len(file['x']))}
 
-    return download.cache_or_load_file(os.path.join(folder, file_name), create, load)
+    return _source.cached(os.path.join(folder, file_name), create, load)
 
 
 def _read_idx(path, ndim):

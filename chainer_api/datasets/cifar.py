@@ -66,9 +66,11 @@ def _get_cifar(name, source, train_members, test_member, label_key, withlabel, n
 
     def load(path):
         with numpy.load(path) as file:
-            return dict(file)
+            return {
+                part + suffix: file[part + suffix].reshape(len(file[part + '_y']), *shape)
+                for part in ('train', 'test') for suffix, shape in (('_x', (3072,)), ('_y', ()))}
 
-    raw = download.cache_or_load_file(os.path.join(folder, name + '.npz'), create, load)
+    raw = _source.cached(os.path.join(folder, name + '.npz'), create, load)
     return tuple(
         _prepare(raw[part + '_x'], raw[part + '_y'], withlabel, ndim, scale, dtype)
         for part in ('train', 'test'))

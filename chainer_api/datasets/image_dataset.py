@@ -1,11 +1,14 @@
 """Images from files and zip archives, read when they are asked for."""
 import bisect
+import contextlib
 import functools
 import io
 import itertools
 import os
+import struct
 import threading
 import zipfile
+import zlib
 
 import numpy
 
@@ -46,7 +49,8 @@ class ImageDataset(dataset_mixin.DatasetMixin):
 
     def get_example(self, i):
         """The ``i``-th image."""
-        return _read_image(os.path.join(self._root, self._paths[i]), self._dtype)
+        path = os.path.join(self._root, self._paths[i])
+        return _read_image(path, self._dtype, path)
 
 
 class LabeledImageDataset(dataset_mixin.DatasetMixin):
@@ -80,8 +84,9 @@ class LabeledImageDataset(dataset_mixin.DatasetMixin):
     def get_example(self, i):
         """The ``i``-th image and its label."""
         path, label = self._pairs[i]
-        image = _read_image(os.path.join(self._root, path), self._dtype)
-        return image, numpy.array(label, dtype=self._label_dtype)
+        path = os.path.join(self._root, path)
+        image = _read_image(path, self._dtype, path)
+        return image, _label_array(label, self._label_dtype, path)
 
 
 class ZippedImageDataset(dataset_mixin.DatasetMixin):
@@ -97,7 +102,7 @@ class ZippedImageDataset(dataset_mixin.DatasetMixin):
     def __init__(self, zipfilename, dtype=None):
         _image_module()
         self._zipfilename = zipfilename
-        self._archive = _process_file.ProcessFile(functools.partial(zipfile.ZipFile, zipfilename))
+        self._archive = _process_file.ProcessFile(functools.partial(_open_archive, zipfilename))
         self._paths = [
             entry.filename for entry in self._archive.get().infolist() if not entry.is_dir()]
         self._dtype = chainer.get_dtype(dtype)
@@ -110,9 +115,10 @@ class ZippedImageDataset(dataset_mixin.DatasetMixin):
     def get_example(self, i_or_filename):
         """The ``i``-th image of the archive, or the one of that name."""
         name = i_or_filename if isinstance(i_or_filename, str) else self._paths[i_or_filename]
-        with self._lock:
+        where = f'{name} in {self._zipfilename}'
+        with self._lock, _damages_named(where):
             data = self._archive.get().read(name)
-        return _read_image(io.BytesIO(data), self._dtype)
+        return _read_image(io.BytesIO(data), self._dtype, where)
 
     def __getstate__(self):
         return {key: value for key, value in vars(self).items() if key != '_lock'}
@@ -173,7 +179,7 @@ class LabeledZippedImageDataset(dataset_mixin.DatasetMixin):
     def get_example(self, i):
         """The image of the ``i``-th line and its label."""
         name, label = self._pairs[i]
-        return self._zipfile.get_example(name), numpy.array(label, dtype=self._label_dtype)
+        return self._zipfile.get_example(name), _label_array(label, self._label_dtype, name)
 
 
 def _read_pairs(path):
@@ -203,9 +209,37 @@ def _image_module():
     return Image
 
 
-def _read_image(source, dtype):
-    with _image_module().open(source) as image:
+def _open_archive(path):
+    try:
+        return zipfile.ZipFile(path)
+    except zipfile.BadZipFile as error:
+        raise OSError(f'{path} is no zip archive, or it is damaged: {error}') from error
+
+
+def _read_image(source, dtype, where):
+    with _damages_named(where), _image_module().open(source) as image:
         array = numpy.asarray(image, dtype=dtype)
     if array.ndim == 2:
         return array[numpy.newaxis]
     return array.transpose(2, 0, 1)
+
+
+@contextlib.contextmanager
+def _damages_named(where):
+    """Says which image, or which entry of an archive, cannot be read."""
+    try:
+        yield
+    except (FileNotFoundError, IsADirectoryError, PermissionError):
+        raise
+    except (OSError, SyntaxError, ValueError, EOFError, struct.error, zlib.error,
+            zipfile.BadZipFile) as error:
+        raise OSError(f'the image {where} is damaged, or is no image: {error}') from error
+
+
+def _label_array(label, dtype, path):
+    try:
+        return numpy.array(label, dtype=dtype)
+    except OverflowError:
+        raise ValueError(
+            f'the label {label} of {path} does not fit into {numpy.dtype(dtype)}; give another '
+            'label_dtype') from None

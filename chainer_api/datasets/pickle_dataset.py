@@ -129,7 +129,8 @@ def _pickle_starts(file):
             pickle.load(file)
         except (pickle.UnpicklingError, EOFError) as error:
             raise ValueError(
-                f'no dataset of pickles: object {len(starts) - 1}, at byte {position} of {end}, '
+                f'{getattr(file, "name", "the file")} is no dataset of pickles, or it is truncated '
+                f'or damaged: object {len(starts) - 1}, at byte {position} of {end}, '
                 f'cannot be read ({error})') from error
         position = file.tell()
     return starts

@@ -52,7 +52,7 @@ def get_ptb_words_vocabulary():
         with open(path, encoding='utf-8') as file:
             return {line.strip(): i for i, line in enumerate(file)}
 
-    return download.cache_or_load_file(os.path.join(folder, 'vocab.txt'), create, load)
+    return _source.cached(os.path.join(folder, 'vocab.txt'), create, load)
 
 
 def _load_numbers(part):
@@ -72,9 +72,9 @@ def _load_numbers(part):
 
     def load(path):
         with numpy.load(path) as file:
-            return file['x']
+            return file['x'].reshape(file['x'].size)
 
-    return download.cache_or_load_file(os.path.join(folder, f'{part}.npz'), create, load)
+    return _source.cached(os.path.join(folder, f'{part}.npz'), create, load)
 
 
 def _words(part, folder):

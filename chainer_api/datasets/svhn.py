@@ -57,9 +57,9 @@ def _load(part):
 
     def load(path):
         with numpy.load(path) as file:
-            return file['x'], file['y']
+            return file['x'].reshape(32, 32, 3, -1), file['y'].reshape(file['x'].shape[3], 1)
 
-    return download.cache_or_load_file(os.path.join(folder, f'{part}.npz'), create, load)
+    return _source.cached(os.path.join(folder, f'{part}.npz'), create, load)
 
 
 def _prepare(images, labels, withlabel, scale, dtype, label_dtype):

@@ -4,6 +4,7 @@ They are protocol buffers of the message ``NetParameter``. What a model needs of
 stands in ``_MESSAGES``; everything else in a file is skipped. In goes the content of a file, out
 come plain objects (:class:`Message`) whose attributes are the fields.
 """
+import math
 import struct
 
 import numpy
@@ -95,6 +96,11 @@ _MESSAGES = {
 }
 # The first name of an enumeration is its default, but for this one.
 _ENUM_DEFAULTS = {'operation': 'SUM', 'type': 'None'}
+# How the values of each kind may be written; numbers that are repeated also one by one.
+_WIRE_TYPES = {
+    'messages': (_BYTES,), 'message': (_BYTES,), 'strings': (_BYTES,), 'string': (_BYTES,),
+    'floats': (_BYTES, _FIXED32, _FIXED64), 'ints': (_BYTES, _VARINT), 'float': (_FIXED32,),
+    'enum': (_VARINT,), 'bool': (_VARINT,), 'int': (_VARINT,)}
 _REPEATED = ('ints', 'floats', 'strings', 'messages')
 
 
@@ -124,12 +130,18 @@ def read(path):
 
 
 def array(blob):
-    """Returns the numbers of a blob, of its shape, in single precision."""
+    """Returns the numbers of a blob, of its shape, in single precision.
+
+    Raises:
+        ValueError: The shape is none, or not that of so many numbers.
+    """
     data = numpy.concatenate(blob.data or blob.double_data or [numpy.zeros(0)])
     if 'shape' in blob.given:
-        shape = blob.shape.dim
+        shape = tuple(blob.shape.dim)
     else:
         shape = (blob.num, blob.channels, blob.height, blob.width)
+    if min(shape, default=0) < 0 or math.prod(shape) != data.size:
+        raise ValueError(f'a blob of {data.size} numbers cannot have the shape {shape}')
     return data.astype(numpy.float32).reshape(shape)
 
 
@@ -158,6 +170,8 @@ def _parse(data, kind):
 
 
 def _set(message, name, kind, extra, wire_type, value):
+    if wire_type not in _WIRE_TYPES[kind]:
+        raise ValueError(f'the field {name} is written in another way')
     message.given.add(name)
     if kind == 'messages':
         getattr(message, name).append(_parse(value, extra))
@@ -174,11 +188,17 @@ def _set(message, name, kind, extra, wire_type, value):
     elif kind == 'float':
         setattr(message, name, struct.unpack('<f', value)[0])
     elif kind == 'enum':
-        setattr(message, name, extra[value])
+        setattr(message, name, _enumerated(name, extra, value))
     elif kind == 'bool':
         setattr(message, name, bool(value))
     else:
         setattr(message, name, value)
+
+
+def _enumerated(name, names, value):
+    if value not in (names if isinstance(names, dict) else range(len(names))):
+        raise ValueError(f'the field {name} has no value {value}')
+    return names[value]
 
 
 def _fields(data):

@@ -29,7 +29,8 @@ class CaffeFunction(link.Chain):
 
     Raises:
         FileNotFoundError: There is no such file.
-        ValueError: It is no model file.
+        ValueError: It is no model file, or its layers do not fit their weights.
+        RuntimeError: A layer has settings that are not supported.
 
     .. code-block:: python
 
@@ -53,7 +54,7 @@ class CaffeFunction(link.Chain):
                 f'Skip the layer "{layer.name}", since CaffeFunction does not support '
                 f'{layer.type} layer', stacklevel=4)
             return
-        function = set_up(layer)
+        function = _set_up_named(set_up, layer)
         if isinstance(function, link.Link):
             self.add_link(layer.name, function)
             # By its name: a copy of this chain calls its own child.
@@ -82,7 +83,13 @@ class CaffeFunction(link.Chain):
                 continue
             function = self.forwards[name]
             xs = [blobs[blob] for blob in bottom]
-            ys = function(self, *xs) if isinstance(function, _CallChild) else function(*xs)
+            try:
+                ys = function(self, *xs) if isinstance(function, _CallChild) else function(*xs)
+            except Exception as error:
+                error.add_note(
+                    f'This happened in the layer {name} of a Caffe model, whose inputs '
+                    f'{", ".join(bottom)} have the shapes {", ".join(str(x.shape) for x in xs)}')
+                raise
             blobs.update(zip(top, ys if isinstance(ys, (tuple, list)) else (ys,), strict=False))
         missing = [blob for blob in outputs if blob not in blobs]
         if missing:
@@ -142,55 +149,112 @@ def _size(param, name, default):
     return both if height is None else height, both if width is None else width
 
 
+def _set_up_named(set_up, layer):
+    try:
+        return set_up(layer)
+    except (RuntimeError, ValueError) as error:
+        kind = RuntimeError if isinstance(error, RuntimeError) else ValueError
+        raise kind(f'layer {layer.name}: {error} (a layer of type {layer.type})') from error
+
+
+def _check(condition, message):
+    if not condition:
+        raise ValueError(message)
+
+
+def _blobs(layer, n):
+    _check(len(layer.blobs) >= n, f'it needs {n} blobs of weights and has {len(layer.blobs)}')
+    return [_model_file.array(blob) for blob in layer.blobs[:n]]
+
+
+def _weights_and_bias(layer, param):
+    """Arrays of the weights and, or ``None``, of the bias, of as many numbers as outputs."""
+    W, *b = _blobs(layer, 1 + param.bias_term)
+    _check(W.size, f'its weights are empty, of shape {W.shape}')
+    if not b:
+        return W, None
+    _check(b[0].size == param.num_output,
+           f'num_output is {param.num_output}, but its bias has {b[0].size} numbers')
+    return W, b[0].ravel()
+
+
+def _window(param, dilation=(1,)):
+    """Sizes of the window, of the stride and of the padding."""
+    ksize = _size(param, 'kernel_size', None)
+    stride = _size(param, 'stride', 1)
+    pad = _size(param, 'pad', 0)
+    _check(None not in ksize, 'it does not say its kernel_size')
+    _check(min(ksize) > 0 and min(stride) > 0 and min(pad) >= 0 and min(dilation) > 0,
+           f'kernel_size {ksize}, stride {stride} and dilation {tuple(dilation)} must be '
+           f'positive, pad {pad} not negative')
+    return ksize, stride, pad
+
+
+def _check_groups(W, param, ksize, n_given, n_grouped):
+    """Checks the weights of a convolution: the channels on either side, in groups, the window."""
+    _check(W.ndim == 4 and W.shape[2:] == tuple(ksize),
+           f'its weights have shape {W.shape}, but kernel_size is {ksize}')
+    _check(param.group > 0 and n_given % param.group == 0,
+           f'{n_given} channels cannot be divided into group = {param.group} groups')
+    _check(W.shape[1] * param.group == n_grouped or n_grouped is None,
+           f'its weights have shape {W.shape}, but num_output is {param.num_output} in '
+           f'{param.group} groups')
+
+
+def _fill_groups(link_W, W, n_groups):
+    """Puts the weights of the groups as blocks on the diagonal."""
+    rows, columns = len(W) // n_groups, W.shape[1]
+    for g in range(n_groups):
+        block = slice(g * rows, (g + 1) * rows)
+        link_W[block, g * columns:(g + 1) * columns] = W[block]
+
+
 def _set_up_convolution(layer):
     param = layer.convolution_param
-    W = _model_file.array(layer.blobs[0])
-    n_out, n_in = param.num_output, W.shape[1] * param.group
+    dilation = param.dilation or [1]
+    ksize, stride, pad = _window(param, dilation)
+    W, b = _weights_and_bias(layer, param)
+    _check(len(W) == param.num_output,
+           f'num_output is {param.num_output}, but its weights have shape {W.shape}')
+    _check_groups(W, param, ksize, len(W), None)
     conv = convolution_2d.Convolution2D(
-        n_in, n_out, _size(param, 'kernel_size', None), _size(param, 'stride', 1),
-        _size(param, 'pad', 0), nobias=not param.bias_term, initialW=0,
-        dilate=param.dilation[0] if param.dilation else 1)
-    # Groups are blocks on the diagonal of the weights.
-    rows, columns = n_out // param.group, n_in // param.group
-    for g in range(param.group):
-        conv.W.array[g * rows:(g + 1) * rows, g * columns:(g + 1) * columns] = (
-            W[g * rows:(g + 1) * rows])
-    if param.bias_term:
-        conv.b.array[...] = _model_file.array(layer.blobs[1]).ravel()
+        W.shape[1] * param.group, len(W), ksize, stride, pad, nobias=b is None, initialW=0,
+        initial_bias=b, dilate=dilation[0])
+    _fill_groups(conv.W.array, W, param.group)
     return conv
 
 
 def _set_up_deconvolution(layer):
     param = layer.convolution_param
-    W = _model_file.array(layer.blobs[0])
-    n_in, n_out = len(W), param.num_output
+    ksize, stride, pad = _window(param)
+    W, b = _weights_and_bias(layer, param)
+    _check_groups(W, param, ksize, len(W), param.num_output)
     deconv = deconvolution_2d.Deconvolution2D(
-        n_in, n_out, _size(param, 'kernel_size', None), _size(param, 'stride', 1),
-        _size(param, 'pad', 0), nobias=not param.bias_term, initialW=0)
-    rows, columns = n_in // param.group, n_out // param.group
-    for g in range(param.group):
-        deconv.W.array[g * rows:(g + 1) * rows, g * columns:(g + 1) * columns] = (
-            W[g * rows:(g + 1) * rows])
-    if param.bias_term:
-        deconv.b.array[...] = _model_file.array(layer.blobs[1]).ravel()
+        len(W), param.num_output, ksize, stride, pad, nobias=b is None, initialW=0,
+        initial_bias=b)
+    _fill_groups(deconv.W.array, W, param.group)
     return deconv
 
 
 def _set_up_inner_product(layer):
     param = layer.inner_product_param
     if param.axis != 1:
-        raise RuntimeError(
-            f'layer {layer.name}: Non-default axis in InnerProduct is not supported')
-    W = _model_file.array(layer.blobs[0])
+        raise RuntimeError('Non-default axis in InnerProduct is not supported')
+    W, b = _weights_and_bias(layer, param)
+    _check(W.ndim >= 2 and W.size == W.shape[-2] * W.shape[-1]
+           and W.shape[-2] == param.num_output,
+           f'num_output is {param.num_output}, but its weights have shape {W.shape}')
     n_out, n_in = W.shape[-2:]
     return linear.Linear(
-        n_in, n_out, nobias=not param.bias_term, initialW=W.reshape(n_out, n_in),
-        initial_bias=_model_file.array(layer.blobs[1]).ravel() if param.bias_term else None)
+        n_in, n_out, nobias=b is None, initialW=W.reshape(n_out, n_in), initial_bias=b)
 
 
 def _set_up_batch_norm(layer):
     param = layer.batch_norm_param
-    mean, var, factor = (_model_file.array(blob).ravel() for blob in layer.blobs)
+    mean, var, factor = (blob.ravel() for blob in _blobs(layer, 3))
+    _check(mean.size == var.size > 0 and factor.size == 1,
+           f'its blobs have {mean.size}, {var.size} and {factor.size} numbers; a mean and a '
+           'variance of as many channels are needed, and one factor')
     # Caffe keeps sums, and by what they are to be divided.
     factor = numpy.float32(1 / factor[0] if factor[0] else 0)
     norm = batch_normalization.BatchNormalization(
@@ -205,11 +269,13 @@ def _set_up_scale(layer):
     param = layer.scale_param
     if not layer.blobs:
         return scale.Scale(param.axis, bias_term=False)
-    W = _model_file.array(layer.blobs[0])
+    W, *b = _blobs(layer, 1 + param.bias_term)
+    _check(not b or b[0].shape == W.shape,
+           f'its weights have shape {W.shape}, but its bias has {b and b[0].shape}')
     scale_link = scale.Scale(param.axis, W.shape, bias_term=param.bias_term)
     scale_link.W.array[...] = W
-    if param.bias_term:
-        scale_link.bias.b.array[...] = _model_file.array(layer.blobs[1])
+    if b:
+        scale_link.bias.b.array[...] = b[0]
     return scale_link
 
 
@@ -220,19 +286,18 @@ def _set_up_pooling(layer):
     elif param.pool == 'AVE':
         pool = F.average_pooling_2d
     else:
-        raise ValueError(f'layer {layer.name}: Stochastic pooling is not supported')
+        raise ValueError('Stochastic pooling is not supported')
     if param.global_pooling:
         return functools.partial(_global_pooling, pool=pool)
-    return functools.partial(
-        pool, ksize=_size(param, 'kernel_size', None), stride=_size(param, 'stride', 1),
-        pad=_size(param, 'pad', 0))
+    ksize, stride, pad = _window(param)
+    return functools.partial(pool, ksize=ksize, stride=stride, pad=pad)
 
 
 def _set_up_lrn(layer):
     param = layer.lrn_param
     if param.norm_region != 'ACROSS_CHANNELS':
-        raise RuntimeError(
-            f'layer {layer.name}: Within-channel LRN is not supported')
+        raise RuntimeError('Within-channel LRN is not supported')
+    _check(param.local_size > 0, f'local_size must be positive, not {param.local_size}')
     return functools.partial(
         F.local_response_normalization, n=param.local_size, k=param.k,
         alpha=param.alpha / param.local_size, beta=param.beta)
@@ -253,18 +318,23 @@ def _set_up_slice(layer):
     param = layer.slice_param
     axis = param.axis if 'axis' in param.given else param.slice_dim
     points = list(param.slice_point) or len(layer.top)
+    _check(points, 'it has no outputs')
+    _check(isinstance(points, int) or len(points) + 1 == len(layer.top),
+           f'slice_point {points} gives other pieces than its {len(layer.top)} outputs')
     return functools.partial(_slice, points=points, axis=axis)
 
 
 def _set_up_softmax(layer):
     if layer.softmax_param.axis != 1:
-        raise RuntimeError(
-            f'layer {layer.name}: Softmax along an axis other than 1 is not supported')
+        raise RuntimeError('Softmax along an axis other than 1 is not supported')
     return F.softmax
 
 
 def _set_up_reshape(layer):
-    return functools.partial(_reshape, dims=tuple(layer.reshape_param.shape.dim))
+    dims = tuple(layer.reshape_param.shape.dim)
+    _check(min(dims, default=0) >= -1 and dims.count(-1) <= 1,
+           f'it cannot give the shape {dims}')
+    return functools.partial(_reshape, dims=dims)
 
 
 def _reshape(x, dims):
@@ -275,6 +345,8 @@ def _reshape(x, dims):
 def _set_up_eltwise(layer):
     param = layer.eltwise_param
     coeff = [float(c) for c in numpy.concatenate(param.coeff)] if param.coeff else []
+    _check(not coeff or len(coeff) == len(layer.bottom),
+           f'{len(coeff)} coefficients for {len(layer.bottom)} inputs')
     return functools.partial(_eltwise, operation=param.operation, coeff=coeff)
 
 

@@ -119,6 +119,71 @@ def test_wrong_checksum_of_a_file_put_there(root, digits, monkeypatch):
         datasets.get_mnist()
 
 
+def archive_of(**arrays):
+    file = io.BytesIO()
+    np.savez(file, **arrays)
+    return file.getvalue()
+
+
+WHOLE = archive_of(x=np.zeros((4, 784), np.uint8), y=np.zeros(4, np.uint8))
+DAMAGED = {
+    'empty': b'',
+    'truncated': WHOLE[:len(WHOLE) // 2],
+    'a web page': b'<!DOCTYPE html><html><head><title>404 Not Found</title></head></html>',
+    'a flipped bit': WHOLE[:300] + bytes([WHOLE[300] ^ 1]) + WHOLE[301:],
+    'another archive': archive_of(a=np.zeros(3)),
+    'other shapes': archive_of(
+        x=np.zeros((4, 7)), y=np.zeros(3), train_x=np.zeros((4, 7)), train_y=np.zeros(3)),
+    'one array': (lambda file: (np.save(file, np.zeros(3)), file.getvalue())[1])(io.BytesIO()),
+}
+CACHED = [
+    ('mnist/train.npz', datasets.get_mnist),
+    ('fashion-mnist/train.npz', datasets.get_fashion_mnist),
+    ('kuzushiji_mnist/train.npz', datasets.get_kuzushiji_mnist),
+    ('cifar/cifar-10.npz', datasets.get_cifar10),
+    ('cifar/cifar-100.npz', datasets.get_cifar100),
+    ('svhn/train.npz', datasets.get_svhn),
+    ('ptb/train.npz', datasets.get_ptb_words),
+]
+
+
+@pytest.mark.parametrize('damage', DAMAGED)
+@pytest.mark.parametrize('name, get', CACHED)
+def test_damaged_files_in_the_cache_are_named(root, name, get, damage):
+    if name.startswith('ptb') and damage == 'other shapes':
+        return  # any array is a sequence of words
+    put(root, name, DAMAGED[damage])
+    with pytest.raises(OSError, match=r'is damaged or is no file of this data set; delete it') as e:
+        get()
+    assert str(e.value).startswith(str(root / 'pfnet' / 'chainer' / name))
+
+
+def test_vocabulary_that_is_no_text(root):
+    put(root, 'ptb/vocab.txt', bytes(range(256)))
+    with pytest.raises(OSError, match='vocab.txt is damaged'):
+        datasets.get_ptb_words_vocabulary()
+
+
+def test_damaged_downloads_are_fetched_again(root, digits, monkeypatch):
+    """The download cache holds what came under checksums; a file that changed since is no use."""
+    source = mnist._SOURCES['train'][0]
+    path = root / 'downloaded'
+    path.write_bytes(b'half of it')
+
+    def cached_download(url, checksum, mirrors):
+        assert (url, checksum) == (source.url, source.checksum)
+        if not path.exists():
+            path.write_bytes(b'whole')
+        return str(path)
+
+    monkeypatch.setattr(download, 'cached_download', cached_download)
+    monkeypatch.setattr(
+        download, 'matches', lambda path, checksum: open(path, 'rb').read() == b'whole')
+    with pytest.warns(UserWarning, match=f'{path} was damaged since .* is downloaded again'):
+        assert _source.fetch(source, str(root)) == str(path)
+    assert path.read_bytes() == b'whole'
+
+
 def add_pickles(path, batches):
     with tarfile.open(path, 'w:gz') as archive:
         for name, batch in batches.items():

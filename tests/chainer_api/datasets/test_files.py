@@ -96,6 +96,61 @@ class TestImages:
         assert len(labeled) == 2 and [int(label) for _, label in labeled[:]] == [5, 6]
         np.testing.assert_array_equal(labeled[0][0], arrays['grey.png'])
 
+    @pytest.mark.parametrize('damage', [
+        lambda content: b'', lambda content: b'<html>', lambda content: content[:-30],
+        lambda content: content[:40], lambda content: content[:41] + b'\xff' * 8 + content[49:]])
+    @pytest.mark.parametrize('suffix', ['png', 'jpg', 'bmp'])
+    def test_damaged_images_are_named(self, images, suffix, damage):
+        root, arrays = images
+        image = pytest.importorskip('PIL.Image')
+        image.fromarray(np.zeros((40, 40, 3), np.uint8)).save(root / f'x.{suffix}')
+        content = damage((root / f'x.{suffix}').read_bytes())
+        (root / f'x.{suffix}').write_bytes(content)
+        with zipfile.ZipFile(root / 'a.zip', 'w') as file:
+            file.writestr(f'x.{suffix}', content)
+        for data, where in (
+                (datasets.ImageDataset([f'x.{suffix}'], str(root)), root / f'x.{suffix}'),
+                (datasets.LabeledImageDataset([(f'x.{suffix}', 0)], str(root)),
+                 root / f'x.{suffix}'),
+                (datasets.ZippedImageDataset(str(root / 'a.zip')),
+                 f'x.{suffix} in {root / "a.zip"}')):
+            try:
+                data[0]
+            except OSError as error:
+                assert f'the image {where} is damaged, or is no image' in str(error)
+            else:  # a few wrong bytes may make another image
+                assert len(content) > 49 and content[41:49] == b'\xff' * 8
+
+    def test_damaged_archives_are_named(self, images):
+        root, _ = images
+        (root / 'a.zip').write_bytes(b'<html>')
+        with pytest.raises(OSError, match='a.zip is no zip archive'):
+            datasets.ZippedImageDataset(str(root / 'a.zip'))
+        with zipfile.ZipFile(root / 'a.zip', 'w') as file:
+            file.write(root / 'rgb.png', 'rgb.png')
+        content = (root / 'a.zip').read_bytes()
+        (root / 'a.zip').write_bytes(content[:60] + b'\0\0\0\0' + content[64:])
+        with pytest.raises(OSError, match='the image rgb.png in .*a.zip is damaged'):
+            datasets.ZippedImageDataset(str(root / 'a.zip'))[0]
+
+    def test_missing_images_stay_missing(self, images):
+        with pytest.raises(FileNotFoundError, match='nowhere.png'):
+            datasets.ImageDataset(['nowhere.png'], str(images[0]))[0]
+
+    @pytest.mark.parametrize('label, dtype', [
+        (2 ** 31, np.int32), (10 ** 30, np.int64), (-1, np.uint8), (256, np.uint8)])
+    def test_labels_that_do_not_fit(self, images, label, dtype):
+        root, _ = images
+        (root / 'pairs.txt').write_text(f'rgb.png {label}')
+        with zipfile.ZipFile(root / 'a.zip', 'w') as file:
+            file.write(root / 'rgb.png', 'rgb.png')
+        pairs = str(root / 'pairs.txt')
+        for data in (datasets.LabeledImageDataset(pairs, str(root), label_dtype=dtype),
+                     datasets.LabeledZippedImageDataset(
+                         str(root / 'a.zip'), pairs, label_dtype=dtype)):
+            with pytest.raises(ValueError, match=f'the label {label} of .*rgb.png does not fit'):
+                data[0]
+
     def test_without_pillow(self, monkeypatch):
         monkeypatch.setitem(sys.modules, 'PIL', None)
         with pytest.raises(ImportError, match='image datasets need Pillow'):
