@@ -40,9 +40,22 @@ def _describe(func):
         lines.append(f'    output {i}: ' + (
             'not available' if y is None else f'shape={y.shape} dtype={y.dtype}'))
     if func.stack is not None:
-        lines.append('The function was applied here:')
-        lines.extend(line.rstrip('\n') for line in func.stack.format())
+        lines.append(_stack(func))
     return '\n'.join(lines)
+
+
+def _stack(func):
+    return 'Stacktrace of the application:\n' + ''.join(func.stack.format()).rstrip()
+
+
+def _tell_stack(func, error):
+    """Put into the message of an error in backward where ``func`` was applied."""
+    if error.args and isinstance(error.args[0], str):
+        error.args = (f'{error.args[0]}\n{_stack(func)}', *error.args[1:])
+
+
+class _NoVariable(TypeError, ValueError):
+    """A gradient of a wrong type: a ``ValueError`` in Chainer's debug mode, else a TypeError."""
 
 
 def _wrong_number(func, gxs, expected):
@@ -55,7 +68,7 @@ def _wrong_gradient(func, i, gx):
     """Say what is wrong with ``gx`` as the gradient of input ``i``."""
     node = func.inputs[i]
     if not isinstance(gx, _Variable):
-        raise TypeError(
+        raise _NoVariable(
             f'type of gradients returned from backward is incorrect: input-index={i}, '
             f'actual {type(gx)} != expected Variable (chainer.as_variable makes one of an array)\n'
             f'{_describe(func)}')
@@ -111,11 +124,16 @@ def _step(func, targets, gys, grads, check, debug, lazy):
             hook.backward_preprocess(func, in_data, gy_data)
     else:
         hooks = None
-    if cuda.available:
-        with cuda.get_device_from_array(*[g._array for g in gys if g is not None]):
+    try:
+        if cuda.available:
+            with cuda.get_device_from_array(*[g._array for g in gys if g is not None]):
+                gxs = _gradients(func, targets, gys, grads)
+        else:
             gxs = _gradients(func, targets, gys, grads)
-    else:
-        gxs = _gradients(func, targets, gys, grads)
+    except Exception as error:
+        if func.stack is not None:
+            _tell_stack(func, error)
+        raise
 
     longer = None
     for k, i in enumerate(targets):
@@ -169,6 +187,8 @@ def backward_from_variable(var, retain_grad, enable_double_backprop, loss_scale)
             node._grad_var = gy = _ones(var, loss_scale)
     func = node._creator_node
     if func is None:
+        if node._old_style_grad_generator is not None:
+            _refuse_old_style(node)
         return
     node._grad_var = None
     # What configuration.using_config('enable_backprop', ...) does, in less time.
@@ -236,8 +256,8 @@ def backward(outputs, grad_outputs=None, *, enable_double_backprop=False):
 
     Args:
         outputs (tuple or list of Variable): Where backward starts.
-        grad_outputs (tuple or list of Variable): Their gradients (``None`` for none); by default
-            those that they have, which are used up.
+        grad_outputs (tuple or list of Variable or array): Their gradients (``None`` for none); by
+            default those that they have, which are used up.
         enable_double_backprop (bool): Whether gradients can be differentiated.
 
     .. doctest::
@@ -250,31 +270,42 @@ def backward(outputs, grad_outputs=None, *, enable_double_backprop=False):
     """
     _check_variables(outputs=outputs)
     if grad_outputs is None:
-        grad_outputs = [y.grad_var for y in outputs]
-        for y in outputs:
-            if y.creator_node is not None:
-                y.grad_var = None
+        grad_outputs = [_used_up_gradient(y) for y in outputs]
     grad_outputs = _gradients_or_none('grad_outputs', grad_outputs, len(outputs))
     _check_lengths(outputs=outputs, grad_outputs=grad_outputs)
     grads = {}
     for y, gy in zip(outputs, grad_outputs, strict=True):
+        if y._node._old_style_grad_generator is not None:
+            _refuse_old_style(y._node)
         if gy is not None:
             grads.setdefault(y._node, []).append(gy)
     with configuration.using_config('enable_backprop', enable_double_backprop):
         _backward_to_leaves(grads, list(grads), False, None)
 
 
+def _used_up_gradient(var):
+    """Take away the gradient of a variable. A leaf keeps its own: it starts the sum there."""
+    if var.creator_node is None:
+        return None
+    gy, var.grad_var = var.grad_var, None
+    return gy
+
+
 def _backward_to_leaves(grads, start, retain_grad, loss_scale):
     """Propagate gradients from the nodes ``start`` to all leaves."""
     heap = []
     seen = set()
+    leaves = {}
     for node in start:
         func = node._creator_node
-        if func is not None and func not in seen:
+        if func is None:
+            leaves[node] = None
+            if node._grad_var is not None:
+                grads[node].insert(0, node._grad_var)
+        elif func not in seen:
             seen.add(func)
             heap.append((-func.rank, -func.number, func))
     heapq.heapify(heap)
-    leaves = {}
     debug = _peek('debug')
     lazy = _peek('lazy_grad_sum')
 
@@ -346,9 +377,8 @@ def _use_set_gradients(func, grads, retain_grad):
 
 def _refuse_old_style(node):
     raise RuntimeError(
-        f'cannot differentiate twice through {node._old_style_grad_generator}: it is an old-style '
-        'function (chainer.Function), whose backward works on arrays; make it a '
-        'chainer.FunctionNode')
+        f'cannot twice-differentiate an old-style Function "{node._old_style_grad_generator}": its '
+        'backward works on arrays; make it a chainer.FunctionNode')
 
 
 def _check_variables(**sequences):
@@ -365,11 +395,14 @@ def _gradients_or_none(name, gradients, length):
     """Return a list of Variables and ``None``, as the user has given it."""
     if gradients is None:
         return [None] * length
-    if isinstance(gradients, (tuple, list)):
-        _check_variables(**{name: [g for g in gradients if g is not None]})
-        return gradients
-    raise TypeError(
-        f'{name} must be None or a tuple or a list of Variables, not {type(gradients)}')
+    if not isinstance(gradients, (tuple, list)):
+        raise TypeError(
+            f'{name} must be None or a tuple or a list of Variables, not {type(gradients)}')
+    gradients = [
+        _Variable(g, requires_grad=False) if isinstance(g, (_ndarray, cuda.ndarray)) else g
+        for g in gradients]
+    _check_variables(**{name: [g for g in gradients if g is not None]})
+    return gradients
 
 
 def _check_lengths(**sequences):
@@ -393,9 +426,9 @@ def grad(
     Args:
         outputs (tuple or list of Variable): What is differentiated.
         inputs (tuple or list of Variable): With respect to what.
-        grad_outputs (tuple or list of Variable): Gradients of ``outputs``; ones by default, also
-            for each ``None`` in it.
-        grad_inputs (tuple or list of Variable): Variables to which the gradients are added.
+        grad_outputs (tuple or list of Variable or array): Gradients of ``outputs``; ones by
+            default, also for each ``None`` in it.
+        grad_inputs (tuple or list of Variable or array): What is added to the gradients.
         set_grad (bool): Whether ``grad_var`` of ``inputs`` is set.
         retain_grad (bool): Whether ``grad_var`` of the variables on the way is set.
         enable_double_backprop (bool): Whether the returned gradients can be differentiated.
@@ -441,6 +474,9 @@ def grad(
 def _nodes_between(output_nodes, input_nodes):
     """Return the set of the nodes on ways from ``input_nodes`` to ``output_nodes``."""
     users = {}  # node -> functions that read it, among those that the outputs depend on
+    for node in output_nodes:
+        if node._old_style_grad_generator is not None:
+            _refuse_old_style(node)
     stack = [node._creator_node for node in output_nodes if node._creator_node is not None]
     seen = set(stack)
     while stack:

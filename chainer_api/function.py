@@ -111,15 +111,17 @@ class FunctionAdapter(function_node.FunctionNode):
         in_data = tuple(in_data)
         gy_data = tuple([None if gy is None else gy._array for gy in grad_outputs])
         gxs = self.function.backward(in_data, gy_data)
-        if not isinstance(gxs, tuple):
+        try:
+            gxs = [gxs[i] for i in range(len(gxs))]
+        except (TypeError, KeyError):
             raise TypeError(
-                f'backward of {self._impl_name} must return a tuple of arrays, also for a single '
-                f'input (`return gx,`), not {type(gxs)}')
+                f'backward of {self._impl_name} must return a sequence of arrays, also for a '
+                f'single input (`return gx,`), not {type(gxs)}') from None
         for x in gxs:
             if x is not None and not isinstance(x, (function_node._ndarray, cuda.ndarray)):
                 raise TypeError(
                     f'backward of {self._impl_name} must return arrays or None, not {type(x)}')
-        if len(gxs) < len(inputs):
+        if len(gxs) <= max(target_input_indexes):
             raise ValueError(
                 f'number of gradients returned from backward is incorrect: {len(gxs)} != expected '
                 f'{len(inputs)}; backward of {self._impl_name} must return one for each input')
@@ -128,8 +130,7 @@ class FunctionAdapter(function_node.FunctionNode):
             gx = gxs[i]
             if gx is not None:
                 gx = variable.Variable(gx)
-                if configuration.config.enable_backprop:
-                    gx._node._old_style_grad_generator = self._impl_name
+                gx._node._old_style_grad_generator = self._impl_name
             result.append(gx)
         return tuple(result)
 

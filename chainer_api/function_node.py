@@ -25,6 +25,10 @@ _check_types = type_check.check_forward
 _next_number = itertools.count(1).__next__
 
 
+class _MissingData(ValueError, AttributeError, TypeError):
+    """A function that needs all inputs got ``None``. Chainer gives the error that comes of it."""
+
+
 class FunctionNode:
     """A differentiable function applied once: a node of the computational graph.
 
@@ -123,7 +127,7 @@ class FunctionNode:
 
         Args:
             inputs (tuple): :class:`~chainer.Variable` objects or arrays. Arrays are inputs that
-                require no gradient.
+                require no gradient; so is ``None``, for functions that know what to do with it.
 
         Returns:
             tuple of Variable: The outputs.
@@ -158,7 +162,11 @@ class FunctionNode:
             self._check_arrays(in_data)
         if (local['type_check'] if 'type_check' in local else _global_entries['type_check']) and (
                 type(self).check_type_forward is not _no_type_check):
-            _check_types(self, in_data)
+            try:
+                _check_types(self, in_data)
+            except Exception as error:
+                self._tell_missing(in_data, error)
+                raise
 
         hooks = _hook_state.function_hooks
         if hooks or self._local_function_hooks:
@@ -178,14 +186,18 @@ class FunctionNode:
             trace = _trace_state.trace
             outputs = self.forward(in_data) if trace is None else trace.apply_function(
                 self, in_data)
+        except Exception as error:
+            if not on_cpu:
+                self._tell_missing(in_data, error)
+            raise
         finally:
             if device is not None:
                 device.__exit__(None, None, None)
 
         if type(outputs) is not tuple:
             raise TypeError(
-                f'forward of {self.label} must return a tuple of arrays (also for a single one: '
-                f'`return y,`), not {type(outputs)}')
+                f'forward output must be a tuple, also for a single array (`return y,`): forward '
+                f'of {self.label} returned {type(outputs)}')
         if hooks is not None:
             for hook in hooks:
                 hook.forward_postprocess(self, in_data)
@@ -200,8 +212,8 @@ class FunctionNode:
         except variable.NotAnArray:
             kinds = ', '.join([type(y).__name__ for y in outputs])
             raise TypeError(
-                f'forward of {self.label} must return a tuple of arrays, and returned ({kinds}); '
-                'chainer.utils.force_array makes arrays of NumPy scalars') from None
+                f'forward output must be a tuple of ndarrays: forward of {self.label} returned '
+                f'({kinds}); chainer.utils.force_array makes arrays of NumPy scalars') from None
 
     def _connect(self, input_vars, outputs, requires_grad):
         """Return the variables of ``outputs``, linked to the inputs through this node, and keep
@@ -246,17 +258,20 @@ class FunctionNode:
         return tuple(hooks.values())
 
     def _check_arrays(self, in_data):
-        for array in in_data:
-            if array is None:
-                raise ValueError(
-                    f'an input of {self.label} has no data: it is None (in backward, set `grad` of '
-                    'a variable with several elements first), or it is a parameter to be '
-                    'initialized first (Parameter.initialize)')
-        if not type_check.same_types(*in_data):
+        if not type_check.same_types(*[x for x in in_data if x is not None]):
             kinds = ', '.join([str(type(x)) for x in in_data])
             raise TypeError(
                 f'the inputs of {self.label} mix arrays of different kinds: {kinds}; bring them '
                 'to one device (to_gpu, to_cpu, to_device)')
+
+    def _tell_missing(self, in_data, error):
+        """Say that an input is ``None``, if that may be the reason of an error."""
+        if isinstance(error, (AttributeError, TypeError, type_check.InvalidType)) and any(
+                [x is None for x in in_data]):
+            raise _MissingData(
+                f'an input of {self.label} has no data: it is None (in backward, set `grad` of a '
+                'variable with several elements first), or it is a parameter to be initialized '
+                f'first (Parameter.initialize). What failed: {error}') from error
 
     def siblings_of(self, reached):
         """Return the indexes of the outputs whose set gradients count, where no gradient has
@@ -443,5 +458,5 @@ def check_nan(func, arrays, phase):
         if array is not None and array.dtype.kind in 'fc' and bool((array != array).any()):
             message = f'NaN is detected on {phase} computation of {func.label}'
             if func.stack is not None:
-                message += '\nThe function was applied here:\n' + ''.join(func.stack.format())
+                message += '\nStacktrace of the application:\n' + ''.join(func.stack.format())
             raise RuntimeError(message)

@@ -390,9 +390,9 @@ class Variable:
 
     @property
     def device(self):
-        """:class:`~chainer.backend.Device` of the array (``None`` if uninitialized)."""
+        """:class:`~chainer.backend.Device` of the array (the CPU if there is none)."""
         if self._array is None:
-            return None
+            return _cpu.CpuDevice()
         return backend.get_device_from_array(self._array)
 
     @property
@@ -471,9 +471,8 @@ class Variable:
 
     @property
     def xp(self):
-        """Array module of the array (``None`` if uninitialized)."""
-        device = self.device
-        return None if device is None else device.xp
+        """Array module of the array (NumPy if there is none)."""
+        return self.device.xp
 
     @property
     def T(self):
@@ -733,7 +732,7 @@ class Variable:
 
     __nonzero__ = __bool__
 
-    __hash__ = object.__hash__
+    __hash__ = None
 
     def __eq__(self, other):
         _no_comparison('==')
@@ -861,13 +860,15 @@ class Parameter(Variable):
         super().__init__(name=name)
         if shape is not None:
             self.initialize(shape)
+            self._first_grad = None
 
     def __copy__(self):
         return self._copy_to(_new_variable(type(self)))
 
     def __reduce__(self):
         return _recover_parameter, (
-            self._array, self.name, self.grad, self._first_grad is None, self.initializer,
+            self._array, self.name, self.grad,
+            self._array is None and self._first_grad is None, self.initializer,
             self.update_rule, self.device)
 
     @property
@@ -894,7 +895,7 @@ class Parameter(Variable):
 
         The gradient is NaN then, so that using it before backward does not go unnoticed; it is
         ``None`` or zeros after :meth:`cleargrad` or :meth:`zerograd` of the uninitialized
-        parameter.
+        parameter, and ``None`` if the parameter was made with a shape.
 
         Args:
             shape (int or tuple of int): Shape.

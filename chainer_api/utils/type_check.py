@@ -573,7 +573,7 @@ def check_forward(function, in_data):
     finally:
         _state.light = False
     try:
-        function.check_type_forward(get_types(in_data, 'in_types', False))
+        function.check_type_forward(get_types(in_data, 'in_types', True))
     except InvalidType as e:
         raise InvalidType(
             e.expect, e.actual,

@@ -208,6 +208,7 @@ def test_function_with_an_output_that_nobody_uses():
 @pytest.mark.parametrize('single', [True, False])
 @pytest.mark.parametrize(('gradient', 'exception', 'text'), [
     (np.ones(1, 'f'), TypeError, 'type of gradients.*as_variable'),
+    (1., ValueError, 'type of gradients'),  # as in the debug mode of 5.4 and 7.8.1
     (ones(2), ValueError, r'shape of gradients.*actual \(2,\) != expected \(1,\)\n'
      r'  function=Bad \(Bad\)\n    input 0: shape=\(1,\) dtype=float32\n'
      r'    output 0: shape=\(1,\)'),
@@ -312,7 +313,7 @@ def test_grad_adds_outputs_and_inputs_that_stand_twice():
     (lambda x, y: ([y], [x], [y, y]), ValueError, 'grad_outputs has 2 elements, but outputs has 1'),
     (lambda x, y: ([y], [x], None, ()), ValueError, 'grad_inputs has 0 elements'),
     (lambda x, y: ([y], [x], np.ones(1)), TypeError, 'grad_outputs must be None or a tuple'),
-    (lambda x, y: ([y], [x], [np.ones(1)]), TypeError, 'grad_outputs must contain Variables'),
+    (lambda x, y: ([y], [x], [1.]), TypeError, 'grad_outputs must contain Variables'),
 ])
 def test_grad_arguments(args, exception, text):
     x = ones(1)
@@ -331,3 +332,62 @@ def test_backward_of_several_variables():
         chainer.backward([None])
     with pytest.raises(ValueError, match='grad_outputs'):
         chainer.backward([y], [])
+
+
+def test_gradients_are_given_as_arrays():
+    x = Variable(np.array([1., 2.]))
+    g = np.array([1., 10.])
+    assert chainer.grad([x * x], [x], [g])[0].array.tolist() == [2, 40]
+    assert chainer.grad([x * x], [x], grad_inputs=[g])[0].array.tolist() == [3, 14]
+    chainer.backward([x * x], [g])
+    assert x.grad.tolist() == [2, 40]
+
+
+@pytest.mark.parametrize('before', [0, 10])
+def test_backward_from_leaves(before):
+    # As in 7.8.1: what is given to a leaf is added to its gradient.
+    def start():
+        x = Variable(np.array([1., 2.]))
+        x.grad = np.full(2, before, float)
+        return x
+
+    ones = np.ones(2)
+    x = start()
+    chainer.backward([x], [ones])
+    assert x.grad.tolist() == [1 + before, 1 + before]
+    x = start()
+    chainer.backward([x, x * x], [ones, ones])
+    assert x.grad.tolist() == [3 + before, 5 + before]
+    x = start()
+    chainer.backward([x, x], [ones, ones])
+    assert x.grad.tolist() == [2 + before, 2 + before]
+    x = start()
+    chainer.backward([x])
+    assert x.grad.tolist() == [before, before]
+
+
+def test_outputs_that_stand_twice_give_their_gradient_once():
+    x = Variable(np.array([1., 2.]))
+    y = x * x
+    z = y * 2
+    y.grad, z.grad = np.ones(2), np.ones(2)
+    chainer.backward([z, y, z, y])
+    assert x.grad.tolist() == [6, 12]  # as in 7.8.1
+    assert y.grad is None and z.grad is None
+
+
+def test_errors_in_backward_tell_where_the_function_was_applied():
+    class Bad(FunctionNode):
+        def forward(self, inputs):
+            return inputs[0] * 2,
+
+        def backward(self, indexes, grad_outputs):
+            raise IndexError('list index out of range')
+
+    x = Variable(np.array([1.]))
+    with chainer.using_config('debug', True), pytest.raises(IndexError) as caught:
+        Bad().apply((x,))[0].backward()
+    assert 'list index out of range\nStacktrace' in str(caught.value)
+    assert 'test_backprop.py' in str(caught.value)
+    with pytest.raises(IndexError, match='^list index out of range$'):
+        Bad().apply((x,))[0].backward()

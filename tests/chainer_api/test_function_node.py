@@ -92,9 +92,9 @@ def test_forward_is_chosen_by_the_device():
 
 
 @pytest.mark.parametrize(('result', 'text'), [
-    (np.ones(1), 'forward of Bad must return a tuple of arrays'),
-    ([np.ones(1)], 'must return a tuple'),
-    ((np.float32(1),), 'returned .float32.; chainer.utils.force_array'),
+    (np.ones(1), 'forward output must be a tuple, .* forward of Bad returned'),
+    ([np.ones(1)], 'must be a tuple'),
+    ((np.float32(1),), 'must be a tuple of ndarrays.*.float32.; chainer.utils.force_array'),
     ((ones(1),), 'returned .Variable.'),
 ])
 def test_forward_returns_a_tuple_of_arrays(result, text):
@@ -391,23 +391,123 @@ def test_old_function_refuses_what_are_no_arrays():
         Wrong()(ones(1)).backward()
 
 
-def test_old_function_cannot_be_differentiated_twice():
+def first_gradient(f, **settings):
+    """``x`` and its gradient through an old-style function, a leaf of the graph."""
     x = Variable(np.array([3.0]))
-    y = Square()(x)
-    gx, = chainer.grad([y], [x], enable_double_backprop=True)
-    with pytest.raises(RuntimeError, match='differentiate twice through Square'):
-        (gx * x).backward()
-    y = Square()(x)
-    y.backward(enable_double_backprop=True)
-    with pytest.raises(RuntimeError, match='differentiate twice through Square'):
-        (x.grad_var * 2).backward()
+    f(x).backward(**settings)
+    return x, x.grad_var
 
 
-def test_old_function_is_differentiated_once_as_often_as_one_likes():
+TWICE = {'enable_double_backprop': True}
+
+
+@pytest.mark.parametrize('differentiate', [
+    lambda x, gx: gx.backward(),
+    lambda x, gx: (gx * x).backward(),
+    lambda x, gx: (gx * 2).backward(),
+    lambda x, gx: chainer.grad([gx], [x]),
+    lambda x, gx: chainer.grad([gx * x], [x]),
+    lambda x, gx: chainer.grad([gx * (w := Variable(np.ones(1)))], [w]),
+    lambda x, gx: chainer.backward([gx], [Variable(np.ones(1))]),
+    lambda x, gx: (gx.unchain(), gx.backward()),
+])
+@pytest.mark.parametrize(('f', 'settings'), [
+    (lambda x: Square()(x), TWICE), (lambda x: Square()(x), {}),
+    (lambda x: chainer.functions.exp(Square()(x)), TWICE),
+])
+def test_old_function_cannot_be_differentiated_twice(differentiate, f, settings):
+    # As in 5.4 and 7.8.1, also where the gradient was not made to be differentiated.
+    with pytest.raises(RuntimeError, match='twice-differentiate .* "Square"'):
+        differentiate(*first_gradient(f, **settings))
+
+
+def test_gradients_by_old_functions_come_through_grad_too():
     x = Variable(np.array([3.0]))
-    y = Square()(x)
+    gx, = chainer.grad([Square()(x) * x], [x], enable_double_backprop=True)
+    with pytest.raises(RuntimeError, match='twice-differentiate .* "Square"'):
+        gx.backward()
+
+
+def test_the_array_of_such_a_gradient_is_free():
+    _, gx = first_gradient(Square())
+    copied = Variable(gx.array)
+    (copied * 2).backward()
+    assert copied.grad.tolist() == [2]
+
+
+class Given(Function):
+    """The sum of its inputs; gradients are what the test gives."""
+
+    def __init__(self, gradients):
+        self.gradients = gradients
+
+    def forward(self, inputs):
+        return sum(inputs),
+
+    def backward(self, inputs, grad_outputs):
+        return self.gradients(grad_outputs[0])
+
+
+@pytest.mark.parametrize('gradients', [
+    lambda g: [g, g], lambda g: (g, g), lambda g: np.stack([g, g]), lambda g: [g, g, g],
+])
+def test_old_function_returns_any_sequence(gradients):
+    x, y = ones(1), ones(1)
+    Given(gradients)(x, y).backward()
+    assert x.grad.tolist() == y.grad.tolist() == [1]
+
+
+def test_old_function_leaves_out_gradients_at_the_end_that_nobody_needs():
+    x = ones(1)
+    Given(lambda g: [g])(x, np.ones(1, 'f')).backward()
+    assert x.grad.tolist() == [1]
+    with pytest.raises(ValueError, match='number of gradients'):
+        Given(lambda g: [g])(ones(1), ones(1)).backward()
+
+
+@pytest.mark.parametrize('gradients', [lambda g: iter([g, g]), lambda g: None, lambda g: g])
+def test_old_function_returns_no_other_thing(gradients):
+    with pytest.raises(TypeError, match='backward of Given must return'):
+        Given(gradients)(ones(1), ones(1)).backward()
+
+
+class Optional(FunctionNode):
+    """Twice its first input; the second may be ``None``."""
+
+    def forward(self, inputs):
+        self.retain_inputs((0, 1))
+        return inputs[0] * 2, None
+
+    def backward(self, indexes, grad_outputs):
+        assert [x.array is None for x in self.get_retained_inputs()] == [False, True]
+        assert grad_outputs[1] is None
+        return tuple(grad_outputs[0] * 2 if i == 0 else None for i in indexes)
+
+
+@pytest.mark.parametrize('missing', [None, Variable(None)])
+def test_functions_may_take_and_give_none(missing):
+    x = ones(1)
+    y, z = Optional().apply((x, missing))
+    assert y.array.tolist() == [2] and z.array is None
     y.backward()
-    gx = x.grad_var
-    x.cleargrad()
-    (gx * x).backward()
-    assert x.grad.tolist() == [6]
+    assert x.grad.tolist() == [2]
+    assert chainer.grad([Optional().apply((x, missing))[0]], [x])[0].array.tolist() == [2]
+    with chainer.no_backprop_mode(), chainer.using_config('debug', True):
+        assert Optional().apply((x, missing))[1].array is None
+
+
+def test_old_functions_may_take_none():
+    x = ones(1)
+    y = Given(lambda g: (g, None))
+    y.forward = lambda inputs: (inputs[0] * 3,)
+    y(x, None).backward()
+    assert x.grad.tolist() == [1]
+
+
+@pytest.mark.parametrize('exception', [ValueError, AttributeError, TypeError])
+@pytest.mark.parametrize('call', [
+    lambda F: F.relu(None), lambda F: F.concat([ones(1), None]), lambda F: F.matmul(None, ones(1)),
+    lambda F: ones(1) + Variable(None)])
+def test_functions_that_need_their_inputs_say_so(call, exception):
+    with pytest.raises(exception, match='has no data: it is None'):
+        call(chainer.functions)

@@ -241,7 +241,7 @@ def _facts_of_step(model, k):
 
 def _message(error):
     """What an exception says, without the lines of the stack that debug mode adds."""
-    return str(error).split("\nThe function was applied here")[0]
+    return str(error).split("\nStacktrace of the application")[0]
 
 
 def difference(expected, actual):
