@@ -3,16 +3,22 @@
     python train_cifar.py                          # a small VGG on CIFAR-10
     python train_cifar.py --model resnet --dataset cifar100
     python train_cifar.py --model lenet5           # on MNIST
+    python train_cifar.py --test                   # on invented pictures of five shapes
 """
-import argparse
+import pathlib
+import sys
 
-from convnets import LeNet5, ResBlock, VGGBlock
+import numpy as np
 
 import chainer
 import chainer.functions as F
 import chainer.links as L
 from chainer import iterators, optimizers, training
 from chainer.training import extensions
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+from convnets import LeNet5, ResBlock, VGGBlock
+from shared import compiled, digits, flags, shapes
 
 
 class SmallVGG(chainer.ChainList):
@@ -52,53 +58,66 @@ DATASETS = {
     'cifar10': (10, chainer.datasets.get_cifar10),
     'cifar100': (100, chainer.datasets.get_cifar100),
 }
-MODELS = {
-    'lenet5': lambda n_out: LeNet5(),
-    'vgg': SmallVGG,
-    'resnet': SmallResNet,
-}
+
+
+def get_small(dataset):
+    """Return the small data that stand for a data set with ``--test``."""
+    if dataset == 'mnist':
+        # LeNet5 wants pictures of 28 by 28.
+        return [
+            [(np.pad(np.kron(x, np.ones((1, 3, 3), 'f')), ((0, 0), (2, 2), (2, 2))), t)
+             for x, t in part[:500]] for part in digits.get_digits(ndim=3)]
+    pictures = chainer.datasets.TupleDataset(*shapes.make_shapes(600, 16))
+    return pictures[:500], pictures[500:]
+
+
+def make_model(name, n_out):
+    if name == 'lenet5':
+        return LeNet5()
+    return {'vgg': SmallVGG, 'resnet': SmallResNet}[name](n_out)
 
 
 def parse_args(argv=None):
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument('--model', choices=MODELS, default='vgg')
+    parser = flags.make_parser(
+        __doc__, batchsize=64, epoch=30, test={'epoch': 6, 'batchsize': 20})
+    parser.add_argument('--model', choices=['lenet5', 'vgg', 'resnet'], default='vgg')
     parser.add_argument('--dataset', choices=DATASETS,
-                        help='default: mnist for lenet5, cifar10 for the others')
-    parser.add_argument('--batchsize', '-b', type=int, default=64,
-                        help='images in a mini-batch')
+                        help='mnist for lenet5, cifar10 for the others if not given')
     parser.add_argument('--learnrate', '-l', type=float, default=0.05, help='learning rate')
-    parser.add_argument('--epoch', '-e', type=int, default=30,
-                        help='how often to go through the data')
-    parser.add_argument('--gpu', '-g', type=int, default=-1, help='number of the GPU, -1: CPU')
-    parser.add_argument('--out', '-o', default='result', help='folder of the results')
-    return parser.parse_args(argv)
+    return flags.parse(parser, argv)
 
 
 def main(argv=None):
     args = parse_args(argv)
-    n_out, get_dataset = DATASETS[
-        args.dataset or ('mnist' if args.model == 'lenet5' else 'cifar10')]
-    train, test = get_dataset()
+    dataset = args.dataset or ('mnist' if args.model == 'lenet5' else 'cifar10')
+    n_out, get_dataset = DATASETS[dataset]
+    train, test = get_small(dataset) if args.test else get_dataset()
     train_iter = iterators.SerialIterator(train, args.batchsize)
     test_iter = iterators.SerialIterator(test, args.batchsize, repeat=False, shuffle=False)
 
-    model = L.Classifier(MODELS[args.model](n_out))
-    if args.gpu >= 0:
-        model.to_gpu(args.gpu)
+    model = L.Classifier(make_model(args.model, n_out))
+    if args.static:
+        network = type(model.predictor)
+        network.forward = chainer.static_graph(network.forward)
+    model.to_device(args.device)
     optimizer = optimizers.MomentumSGD(args.learnrate).setup(model)
     optimizer.add_hook(chainer.optimizer_hooks.WeightDecay(5e-4))
 
-    updater = training.updaters.StandardUpdater(train_iter, optimizer, device=args.gpu)
+    updater = training.updaters.StandardUpdater(train_iter, optimizer, device=args.device)
     trainer = training.Trainer(updater, (args.epoch, 'epoch'), out=args.out)
-    trainer.extend(extensions.Evaluator(test_iter, model, device=args.gpu))
+    trainer.extend(extensions.Evaluator(test_iter, model, device=args.device))
     trainer.extend(extensions.ExponentialShift('lr', 0.5), trigger=(25, 'epoch'))
-    trainer.extend(extensions.snapshot(filename='snapshot_epoch-{.updater.epoch}'),
-                   trigger=(args.epoch, 'epoch'))
+    trainer.extend(extensions.snapshot(
+        filename='snapshot_epoch-{.updater.epoch}', n_retains=2))
     trainer.extend(extensions.LogReport())
     trainer.extend(extensions.PrintReport(
         ['epoch', 'main/loss', 'main/accuracy',
          'validation/main/loss', 'validation/main/accuracy', 'elapsed_time']))
+    if args.resume:
+        chainer.serializers.load_npz(args.resume, trainer)
     trainer.run()
+    if args.static:
+        compiled.print_summary(model)
 
 
 if __name__ == '__main__':

@@ -11,10 +11,10 @@ import pathlib
 import shutil
 import statistics
 import subprocess
+import sys
 import time
 from typing import NamedTuple
 
-import digits
 import numpy as np
 
 import chainer
@@ -22,6 +22,9 @@ import chainer.functions as F
 import chainer.links as L
 from chainer import iterators, optimizers, training
 from chainer.training import extensions
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+from shared.digits import get_digits
 
 
 class Network(chainer.Chain):
@@ -110,7 +113,7 @@ def choose_task():
         train, test = chainer.datasets.get_mnist()
         train = train[:20000]  # enough to see it learn, and not more than a minute
         return Task('MNIST, 28 by 28 pixels', train, test, n_units=1000, batchsize=100, epochs=3)
-    train, test = digits.get_digits()
+    train, test = get_digits()
     return Task('handwritten digits, 8 by 8 pixels (MNIST is not in the data set cache)',
                 train, test, n_units=128, batchsize=32, epochs=20)
 

@@ -3,11 +3,13 @@
 The trainer writes a log, pictures of the loss and the accuracy (with matplotlib), the graph of the
 loss in dot, and a snapshot and the model after each epoch, into ``mnist_result``.
 
-    python train_mnist.py --gpu 0
+    python train_mnist.py --device @cupy:0
     python train_mnist.py --resume mnist_result/snapshot_epoch-3
+    python train_mnist.py --test                   # small digits that come along
 """
 # ruff: noqa: I001, UP008, UP032  Most of the code is that of Chainer's tutorial.
-import argparse
+import pathlib
+import sys
 
 import chainer
 import chainer.functions as F
@@ -15,6 +17,9 @@ import chainer.links as L
 from chainer import Chain, iterators, optimizers, serializers, training
 from chainer.datasets import mnist
 from chainer.training import extensions
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+from shared import compiled, digits, flags
 
 
 class MLP(Chain):
@@ -33,38 +38,31 @@ class MLP(Chain):
 
 
 def parse_args(argv=None):
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument('--batchsize', '-b', type=int, default=128,
-                        help='images in a mini-batch')
-    parser.add_argument('--epoch', '-e', type=int, default=10,
-                        help='how often to go through the data')
-    parser.add_argument('--gpu', '-g', type=int, default=-1, help='number of the GPU, -1: CPU')
-    parser.add_argument('--unit', '-u', type=int, default=100, help='units of each hidden layer')
-    parser.add_argument('--out', '-o', default='mnist_result', help='folder of the results')
-    parser.add_argument('--resume', '-r', help='go on from this snapshot')
+    parser = flags.make_parser(
+        __doc__, batchsize=128, epoch=10, unit=100, out='mnist_result', test={'epoch': 5})
     parser.add_argument('--noplot', dest='plot', action='store_false', help='draw no pictures')
-    return parser.parse_args(argv)
+    return flags.parse(parser, argv)
 
 
 def main(argv=None):
     args = parse_args(argv)
     batchsize = args.batchsize
     max_epoch = args.epoch
-    gpu_id = args.gpu
+    if args.static:
+        MLP.forward = chainer.static_graph(MLP.forward)
 
     # The data, and mini-batches of it
-    train, test = mnist.get_mnist()
+    train, test = digits.get_digits() if args.test else mnist.get_mnist()
 
     train_iter = iterators.SerialIterator(train, batchsize)
     test_iter = iterators.SerialIterator(test, batchsize, False, False)
 
     # The network
     model = MLP(args.unit)
-    if gpu_id >= 0:
-        model.to_gpu(gpu_id)
 
     # With a loss around it; softmax_cross_entropy unless another one is given
     model = L.Classifier(model)
+    model.to_device(args.device)
 
     # selection of your optimizing method
     optimizer = optimizers.MomentumSGD()
@@ -73,7 +71,7 @@ def main(argv=None):
     optimizer.setup(model)
 
     # Get an updater that uses the Iterator and Optimizer
-    updater = training.updaters.StandardUpdater(train_iter, optimizer, device=gpu_id)
+    updater = training.updaters.StandardUpdater(train_iter, optimizer, device=args.device)
 
     # Setup a Trainer
     trainer = training.Trainer(updater, (max_epoch, 'epoch'), out=args.out)
@@ -82,7 +80,7 @@ def main(argv=None):
     trainer.extend(extensions.snapshot(filename='snapshot_epoch-{.updater.epoch}'))
     trainer.extend(extensions.snapshot_object(
         model.predictor, filename='model_epoch-{.updater.epoch}'))
-    trainer.extend(extensions.Evaluator(test_iter, model, device=gpu_id))
+    trainer.extend(extensions.Evaluator(test_iter, model, device=args.device))
     trainer.extend(extensions.PrintReport(
         ['epoch', 'main/loss', 'main/accuracy',
          'validation/main/loss', 'validation/main/accuracy', 'elapsed_time']))
@@ -98,6 +96,8 @@ def main(argv=None):
         serializers.load_npz(args.resume, trainer)
 
     trainer.run()
+    if args.static:
+        compiled.print_summary(model)
 
     # Load the model of the last epoch, and read one digit with it
     model = MLP(args.unit)

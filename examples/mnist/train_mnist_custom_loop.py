@@ -1,15 +1,21 @@
 """Train a fully connected network on MNIST, with a loop of one's own."""
 # ruff: noqa: I001, UP008, UP032  Most of the code is that of Chainer's tutorial.
-import argparse
+import math
+import pathlib
+import sys
 
 import numpy as np
 
+import chainer
 import chainer.functions as F
 import chainer.links as L
 from chainer import Chain, iterators, optimizers, serializers
 from chainer.backends.cuda import to_cpu
 from chainer.dataset import concat_examples
 from chainer.datasets import mnist
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+from shared import compiled, digits, flags
 
 
 class MyNetwork(Chain):
@@ -28,16 +34,11 @@ class MyNetwork(Chain):
 
 
 def parse_args(argv=None):
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument('--batchsize', '-b', type=int, default=128,
-                        help='images in a mini-batch')
-    parser.add_argument('--epoch', '-e', type=int, default=10,
-                        help='how often to go through the data')
-    parser.add_argument('--gpu', '-g', type=int, default=-1, help='number of the GPU, -1: CPU')
-    parser.add_argument('--out', '-o', default='my_mnist.model', help='file of the model')
+    parser = flags.make_parser(
+        __doc__, batchsize=128, epoch=10, unit=100, out='my_mnist.model', test={'epoch': 5})
     parser.add_argument('--pictures', action='store_true',
                         help='draw a training and a test image (needs matplotlib)')
-    return parser.parse_args(argv)
+    return flags.parse(parser, argv)
 
 
 def draw(x, path):
@@ -45,7 +46,8 @@ def draw(x, path):
     matplotlib.use('Agg')
     import matplotlib.pyplot as plt
 
-    plt.imshow(x.reshape(28, 28), cmap='gray')
+    side = math.isqrt(x.size)
+    plt.imshow(x.reshape(side, side), cmap='gray')
     plt.savefig(path)
 
 
@@ -53,10 +55,11 @@ def main(argv=None):
     args = parse_args(argv)
     batchsize = args.batchsize
     max_epoch = args.epoch
-    gpu_id = args.gpu
+    if args.static:
+        MyNetwork.forward = chainer.static_graph(MyNetwork.forward)
 
     # Download the MNIST data if you haven't downloaded it yet
-    train, test = mnist.get_mnist(withlabel=True, ndim=1)
+    train, test = digits.get_digits() if args.test else mnist.get_mnist(withlabel=True, ndim=1)
 
     # Display an example from the MNIST dataset.
     # `x` contains the input image array and `t` contains that target class
@@ -70,10 +73,8 @@ def main(argv=None):
     test_iter = iterators.SerialIterator(test, batchsize,
                                          repeat=False, shuffle=False)
 
-    model = MyNetwork()
-
-    if gpu_id >= 0:
-        model.to_gpu(gpu_id)
+    model = MyNetwork(args.unit)
+    model.to_device(args.device)
 
     # Choose an optimizer algorithm
     optimizer = optimizers.MomentumSGD(lr=0.01, momentum=0.9)
@@ -82,11 +83,14 @@ def main(argv=None):
     # can locate the model's parameters.
     optimizer.setup(model)
 
+    if args.resume:
+        serializers.load_npz(args.resume, model)
+
     while train_iter.epoch < max_epoch:
 
         # ----- One iteration of the training loop -----
         train_batch = train_iter.next()
-        image_train, target_train = concat_examples(train_batch, gpu_id)
+        image_train, target_train = concat_examples(train_batch, args.device)
 
         # Calculate the prediction of the network
         prediction_train = model(image_train)
@@ -113,7 +117,7 @@ def main(argv=None):
             test_accuracies = []
             while True:
                 test_batch = test_iter.next()
-                image_test, target_test = concat_examples(test_batch, gpu_id)
+                image_test, target_test = concat_examples(test_batch, args.device)
 
                 # Forward the test data
                 prediction_test = model(image_test)
@@ -138,9 +142,11 @@ def main(argv=None):
                 np.mean(test_losses), np.mean(test_accuracies)))
 
     serializers.save_npz(args.out, model)
+    if args.static:
+        compiled.print_summary(model)
 
     # Create an instance of the network you trained
-    model = MyNetwork()
+    model = MyNetwork(args.unit)
 
     # Load the saved parameters into the instance
     serializers.load_npz(args.out, model)

@@ -34,12 +34,18 @@ def scene(tmp_path, monkeypatch):
     monkeypatch.setenv('MPLBACKEND', 'Agg')
     random.seed(0)
     np.random.seed(0)
+    yield
+    # Several examples have a net.py: each is to find its own.
+    for name, module in list(sys.modules.items()):
+        paths = list(getattr(module, '__path__', [])) or [getattr(module, '__file__', None)]
+        if any(path and pathlib.Path(path).is_relative_to(EXAMPLES) for path in paths):
+            del sys.modules[name]
 
 
 @pytest.fixture
 def mnist(scene, tmp_path):
     """A data set cache with MNIST: 400 and 50 of the small digits, as large as those of MNIST."""
-    images, labels = runpy.run_path(str(EXAMPLES / 'mnist/digits.py'))['read_digits']()
+    images, labels = runpy.run_path(str(EXAMPLES / 'shared/digits.py'))['read_digits']()
     large = np.kron(images.reshape(-1, 8, 8), np.ones((3, 3))) * (255 / 16)
     large = np.pad(large, ((0, 0), (2, 2), (2, 2))).astype(np.uint8).reshape(-1, 784)
     folder = tmp_path / 'datasets/pfnet/chainer/mnist'
@@ -94,9 +100,9 @@ class Example:
             self.load('__main__', replaced)
         return out.getvalue()
 
-    def main(self, *args):
+    def main(self, *args, replaced=()):
         """Call its main function with command line arguments; return what it prints."""
-        main = self.load()['main']
+        main = self.load(replaced=replaced)['main']
         with contextlib.redirect_stdout(io.StringIO()) as out:
             main(list(args))
         return out.getvalue()

@@ -18,7 +18,6 @@ def test_train_mnist(example, mnist, name):
 @pytest.mark.parametrize('name', ['MLP', 'MLPSideEffect'])
 def test_equals_define_by_run(example, mnist, name):
     def train(replaced=()):
-        np.random.seed(0)
         main = example(PATH).load(replaced=replaced)['main']
         return main(['--model', name, '-e', '1', '-b', '50', '-u', '20'])
 

@@ -5,15 +5,20 @@ The only difference to the network of ``../../mnist/train_mnist.py`` is the deco
 At the end the log of the compiler is shown.
 
     python train_mnist.py --model MLPSideEffect
+    python train_mnist.py --test                   # small digits that come along
 """
 # ruff: noqa: UP008  Most of the code is that of Chainer's documentation.
-import argparse
+import pathlib
+import sys
 
 import chainer
 import chainer.functions as F
 import chainer.links as L
 from chainer import static_code, static_graph, training
 from chainer.training import extensions
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2]))
+from shared import digits, flags
 
 
 # Network definition
@@ -70,38 +75,35 @@ MODELS = {'MLP': MLP, 'MLPSideEffect': MLPSideEffect}
 
 
 def parse_args(argv=None):
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument('--batchsize', '-b', type=int, default=100,
-                        help='images in a mini-batch')
-    parser.add_argument('--epoch', '-e', type=int, default=20,
-                        help='how often to go through the data')
-    parser.add_argument('--gpu', '-g', type=int, default=-1, help='number of the GPU, -1: CPU')
-    parser.add_argument('--unit', '-u', type=int, default=1000, help='units of each hidden layer')
+    parser = flags.make_parser(
+        __doc__, batchsize=100, epoch=20, unit=1000, test={'epoch': 5, 'unit': 100}, static=False)
     parser.add_argument('--model', choices=MODELS, default='MLP')
-    parser.add_argument('--out', '-o', default='result', help='folder of the results')
-    return parser.parse_args(argv)
+    return flags.parse(parser, argv)
 
 
 def main(argv=None):
     args = parse_args(argv)
     model = L.Classifier(MODELS[args.model](args.unit, 10))
-    if args.gpu >= 0:
-        model.to_gpu(args.gpu)
+    model.to_device(args.device)
     optimizer = chainer.optimizers.Adam()
     optimizer.setup(model)
 
-    train, test = chainer.datasets.get_mnist()
+    train, test = digits.get_digits() if args.test else chainer.datasets.get_mnist()
     train_iter = chainer.iterators.SerialIterator(train, args.batchsize)
     test_iter = chainer.iterators.SerialIterator(
         test, args.batchsize, repeat=False, shuffle=False)
 
-    updater = training.updaters.StandardUpdater(train_iter, optimizer, device=args.gpu)
+    updater = training.updaters.StandardUpdater(train_iter, optimizer, device=args.device)
     trainer = training.Trainer(updater, (args.epoch, 'epoch'), out=args.out)
-    trainer.extend(extensions.Evaluator(test_iter, model, device=args.gpu))
+    trainer.extend(extensions.Evaluator(test_iter, model, device=args.device))
     trainer.extend(extensions.LogReport())
     trainer.extend(extensions.PrintReport(
         ['epoch', 'main/loss', 'validation/main/loss',
          'main/accuracy', 'validation/main/accuracy', 'elapsed_time']))
+    trainer.extend(extensions.snapshot(
+        filename='snapshot_epoch-{.updater.epoch}', n_retains=2))
+    if args.resume:
+        chainer.serializers.load_npz(args.resume, trainer)
     trainer.run()
 
     predictor = model.predictor

@@ -21,10 +21,18 @@ def read_digits():
     return table[:, :-1], table[:, -1]
 
 
-def get_digits():
-    """Return a training set (1,437 images) and a test set (360), of float32 between 0 and 1."""
+def get_digits(withlabel=True, ndim=1):
+    """Return a training set (1,437 images) and a test set (360), of float32 between 0 and 1.
+
+    Args:
+        withlabel (bool): Whether the examples are pairs of an image and its label, or images.
+        ndim (int): 1: images of 64 pixels; 2: of 8 by 8; 3: of 1 by 8 by 8.
+    """
     images, labels = read_digits()
     order = np.random.RandomState(0).permutation(len(labels))
     x = (images[order] / 16).astype(np.float32)
+    x = x.reshape({1: (-1, 64), 2: (-1, 8, 8), 3: (-1, 1, 8, 8)}[ndim])
     t = labels[order].astype(np.int32)
+    if not withlabel:
+        return x[:-_N_TEST], x[-_N_TEST:]
     return TupleDataset(x[:-_N_TEST], t[:-_N_TEST]), TupleDataset(x[-_N_TEST:], t[-_N_TEST:])

@@ -1,0 +1,1 @@
+"""What several examples need: flags, small data, a way to save pictures."""

@@ -1,0 +1,179 @@
+"""Every example runs for a few iterations, and computes the same with ``--static``."""
+import json
+import pathlib
+import re
+import shlex
+import subprocess
+import sys
+
+import pytest
+
+EXAMPLES = pathlib.Path(__file__).parents[2] / 'examples'
+
+# Less data than with --test: texts of the examples, and what stands for them.
+FEWER = {
+    'cifar/train_cifar.py': [
+        ('make_shapes(600, 16)', 'make_shapes(60, 16)'),
+        ('[:500], pictures[500:]', '[:40], pictures[40:]'), ('part[:500]', 'part[:60]')],
+    'static_graph_optimizations/cifar/train_cifar.py': [
+        ('make_shapes(600, 16)', 'make_shapes(60, 16)'),
+        ('[:500], pictures[500:]', '[:40], pictures[40:]')],
+    'imagenet/train_imagenet.py': [
+        ('make_shapes(250, size)', 'make_shapes(30, size)'), ('i < 200', 'i < 20')],
+    'pos/postagging.py': [
+        ('make_sentences(500)', 'make_sentences(60)'),
+        ('[:400], sentences[400:]', '[:40], sentences[40:]')],
+    'sentiment/train_sentiment.py': [
+        ('make_trees(250)', 'make_trees(50)'), ('[:200], made[200:]', '[:30], made[30:]')],
+    'ptb/train_ptb.py': [('get_words()', 'get_words(1000, 50)')],
+    'dcgan/train_dcgan.py': [('make_shapes(500, 16)', 'make_shapes(40, 16)')],
+    'image_captioning/train.py': [('make_scenes(900, ', 'make_scenes(100, ')],
+    'wavenet/train.py': [('make_tones(120, ', 'make_tones(40, ')],
+    'memnn/train_memnn.py': [('make_lines(500)', 'make_lines(100)')],
+    'text_classification/train_text_classifier.py': [
+        ('make_texts(1200)', 'make_texts(140)'), ('[:1000], data[1000:]', '[:100], data[100:]')],
+}
+
+# Path, flags besides --test, the compiled methods.
+RUNS = [
+    ('mnist/train_mnist.py', '-e 1 --noplot', ['MLP.forward']),
+    ('mnist/train_mnist_custom_loop.py', '-e 1', ['MyNetwork.forward']),
+    ('mnist/train_mnist_data_parallel.py', '-e 1 -u 20', ['MLP.forward']),
+    ('mnist/train_mnist_model_parallel.py', '-e 1 -u 20', ['ParallelMLP.forward']),
+    ('cifar/train_cifar.py', '-e 1 -b 20', ['SmallVGG.forward']),
+    ('cifar/train_cifar.py', '-e 1 -b 20 --model lenet5', ['LeNet5.forward']),
+    ('imagenet/train_imagenet.py', '-e 1 -b 10 --arch nin', ['NIN.forward']),
+    ('imagenet/train_imagenet.py', '-e 1 -b 10 --arch alex', ['Alex.forward']),
+    ('ptb/train_ptb.py', '-e 1 -u 10 -b 20 -l 6', ['RNNForLM.forward']),
+    ('seq2seq/seq2seq.py',
+     '-e 1 -u 10 -b 150 --log-interval 2 --validation-interval 3', ['Seq2seq.step']),
+    ('word2vec/train_word2vec.py', '-e 2 -b 600', ['SkipGram.forward']),
+    ('word2vec/train_word2vec.py', '-e 1 -b 600 -m cbow -t ns', ['ContinuousBoW.forward']),
+    ('word2vec/train_word2vec.py', '-e 1 -b 600 -m cbow -t original', ['ContinuousBoW.forward']),
+    ('vae/train_vae.py', '-e 1', ['VAE.bound']),
+    ('dcgan/train_dcgan.py',
+     '-e 1 -b 10 --ch 8 --display-interval 1 --snapshot-interval 4',
+     ['Discriminator.forward', 'Generator.forward']),
+    ('sentiment/train_sentiment.py', '-e 1 -b 10',
+     ['RecursiveNet.label', 'RecursiveNet.leaf', 'RecursiveNet.node']),
+    ('pos/postagging.py', '-e 2 -b 10', ['CRF.loss']),
+    ('text_classification/train_text_classifier.py', '-e 2 -b 20', ['TextClassifier.scores']),
+    ('text_classification/train_text_classifier.py', '-e 2 -b 50 --model rnn -u 4',
+     ['TextClassifier.scores']),
+    ('text_classification/train_text_classifier.py', '-e 2 -b 20 --model bow',
+     ['TextClassifier.scores']),
+    ('memnn/train_memnn.py', '-e 1 -b 50', ['MemNN.scores']),
+    ('memnn/train_memnn.py', '-e 1 -b 50 --sentence-repr bow --hop 1', ['MemNN.scores']),
+    ('wavenet/train.py', '-e 1 -b 9 --length 80', ['WaveNet.scores']),
+    ('pix2pix/train_facade.py', '-e 1 -b 20 --ch 4 --display-interval 1 --snapshot-interval 4',
+     ['Discriminator.forward', 'Generator.forward']),
+    ('image_captioning/train.py', '-e 1 -b 18 -u 8 --size 16', ['CaptionModel.scores']),
+    ('reinforcement_learning/dqn_cartpole.py', '--episodes 10 -u 10 --replay-start-size 64',
+     ['QFunction.forward']),
+    ('reinforcement_learning/dqn_cartpole.py',
+     '--episodes 10 -u 10 --replay-start-size 64 --double-dqn', ['QFunction.forward']),
+    ('reinforcement_learning/ddpg_pendulum.py', '--episodes 5 -u 10 --replay-start-size 900',
+     ['Policy.forward', 'QFunction.forward']),
+    ('caffe_export/export.py', '-e 1', ['ConvNet.forward']),
+    ('serialization/save_and_load.py', '-e 1', ['MLP.forward']),
+    ('serialization/save_and_load.py', '-e 1 --format h5', ['MLP.forward']),
+]
+STATIC_GRAPH = [
+    ('static_graph_optimizations/mnist/train_mnist.py', '-e 1 -u 10'),
+    ('static_graph_optimizations/cifar/train_cifar.py', '-e 1 -b 20'),
+    ('static_graph_optimizations/ptb/train_ptb.py', '-e 1 -u 10 -b 100 -l 6'),
+]
+SCRIPTS = sorted({run[0] for run in RUNS + STATIC_GRAPH})
+REPLAYED = re.compile(r'([\w.]+): (\d+) replayed, (\d+) define-by-run')
+
+
+def lines_of(printed):
+    """Return printed lines without control characters, and the counts of compiled methods."""
+    lines = [line.replace('\x1b[J', '').rstrip() for line in printed.splitlines()]
+    counts = {m[1]: int(m[2]) for m in map(REPLAYED.match, lines) if m}
+    return [line for line in lines if not REPLAYED.match(line)], counts
+
+
+def run(example, path, options, monkeypatch):
+    """Run an example in a folder of its own; return what it computes and what was replayed."""
+    folder = pathlib.Path('static' if '--static' in options else 'plain')
+    folder.mkdir()
+    with monkeypatch.context() as patch:
+        patch.chdir(folder)
+        lines, counts = lines_of(
+            example(path).main('--test', *options, replaced=FEWER.get(path, ())))
+        logs = sorted(pathlib.Path().glob('*/log'))
+        if logs:
+            # The table has times in it.
+            log = json.loads(logs[0].read_text())
+            assert log, 'nothing was logged'
+            for entry in log:
+                entry.pop('elapsed_time')
+            header = next(i for i, line in enumerate(lines) if line.split()[:1] == ['epoch'])
+            lines = lines[:header] + [
+                line for line in lines[header:] if not line.lstrip()[:1].isdigit()] + [log]
+    return lines, counts
+
+
+@pytest.mark.parametrize('path, options, methods', RUNS)
+def test_run(example, monkeypatch, path, options, methods):
+    needed(path, options)
+    options = shlex.split(options)
+    plain, none = run(example, path, options, monkeypatch)
+    compiled, counts = run(example, path, [*options, '--static'], monkeypatch)
+    assert plain == compiled
+    assert not none
+    assert sorted(counts) == methods
+    assert all(counts.values()), counts
+
+
+def needed(path, options):
+    if path.split('/')[0] in ('imagenet', 'vae', 'dcgan', 'pix2pix', 'image_captioning'):
+        pytest.importorskip('PIL')
+    if path.startswith('caffe'):
+        pytest.importorskip('google.protobuf')
+    if 'h5' in options:
+        pytest.importorskip('h5py')
+
+
+@pytest.mark.parametrize('path, options', STATIC_GRAPH)
+def test_static_graph_optimizations(example, path, options):
+    lines, counts = lines_of(
+        example(path).main('--test', *shlex.split(options), replaced=FEWER.get(path, ())))
+    assert counts
+    assert all(counts.values()), lines
+
+
+@pytest.mark.parametrize('path', SCRIPTS)
+@pytest.mark.parametrize('gpu', ['--gpu', '-g0', '--device=@cupy:1'])
+def test_gpu_without_cupy(example, capsys, path, gpu):
+    try:
+        import cupy  # noqa: F401
+    except ImportError:
+        pass
+    else:
+        pytest.skip('CuPy is there')
+    with pytest.raises(SystemExit) as info:
+        example(path).main('--test', gpu)
+    assert info.value.code == 2
+    assert 'CUDA is not available here' in capsys.readouterr().err
+
+
+def test_every_script_is_run():
+    names = {path.relative_to(EXAMPLES).as_posix() for path in EXAMPLES.rglob('*.py')
+             if "'__main__'" in path.read_text()}
+    others = {
+        'mnist/demo.py', 'glance/make_mushrooms.py', 'guides/reports.py',
+        'guides/own_functions.py', 'imagenet/compute_mean.py', 'ptb/gentxt.py',
+        'word2vec/search.py', 'text_classification/run_text_classifier.py',
+        'wavenet/generate.py', 'image_captioning/predict.py', 'seq2seq/make_corpus.py',
+        'caffe_import/evaluate_caffe_net.py'}
+    assert names - others == set(SCRIPTS)
+
+
+def test_from_the_command_line(tmp_path):
+    """A script finds its modules, from whichever folder it is called."""
+    done = subprocess.run(
+        [sys.executable, EXAMPLES / 'memnn/train_memnn.py', '--test', '-e1', '-b500', '-g', '-1'],
+        cwd=tmp_path, capture_output=True, text=True, check=True)
+    assert 'where is' in done.stdout
