@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 RESERVED = frozenset({*keyword.kwlist, *dir(builtins), "np", "scratch", "kept", "i", "j"})
+RESERVED |= {"run", "arrays", "flags"}  # of native programs
 
 
 class Names:

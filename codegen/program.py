@@ -16,7 +16,7 @@ from .plan.arena import ALIGNMENT, View
 _count = itertools.count(1)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Program:
     """What a target makes of a graph: a Python function and the memory it runs in.
 

@@ -65,6 +65,30 @@ CHEAP = frozenset(
     "logical_and logical_not logical_or logical_xor maximum minimum multiply negative not_equal "
     "positive reciprocal rint sign signbit sqrt square subtract trunc where".split()
 )
+#: How one element reads in a listing (``Op.scalar``).
+SCALAR = {
+    "add": "{0} + {1}",
+    "subtract": "{0} - {1}",
+    "multiply": "{0} * {1}",
+    "divide": "{0} / {1}",
+    "negative": "-{0}",
+    "square": "{0} * {0}",
+    "reciprocal": "1 / {0}",
+    "greater": "{0} > {1}",
+    "greater_equal": "{0} >= {1}",
+    "less": "{0} < {1}",
+    "less_equal": "{0} <= {1}",
+    "equal": "{0} == {1}",
+    "not_equal": "{0} != {1}",
+    "bitwise_and": "{0} & {1}",
+    "bitwise_or": "{0} | {1}",
+    "bitwise_xor": "{0} ^ {1}",
+    "invert": "~{0}",
+    "logical_and": "{0} && {1}",
+    "logical_or": "{0} || {1}",
+    "logical_not": "!{0}",
+    "where": "{0} ? {1} : {2}",
+}
 #: Ufuncs that warn about a positional third operand: ``out`` has to be named.
 NAMED_OUT = frozenset({"maximum", "minimum"})
 
@@ -98,6 +122,7 @@ def ufunc_row(name: str) -> Op:
         strides=allocated,
         has_out=True,
         cheap=name in CHEAP,
+        scalar=SCALAR.get(name, ""),
         in_place=True,
     )
 
@@ -177,6 +202,7 @@ def _elementwise(
         strides=allocated,
         has_out=has_out,
         cheap=name in CHEAP,
+        scalar=SCALAR.get(name, ""),
         in_place=in_place,
     )
 

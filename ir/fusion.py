@@ -7,7 +7,7 @@ its inputs only (and inputs that are the same for all rows).
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 import numpy as np
 
@@ -21,11 +21,15 @@ from .schedule import ordering_edges, schedule
 NUMBERS = frozenset("biuf")
 
 
-def fuse(graph: Graph) -> Graph:
-    """Find the groups and bring the nodes of each together."""
+def fuse(graph: Graph, takes: Callable[[Node], bool] | None = None) -> Graph:
+    """Find the groups and bring the nodes of each together.
+
+    ``takes`` says which nodes may be part of one: those that have rows, or some of these.
+    """
     if graph.groups:
         return graph
-    groups = _groups(graph, _levels(graph))
+    rows = {node for node in graph.nodes if has_rows(node) and (takes is None or takes(node))}
+    groups = _groups(graph, _levels(graph, rows))
     if not groups:
         return graph
     units = {node: k for k, group in enumerate(groups) for node in group}
@@ -89,13 +93,12 @@ def _reduces_within_rows(node: Node) -> bool:
     return inner and bool(axes) and is_contiguous(x.shape, x.steps, x.dtype.itemsize)
 
 
-def _levels(graph: Graph) -> dict[Node, int]:
+def _levels(graph: Graph, rows: set[Node]) -> dict[Node, int]:
     """A number for each node: two nodes of one level and rows have nothing foreign between them."""
     level: dict[Node, int] = {}
     before: dict[Node, list[Node]] = {}
     for earlier, later in ordering_edges(graph.nodes):
         before.setdefault(later, []).append(earlier)
-    rows = {node for node in graph.nodes if has_rows(node)}
     for node in graph.nodes:
         needs = [level[s] + _hop(s, node, rows) for s in node.inputs if s in level]
         needs += [level[s] + 1 for s in before.get(node, ())]

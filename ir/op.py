@@ -52,6 +52,7 @@ class Op:
     has_out: bool = False
     cheap: bool = False  # a step or two for each element: backward may compute it once more
     rows: bool = False  # a reduction of which each row can be computed by itself
+    scalar: str = ""  # the C-like expression of one element, with a place for each operand
     in_place: bool = False  # the result may take the memory of an operand that ends there
 
     @property

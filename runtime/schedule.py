@@ -3,18 +3,33 @@
 In: graphs. Out: ``forward(arrays)`` and ``backward(key, ...)``. Buffers that one call fills and
 its backward reads belong to that call until it is dropped, so calls never overwrite each other;
 scratch buffers are lent for the length of one program.
+
+Programs come in tiers: NumPy calls at once, native code when it is ready. The programs of both make
+the same values from the same inputs, so that one can take the place of the other between two calls,
+and between a forward run and its backward.
 """
 
 from __future__ import annotations
 
+import logging
 import time
+import weakref
 from collections.abc import Callable, Hashable, Mapping
 from typing import Any
 
+from chainwright.codegen import Loaded, Program, Target
+from chainwright.codegen.native_target import NativeProgram
 from chainwright.codegen.numpy_target import NUMPY
 from chainwright.ir import Built, Graph, build
 
+from .background import BACKGROUND
+from .native import native_target
+from .options import OPTIONS, checked
+
+logger = logging.getLogger("chainwright")
+
 _IDLE = 4  # buffer sets kept for calls to come
+_HITS = 3  # calls before native code is asked for
 
 
 class Pool:
@@ -49,69 +64,145 @@ class Kept:
         self._pool.give(self._buffers)
 
 
+class Runner:
+    """A loaded program with the buffers that it lends to calls."""
+
+    __slots__ = ("function", "scratch", "kept")
+
+    def __init__(self, loaded: Loaded) -> None:
+        self.function = loaded.function
+        self.scratch = Pool(loaded.new_scratch)
+        self.kept = Pool(loaded.new_kept)
+
+    def trim(self) -> None:
+        self.scratch.idle.clear()
+        self.kept.idle.clear()
+
+
 class Schedule:
     """The programs of one recorded call.
 
     ``forward`` is the recorded graph, ``backwards`` the recorded gradients by which outputs have
-    one. Compiling happens here, once.
+    one. ``target`` is 'numpy', 'native' (compiled here, once) or 'auto' (compiled by a thread in
+    the background after a few calls); without one, ``options.OPTIONS`` says. Where there is no
+    native code, NumPy programs run in any case.
     """
 
-    def __init__(self, forward: Graph, backwards: Mapping[Hashable, Graph], title: str) -> None:
+    def __init__(
+        self,
+        forward: Graph,
+        backwards: Mapping[Hashable, Graph],
+        title: str,
+        target: str | None = None,
+    ) -> None:
         started = time.perf_counter()
         self.recorded = forward
-        self.built: Built = build(forward, backwards, NUMPY.passes)
+        self.title = title
+        self.target = OPTIONS.target() if target is None else checked(target)
+        self._cut = build(forward, backwards, ())
+        self.built: Built = self._cut.prepared(NUMPY.passes)
         n_saved = len(self.built.saved)
         self._n = len(self.built.forward.outputs) - n_saved
-        self.program = NUMPY.program(self.built.forward, title, n_saved)
-        self.backward_programs = {
-            key: NUMPY.program(graph, f"{title} backward")
-            for key, graph in self.built.backwards.items()
-        }
-        self._forward = self.program.load()
-        self._run = self._forward.function
-        self._scratch = Pool(self._forward.new_scratch)
-        self._kept = Pool(self._forward.new_kept)
+        programs = _programs(NUMPY, self.built, title)
+        self.program, self.backward_programs = programs
+        #: The native forms of all programs; None as long as there are none.
+        self.native_programs: tuple[NativeProgram, dict[Hashable, NativeProgram]] | None = None
+        self._runner = Runner(self.program.load())
         self.backwards = {
             key: Backward(program.load(), self.built.backwards[key])
             for key, program in self.backward_programs.items()
         }
         self._saves = bool(self.backwards)
+        self._left = _HITS if self.target == "auto" else -1  # calls until native code is asked for
+        if self.target == "native":
+            self.go_native()
         self.seconds = time.perf_counter() - started
 
     def forward(self, arrays: tuple[Any, ...]) -> tuple[tuple[Any, ...], Kept | None]:
         """Run the forward program; the second result is to be held until backward is done."""
-        scratch, kept = self._scratch.take(), self._kept.take()
-        results = self._run(*arrays, scratch, kept)
-        self._scratch.idle.append(scratch)
+        if self._left >= 0:
+            self._count_down()
+        runner = self._runner
+        scratch, kept = runner.scratch.take(), runner.kept.take()
+        results = runner.function(*arrays, scratch, kept)
+        runner.scratch.idle.append(scratch)
         if self._saves:
             n = self._n
-            return results[:n], Kept(results[n:], kept, self._kept)
-        self._kept.give(kept)
+            return results[:n], Kept(results[n:], kept, runner.kept)
+        runner.kept.give(kept)
         return results, None
+
+    def _count_down(self) -> None:
+        self._left -= 1
+        if self._left >= 0:
+            return
+        myself = weakref.ref(self)
+
+        def compile_in_background() -> None:
+            schedule = myself()
+            if schedule is not None:
+                schedule.go_native()
+
+        BACKGROUND.do(compile_in_background)
+
+    def go_native(self) -> None:
+        """Compile native code, to run from the next call on; if it fails, NumPy programs stay."""
+        native = native_target()
+        if native is None or self.native_programs is not None:
+            return
+        started = time.perf_counter()
+        try:
+            programs = _programs(native, self._cut.prepared(native.passes), self.title)
+            forward = Runner(programs[0].load())
+            backwards = {key: Runner(program.load()) for key, program in programs[1].items()}
+        except Exception:
+            logger.warning("%s stays a program of NumPy calls", self.title, exc_info=True)
+            return
+        self._runner = forward
+        for key, runner in backwards.items():
+            self.backwards[key].runner = runner
+        self.native_seconds = time.perf_counter() - started
+        self.native_programs = programs  # type: ignore[assignment]
 
     def trim(self) -> None:
         """Let go of buffers that no call uses."""
-        for pool in (self._scratch, self._kept, *(b.scratch for b in self.backwards.values())):
-            pool.idle.clear()
+        for runner in (self._runner, *(b.runner for b in self.backwards.values())):
+            runner.trim()
 
     @property
     def source(self) -> str:
-        """The generated programs."""
+        """The generated programs, as calls of NumPy whatever runs."""
         texts = [self.program.source, *(p.source for p in self.backward_programs.values())]
         return "\n\n".join(texts)
+
+    @property
+    def listing(self) -> str:
+        """What the native code does, C-like, with the user's lines; empty where there is none."""
+        if self.native_programs is None:
+            return ""
+        forward, backwards = self.native_programs
+        return "\n\n".join(p.listing for p in (forward, *backwards.values()))
+
+
+def _programs(target: Target, built: Built, title: str) -> tuple[Program, dict[Hashable, Program]]:
+    forward = target.program(built.forward, title, len(built.saved))
+    backwards = {
+        key: target.program(graph, f"{title} backward") for key, graph in built.backwards.items()
+    }
+    return forward, backwards
 
 
 class Backward:
     """Runs a backward program: ``(kept values, gradients) -> gradients of the inputs``."""
 
-    def __init__(self, loaded: Any, graph: Graph) -> None:
-        self._run = loaded.function
-        self.scratch = Pool(loaded.new_scratch)
+    def __init__(self, loaded: Loaded, graph: Graph) -> None:
+        self.runner = Runner(loaded)
         saved = [p for p in graph.inputs if p.attr("kind") == "saved"]
         self._picks: tuple[int, ...] = tuple(p.attr("index") for p in saved)
 
     def __call__(self, values: tuple[Any, ...], gradients: tuple[Any, ...]) -> tuple[Any, ...]:
-        scratch = self.scratch.take()
-        results = self._run(*[values[k] for k in self._picks], *gradients, scratch, ())
-        self.scratch.idle.append(scratch)
+        runner = self.runner
+        scratch = runner.scratch.take()
+        results = runner.function(*[values[k] for k in self._picks], *gradients, scratch, ())
+        runner.scratch.idle.append(scratch)
         return results

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import functools
 import textwrap
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -30,6 +30,7 @@ from ..plan.storage import (
     SCRATCH,
     Storage,
     blocks,
+    can_fill,
     lifetime,
     plan_storage,
     tile_lines,
@@ -64,10 +65,10 @@ def generate(graph: Graph, *, title: str, saved_count: int = 0) -> Program:
     >>> loaded.function(np.zeros(3, "f"), loaded.new_scratch(), loaded.new_kept())
     (array([0.7615942, 0.7615942, 0.7615942], dtype=float32),)
     """
-    return _Writer(_with_copies(graph), title, saved_count).program()
+    return Writer(with_copies(graph), title, saved_count).program()
 
 
-def _with_copies(graph: Graph) -> Graph:
+def with_copies(graph: Graph) -> Graph:
     """The caller may write to outputs, so that constants among them are copied."""
     copies = {x: make("copy", x, strides=x.strides) for x in graph.outputs if x.op == "constant"}
     if not copies:
@@ -89,7 +90,7 @@ def _template() -> jinja2.Template:
     return environment.get_template("program.py.j2")
 
 
-class _Writer:
+class Writer:
     """Writes one program: the plan first, then the lines in the order of the nodes."""
 
     def __init__(self, graph: Graph, title: str, saved_count: int) -> None:
@@ -97,14 +98,18 @@ class _Writer:
         self.function = self.names.new(graph.name)
         self.parameters = [self.names.new(node.attr("name")) for node in graph.inputs]
         self.text: dict[Node, str] = dict(zip(graph.inputs, self.parameters, strict=True))
-        self.tiles = tiles_of(graph)
-        self.plan = plan_storage(graph, saved_count, self.tiles)
+        self.tiles: dict[Node, Tile] = {}
+        self.plan = self._plan(saved_count)
         self.numbers = number_nodes(graph)
         self.arenas = {where: self._arena(where) for where in (SCRATCH, KEPT)}
         self.entries: dict[str, dict[str, View]] = {SCRATCH: {}, KEPT: {}}
         self.located: dict[Node, View] = {}
         self.frees = _frees(graph, self.plan)
         self.body: list[str] = []
+
+    def _plan(self, saved_count: int) -> Storage:
+        self.tiles = tiles_of(self.graph)
+        return plan_storage(self.graph, saved_count, self.tiles, _fills(self.tiles))
 
     def program(self) -> Program:
         for k, node in enumerate(self.graph.nodes):
@@ -114,6 +119,10 @@ class _Writer:
             elif node is tile.group[0]:
                 self._write_tiles(tile)
             self._free(self.frees.get(k, ()))
+        return Program(**self._facts())
+
+    def _facts(self) -> dict[str, Any]:
+        """What stands in the program, once its lines are written."""
         unpack = [line for where in (SCRATCH, KEPT) for line in self._unpack(where)]
         sizes = {where: size for where, (_, size) in self.arenas.items()}
         source = _template().render(
@@ -123,17 +132,17 @@ class _Writer:
             signature=_wrapped(f"def {self.function}(", [*self.parameters, SCRATCH, KEPT], "):"),
             body=[*unpack, *self.body, *self._result_lines()],
         )
-        return Program(
-            source,
-            self.names.constants,
-            self.function,
-            self.title,
-            sizes[SCRATCH],
-            sizes[KEPT],
-            sum(node.nbytes for node in self.plan.block),
-            tuple(self.entries[SCRATCH].values()),
-            tuple(self.entries[KEPT].values()),
-        )
+        return {
+            "source": source,
+            "constants": self.names.constants,
+            "name": self.function,
+            "title": self.title,
+            "scratch_bytes": sizes[SCRATCH],
+            "kept_bytes": sizes[KEPT],
+            "intermediate_bytes": sum(node.nbytes for node in self.plan.block),
+            "scratch": tuple(self.entries[SCRATCH].values()),
+            "kept": tuple(self.entries[KEPT].values()),
+        }
 
     def _summary(self, sizes: dict[str, int]) -> list[str]:
         inputs = [
@@ -288,7 +297,7 @@ def _wrapped(start: str, items: Sequence[str], end: str) -> list[str]:
 class _Slices:
     """The lines inside a loop over tiles: values stand for their part in the tile."""
 
-    def __init__(self, writer: _Writer, tile: Tile) -> None:
+    def __init__(self, writer: Writer, tile: Tile) -> None:
         self.writer, self.tile = writer, tile
         self.names: dict[tuple[Node, str], str] = {}
 
@@ -306,6 +315,11 @@ class _Slices:
             self.names[source, index] = name
             self.writer.body.append(f"    {name} = {whole}{index}")
         return self.names[source, index]
+
+
+def _fills(tiles: Mapping[Node, Tile]) -> Callable[[Node], bool]:
+    """Whether a result is computed into a given buffer: a ``where`` into one is two calls."""
+    return lambda node: can_fill(node) and (node.op != "where" or node in tiles)
 
 
 def _needs_buffer(node: Node) -> bool:

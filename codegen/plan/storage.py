@@ -8,7 +8,7 @@ memory of an input that nothing reads afterwards.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -66,18 +66,30 @@ class Storage:
         return self.place.get(self.block_of(node))
 
 
-def plan_storage(graph: Graph, saved_count: int, tiles: Mapping[Node, Region]) -> Storage:
-    """Decide for every value of a graph where it lives."""
+def plan_storage(
+    graph: Graph,
+    saved_count: int,
+    tiles: Mapping[Node, Region],
+    fills: Callable[[Node], bool],
+    reuses: Callable[[Node, Node], bool] = lambda node, taken: True,
+) -> Storage:
+    """Decide for every value of a graph where it lives.
+
+    ``fills`` says of which nodes the result is computed into a given buffer, ``reuses`` whether a
+    node may take over the memory of an input.
+    """
     roots = roots_of(graph.nodes)
     plan = Storage(roots, _last_uses(graph, roots), tiles, _handed(graph, roots))
     for k, node in enumerate(graph.nodes):
         if plan.root(node) is not node:
             continue
         target = _reusable(node, k, plan)
+        if target is not None and not reuses(node, target):
+            target = None
         if target is not None:
             plan.reused[node] = target
         plan.block[node] = node if target is None else plan.block[plan.root(target)]
-    _place(graph, plan, len(graph.outputs) - saved_count)
+    _place(graph, plan, len(graph.outputs) - saved_count, fills)
     return plan
 
 
@@ -129,14 +141,14 @@ def _ends_here(x: Node, node: Node, k: int, plan: Storage) -> bool:
     )
 
 
-def _place(graph: Graph, plan: Storage, fresh_count: int) -> None:
+def _place(graph: Graph, plan: Storage, fresh_count: int, fills: Callable[[Node], bool]) -> None:
     fresh = {plan.block_of(node) for node in (*graph.outputs[:fresh_count], *plan.handed)}
     saved = {plan.block_of(node) for node in graph.outputs[fresh_count:]}
     for node in plan.block.values():
         if node in fresh:
             plan.place[node] = FRESH
-        elif not can_fill(node) or node.op == "where" and node not in plan.tiles:
-            plan.place[node] = OWN  # a where into a buffer is two calls
+        elif not fills(node):
+            plan.place[node] = OWN
         else:
             plan.place[node] = KEPT if node in saved else SCRATCH
 

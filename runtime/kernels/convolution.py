@@ -166,9 +166,7 @@ def convolution_transpose(
     return crop_spatial(padded, pad, outsize).astype(out_dtype, copy=False)
 
 
-def _prefers_flipping(
-    c: int, co: int, ksize: Ints, stride: Ints, pad: Ints, dilate: Ints
-) -> bool:
+def _prefers_flipping(c: int, co: int, ksize: Ints, stride: Ints, pad: Ints, dilate: Ints) -> bool:
     """Gathering windows of ``y`` beats adding up windows of ``x`` unless ``y`` is far wider."""
     return (
         set(stride) <= {1}
@@ -177,9 +175,7 @@ def _prefers_flipping(
     )
 
 
-def _convolve_flipped(
-    y: Any, W: Any, outsize: Ints, pad: Ints, dilate: Ints, groups: int
-) -> Any:
+def _convolve_flipped(y: Any, W: Any, outsize: Ints, pad: Ints, dilate: Ints, groups: int) -> Any:
     """With stride one the adjoint is a convolution with the mirrored filters."""
     co, per_group, *ksize = W.shape
     mirror = (slice(None),) * 3 + (slice(None, None, -1),) * len(ksize)
@@ -187,7 +183,12 @@ def _convolve_flipped(
     flipped = flipped.reshape(groups * per_group, co // groups, *ksize)
     rest = tuple(d * (k - 1) - p for d, k, p in zip(dilate, ksize, pad, strict=True))
     return convolution(
-        y, flipped, outsize=outsize, stride=(1,) * len(ksize), pad=rest, dilate=dilate,
+        y,
+        flipped,
+        outsize=outsize,
+        stride=(1,) * len(ksize),
+        pad=rest,
+        dilate=dilate,
         groups=groups,
     )
 

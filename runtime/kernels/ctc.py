@@ -60,8 +60,14 @@ def ctc_forward(
 
 @library_op("ctc_backward")
 def ctc_backward(
-    log_y: Any, labels: Any, input_length: Any, label_length: Any, loss: Any, alpha: Any,
-    *, blank: int
+    log_y: Any,
+    labels: Any,
+    input_length: Any,
+    label_length: Any,
+    loss: Any,
+    alpha: Any,
+    *,
+    blank: int,
 ) -> Any:
     """Compute the gradient (t, b, v) of the loss with respect to the scores before the softmax."""
     xp = array_module(log_y)

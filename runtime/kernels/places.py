@@ -25,6 +25,5 @@ def add_at_places(values: Any, places: Any, *, length: int) -> Any:
         return y
     # Counting with weights is several times faster than numpy.add.at, and sums in double.
     rows = numpy.arange(n * c).reshape(n, c, 1) * length
-    y = numpy.bincount(
-        (rows + places[:, None]).ravel(), values.ravel(), minlength=n * c * length)
+    y = numpy.bincount((rows + places[:, None]).ravel(), values.ravel(), minlength=n * c * length)
     return y.reshape(n, c, length).astype(values.dtype)

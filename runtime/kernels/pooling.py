@@ -84,17 +84,13 @@ def _block_maximum(
     return best, index
 
 
-def _max_pooling_with_nan(
-    padded: Any, ksize: Ints, outsize: Ints, stride: Ints
-) -> tuple[Any, Any]:
+def _max_pooling_with_nan(padded: Any, ksize: Ints, outsize: Ints, stride: Ints) -> tuple[Any, Any]:
     windows = window_view(padded, ksize, outsize, stride, _ones(ksize))
     columns = windows.reshape(padded.shape[:2] + (math.prod(ksize),) + outsize)
     return columns.max(axis=2), columns.argmax(axis=2)
 
 
-def _flat_places(
-    indexes: Any, ksize: Ints, stride: Ints, lengths: Ints
-) -> Any:
+def _flat_places(indexes: Any, ksize: Ints, stride: Ints, lengths: Ints) -> Any:
     """Places of ``indexes`` (n, c, *outsize) in the raveled padded array (n, c, *lengths)."""
     xp = array_module(indexes)
     n, c, *outsize = indexes.shape
@@ -162,9 +158,7 @@ def sum_pooling(x: Any, *, ksize: Ints, outsize: Ints, stride: Ints, pad: Ints) 
 
 
 @library_op("sum_pooling_spread")
-def sum_pooling_spread(
-    y: Any, *, ksize: Ints, shape: Ints, stride: Ints, pad: Ints
-) -> Any:
+def sum_pooling_spread(y: Any, *, ksize: Ints, shape: Ints, stride: Ints, pad: Ints) -> Any:
     """Add each value of ``y`` (n, c, *outsize) onto its whole window of an (n, c, *shape) array.
 
     The adjoint of `sum_pooling`.
@@ -174,8 +168,9 @@ def sum_pooling_spread(
     lengths = reach(outsize, ksize, stride, _ones(ksize))
     lengths = tuple(max(a, p + n) for a, p, n in zip(lengths, pad, shape, strict=True))
     for axis in range(2, y.ndim):
-        spread = xp.zeros(y.shape[:axis] + lengths[axis - 2 : axis - 1] + y.shape[axis + 1 :],
-                          y.dtype)
+        spread = xp.zeros(
+            y.shape[:axis] + lengths[axis - 2 : axis - 1] + y.shape[axis + 1 :], y.dtype
+        )
         for offset in range(ksize[axis - 2]):
             spread[_slice(axis, offset, outsize[axis - 2], stride[axis - 2])] += y
         y = spread

@@ -155,7 +155,11 @@ def roi_average(
     images = _channels_last(x)
     y = array_module(x).empty((len(boxes), x.shape[1]) + outsize, images.dtype)
     weights = _weights(
-        boxes, x.shape[2:], kind=kind, outsize=outsize, spatial_scale=spatial_scale,
+        boxes,
+        x.shape[2:],
+        kind=kind,
+        outsize=outsize,
+        spatial_scale=spatial_scale,
         sampling=sampling,
     )
     for out, image, (rows, columns) in zip(y, _host(indices).tolist(), weights, strict=True):
@@ -183,9 +187,7 @@ def roi_average_spread(
     weights = _weights(
         boxes, (h, w), kind=kind, outsize=outsize, spatial_scale=spatial_scale, sampling=sampling
     )
-    for value, image, (rows, columns) in zip(
-        values, _host(indices).tolist(), weights, strict=True
-    ):
+    for value, image, (rows, columns) in zip(values, _host(indices).tolist(), weights, strict=True):
         _spread(images[image], value, rows, columns)
     return xp.ascontiguousarray(images.transpose(0, 3, 1, 2)).astype(y.dtype, copy=False)
 

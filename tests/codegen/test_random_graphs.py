@@ -4,8 +4,9 @@ import warnings
 
 import numpy as np
 import pytest
+from codegen_targets import TARGET, generate
 
-from chainwright.codegen.numpy_target import NUMPY, generate, select, tiles
+from chainwright.codegen.numpy_target import select, tiles
 from chainwright.ir import Graph, Slot, build, constant, cut, literal, make, placeholder
 
 UNARY = ["negative", "exp", "tanh", "square", "absolute", "sqrt", "sign", "positive", "log1p"]
@@ -289,7 +290,7 @@ def test_forward(seed, style):
     rng = recorder.rng
     outputs = tuple(picked(recorder) for _ in range(4))
     graph = Graph(tuple(recorder.inputs), tuple(recorder.nodes), outputs)
-    built = build(graph, {}, NUMPY.passes)
+    built = build(graph, {}, TARGET.passes)
     program = generate(built.forward, title="random", saved_count=len(built.saved))
     arrays = [like(rng, recorder.values[node]) for node in recorder.inputs]
     expected = quiet_run(recorder, arrays)
@@ -325,7 +326,7 @@ def test_state(seed, style):
     built = build(
         Graph(tuple(recorder.inputs[:-1]), primal, outputs[1:], "forward"),
         {0: Graph((gradient,), (result,), (result,), "backward")},
-        NUMPY.passes,
+        TARGET.passes,
     )
     forward = generate(built.forward, title="forward", saved_count=len(built.saved))
     backward = generate(built.backwards[0], title="backward")
@@ -366,7 +367,7 @@ def test_forward_and_backward(seed, style):
     built = build(
         Graph(inputs, primal, outputs, "forward"),
         {"all": Graph((gradient,), later, results, "backward")},
-        NUMPY.passes,
+        TARGET.passes,
     )
     forward = generate(built.forward, title="forward", saved_count=len(built.saved))
     backward = generate(built.backwards["all"], title="backward")

@@ -4,8 +4,8 @@ import warnings
 
 import numpy as np
 import pytest
+from codegen_targets import TARGET, generate
 
-from chainwright.codegen.numpy_target import generate
 from chainwright.ir import OPS, Graph, Slot, build, literal, make, placeholder
 
 UFUNCS = [name for name, row in OPS.items() if "casting" in row.attrs]
@@ -153,7 +153,7 @@ def check(op, values, call, attrs):
         inputs = tuple(x for x in nodes if x.op == "placeholder")
         arrays = [value for value in values if isinstance(value, np.ndarray)]
         for outputs, nodes in [((node,), (node,)), ((after,), (node, after))]:
-            built = build(Graph(inputs, nodes, outputs), {}).forward
+            built = build(Graph(inputs, nodes, outputs), {}, TARGET.passes).forward
             loaded = generate(built, title=op).load()
             (got,) = loaded.function(*arrays, loaded.new_scratch(), ())
             wanted = expected if outputs == (node,) else expected.copy()

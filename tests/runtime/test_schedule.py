@@ -47,12 +47,12 @@ def test_calls_in_flight_do_not_share_buffers():
 def test_buffers_come_back_and_few_are_kept():
     schedule = schedule_of_tanh()
     runs = [schedule.forward((np.ones((2, 3)),)) for _ in range(10)]
-    assert not schedule._kept.idle
+    assert not schedule._runner.kept.idle
     del runs
     gc.collect()
-    assert len(schedule._kept.idle) == 4
+    assert len(schedule._runner.kept.idle) == 4
     schedule.trim()
-    assert not schedule._kept.idle and not schedule._scratch.idle
+    assert not schedule._runner.kept.idle and not schedule._runner.scratch.idle
 
 
 def test_the_ledger_is_bounded_and_logs(caplog):

@@ -1,0 +1,357 @@
+"""The fixed part of native code, as LLVM IR text: it runs a program that is a table of steps.
+
+A program is an array of int64. Its regions run one after the other, each a few rows at a time; a
+region is a list of steps, each the address of a function with its table and its operands. So a
+schedule needs no code of its own, and a kernel is compiled once for all that use it.
+
+The functions of steps have the form ``void f(ptr args, ptr table, i64 rows)``. Here are those that
+call NumPy's loops: ``loop`` and ``flat`` (elementwise), ``reduce``, ``product``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import NamedTuple
+
+RUN, COMMIT, LOOP, FLAT, REDUCE, PRODUCT = (
+    "chainwright_run",
+    "chainwright_commit",
+    "chainwright_loop",
+    "chainwright_flat",
+    "chainwright_reduce",
+    "chainwright_product",
+)
+MOST_OPERANDS = 60
+
+# The head of a program, in items.
+N_BASES, N_REGIONS, REGIONS, N_COMMITS, COMMITS, CHECKS, ARRAY_TYPE, CLEAR, TEST, MASK = range(10)
+HEAD = 10
+# Kinds of steps: our own code; a call of foreign code, which may clear the floating-point flags;
+# one whose flags NumPy does not look at.
+OURS, FOREIGN, SILENT = 0, 1, 2
+
+
+class Layout(NamedTuple):
+    """Where CPython and NumPy keep what is read without their help, in bytes."""
+
+    tuple_items: int
+    type: int
+    data: int
+    ndim: int
+    dims: int
+    strides: int
+    descr: int
+
+
+class _Function:
+    """Writes a function; variables live in memory, which LLVM turns into registers."""
+
+    def __init__(self, head: str) -> None:
+        self.head, self.entry, self.lines, self._count = head, ["entry:"], ["  br label %start"], 0
+        self.lines.append("start:")
+
+    def name(self, hint: str = "t") -> str:
+        self._count += 1
+        return f"{hint}{self._count}"
+
+    def do(self, text: str) -> None:
+        self.lines.append(f"  {text}")
+
+    def get(self, text: str) -> str:
+        name = f"%{self.name()}"
+        self.do(f"{name} = {text}")
+        return name
+
+    def variable(self, start: str = "0") -> str:
+        name = f"%{self.name('var')}"
+        self.entry.append(f"  {name} = alloca i64")
+        self.set(name, start)
+        return name
+
+    def array(self, kind: str, length: int) -> str:
+        name = f"%{self.name('array')}"
+        self.entry.append(f"  {name} = alloca [{length} x {kind}]")
+        return name
+
+    def set(self, variable: str, value: str) -> None:
+        self.do(f"store i64 {value}, ptr {variable}")
+
+    def value(self, variable: str) -> str:
+        return self.get(f"load i64, ptr {variable}")
+
+    def at(self, base: str, place: int | str) -> str:
+        """The address of an item of eight bytes."""
+        return self.get(f"getelementptr i64, ptr {base}, i64 {place}")
+
+    def item(self, base: str, place: int | str, kind: str = "i64") -> str:
+        return self.get(f"load {kind}, ptr {self.at(base, place)}")
+
+    def field(self, base: str, offset: int | str, kind: str = "ptr") -> str:
+        return self.get(f"load {kind}, ptr {self.moved(base, offset)}")
+
+    def moved(self, base: str, offset: int | str) -> str:
+        return self.get(f"getelementptr i8, ptr {base}, i64 {offset}")
+
+    def add(self, a: str, b: int | str) -> str:
+        return self.get(f"add i64 {a}, {b}")
+
+    def mul(self, a: str, b: int | str) -> str:
+        return self.get(f"mul i64 {a}, {b}")
+
+    def less(self, a: str, b: str) -> str:
+        return self.get(f"select i1 {self.get(f'icmp slt i64 {a}, {b}')}, i64 {a}, i64 {b}")
+
+    def call(self, function: str, arguments: str, result: str = "void") -> str:
+        text = f"call {result} {function}({arguments})"
+        if result == "void":
+            self.do(text)
+            return ""
+        return self.get(text)
+
+    @contextmanager
+    def loop(self, n: str) -> Iterator[str]:
+        """``for i in range(n)``."""
+        i, k = self.variable(), self.name("")
+        self.do(f"br label %head{k}")
+        self.lines.append(f"head{k}:")
+        value = self.value(i)
+        more = self.get(f"icmp slt i64 {value}, {n}")
+        self.do(f"br i1 {more}, label %body{k}, label %end{k}")
+        self.lines.append(f"body{k}:")
+        yield value
+        self.set(i, self.add(value, 1))
+        self.do(f"br label %head{k}")
+        self.lines.append(f"end{k}:")
+
+    @contextmanager
+    def when(self, condition: str) -> Iterator[None]:
+        k = self.name("")
+        self.do(f"br i1 {condition}, label %then{k}, label %else{k}")
+        self.lines.append(f"then{k}:")
+        yield
+        self.do(f"br label %else{k}")
+        self.lines.append(f"else{k}:")
+
+    def leave(self, condition: str, result: str) -> None:
+        k = self.name("")
+        self.do(f"br i1 {condition}, label %leave{k}, label %stay{k}")
+        self.lines += [f"leave{k}:", f"  ret {result}", f"stay{k}:"]
+
+    def text(self, result: str = "void") -> str:
+        lines = [f"define {self.head} {{", *self.entry, *self.lines, f"  ret {result}", "}", ""]
+        return "\n".join(lines)
+
+
+def driver_text(layout: Layout) -> str:
+    """The module of all functions here, for this Python and NumPy."""
+    parts = [_program_of(layout), _bases(layout), _execute(), _run(), _commit()]
+    return "\n".join([*parts, _loop(), _flat(), _copy_item(), _reduce(), _product()])
+
+
+def _bases(layout: Layout) -> str:
+    """Read the addresses of the arrays in a tuple; 1 if one has another layout than expected."""
+    f = _Function("internal i64 @read_bases(ptr %arrays, ptr %code, ptr %bases)")
+    items = f.moved("%arrays", layout.tuple_items)
+    check = f.variable(f.item("%code", CHECKS))
+    kind = f.item("%code", ARRAY_TYPE, "ptr")
+    with f.loop(f.item("%code", N_BASES)) as k:
+        array = f.item(items, k, "ptr")
+        place = f.value(check)
+        ndim = f.item("%code", place)
+        f.set(check, f.add(place, 1))
+        with f.when(f.get(f"icmp sge i64 {ndim}, 0")):
+            f.leave(f.get(f"icmp ne ptr {f.field(array, layout.type)}, {kind}"), "i64 1")
+            have = f.get(f"sext i32 {f.field(array, layout.ndim, 'i32')} to i64")
+            f.leave(f.get(f"icmp ne i64 {have}, {ndim}"), "i64 1")
+            wanted = f.item("%code", f.add(place, 1), "ptr")
+            f.leave(f.get(f"icmp ne ptr {f.field(array, layout.descr)}, {wanted}"), "i64 1")
+            first = f.add(place, 2)
+            dims, strides = f.field(array, layout.dims), f.field(array, layout.strides)
+            with f.loop(ndim) as axis:
+                length = f.item("%code", f.add(first, axis))
+                f.leave(f.get(f"icmp ne i64 {f.item(dims, axis)}, {length}"), "i64 1")
+                step = f.item("%code", f.add(f.add(first, ndim), axis))
+                f.leave(f.get(f"icmp ne i64 {f.item(strides, axis)}, {step}"), "i64 1")
+            f.set(check, f.add(f.add(first, ndim), ndim))
+        f.do(f"store ptr {f.field(array, layout.data)}, ptr {f.at('%bases', k)}")
+    return f.text("i64 0")
+
+
+def _execute() -> str:
+    """Run regions; what comes back are the floating-point flags that were raised on the way."""
+    f = _Function("internal i64 @execute(ptr %bases, ptr %code, i64 %at, i64 %regions)")
+    args = f.array("ptr", MOST_OPERANDS)
+    test, clear = f.item("%code", TEST, "ptr"), f.item("%code", CLEAR, "ptr")
+    mask = f.get(f"trunc i64 {f.item('%code', MASK)} to i32")
+    flags, start = f.variable(), f.variable("%at")
+    with f.loop("%regions"):
+        region = f.at("%code", f.value(start))
+        rows, tile, steps = (f.item(region, k) for k in range(3))
+        done, pc = f.variable(), f.variable()
+        count = f.get(f"sdiv i64 {f.add(f.add(rows, tile), -1)}, {tile}")
+        with f.loop(count):
+            first = f.value(done)
+            n = f.less(tile, f.get(f"sub i64 {rows}, {first}"))
+            f.set(pc, "3")
+            with f.loop(steps):
+                step = f.at(region, f.value(pc))
+                function, table = f.item(step, 0, "ptr"), f.item(step, 1)
+                kind, operands = f.item(step, 2), f.item(step, 3)
+                with f.loop(operands) as k:
+                    entry = f.at(step, f.add(f.mul(k, 3), 4))
+                    base = f.item("%bases", f.item(entry, 0), "ptr")
+                    offset = f.add(f.item(entry, 1), f.mul(first, f.item(entry, 2)))
+                    f.do(f"store ptr {f.moved(base, offset)}, ptr {f.at(args, k)}")
+                with f.when(f.get(f"icmp ne i64 {kind}, {OURS}")):
+                    _collect(f, flags, test, mask)
+                f.call(function, f"ptr {args}, ptr {f.at('%code', table)}, i64 {n}")
+                with f.when(f.get(f"icmp eq i64 {kind}, {SILENT}")):
+                    f.call(clear, f"i32 {mask}", "i32")
+                f.set(pc, f.add(f.add(f.value(pc), f.mul(operands, 3)), 4))
+            f.set(done, f.add(first, n))
+        f.set(start, f.add(f.value(start), f.value(pc)))
+    _collect(f, flags, test, mask)
+    return f.text(f"i64 {f.value(flags)}")
+
+
+def _collect(f: _Function, flags: str, test: str, mask: str) -> None:
+    raised = f.get(f"zext i32 {f.call(test, f'i32 {mask}', 'i32')} to i64")
+    f.set(flags, f.get(f"or i64 {f.value(flags)}, {raised}"))
+
+
+def _entered(f: _Function) -> tuple[str, str]:
+    """The program of a tuple of arrays, which is its first, and the addresses of all."""
+    code = f.get("call ptr @program_of(ptr %arrays)")
+    bases = f.get(f"alloca ptr, i64 {f.item(code, N_BASES)}")
+    wrong = f.call("@read_bases", f"ptr %arrays, ptr {code}, ptr {bases}", "i64")
+    f.leave(f.get(f"icmp ne i64 {wrong}, 0"), "i64 -1")
+    return code, bases
+
+
+def _run() -> str:
+    """Run a program: 0, the flags that were raised (then nothing is committed), or -1."""
+    f = _Function(f"i64 @{RUN}(ptr %arrays)")
+    code, bases = _entered(f)
+    mask = f.get(f"trunc i64 {f.item(code, MASK)} to i32")
+    f.call(f.item(code, CLEAR, "ptr"), f"i32 {mask}", "i32")
+    where = f"i64 {f.item(code, REGIONS)}, i64 {f.item(code, N_REGIONS)}"
+    flags = f.call("@execute", f"ptr {bases}, ptr {code}, {where}", "i64")
+    f.leave(f.get(f"icmp ne i64 {flags}, 0"), f"i64 {flags}")
+    where = f"i64 {f.item(code, COMMITS)}, i64 {f.item(code, N_COMMITS)}"
+    f.call("@execute", f"ptr {bases}, ptr {code}, {where}", "i64")
+    return f.text("i64 0")
+
+
+def _commit() -> str:
+    """Do the writes of a program that has run and raised flags."""
+    f = _Function(f"i64 @{COMMIT}(ptr %arrays)")
+    code, bases = _entered(f)
+    where = f"i64 {f.item(code, COMMITS)}, i64 {f.item(code, N_COMMITS)}"
+    f.call("@execute", f"ptr {bases}, ptr {code}, {where}", "i64")
+    return f.text("i64 0")
+
+
+def _program_of(layout: Layout) -> str:
+    """The address of the program: the data of the first array of the tuple."""
+    f = _Function("internal ptr @program_of(ptr %arrays)")
+    array = f.field("%arrays", layout.tuple_items)
+    return f.text(f"ptr {f.field(array, layout.data)}")
+
+
+# Tables of the functions that call NumPy's loops, in items.
+LOOP_HEAD = (
+    6  # function, data, operands, rows' factor, two lengths; then strides: rows, outer, inner
+)
+
+
+def _loop() -> str:
+    """A loop of a ufunc, for each item of two outer loops."""
+    f = _Function(f"void @{LOOP}(ptr %args, ptr %table, i64 %rows)")
+    inner = f.array("ptr", 16)
+    function, data, operands = (f.item("%table", k, t) for k, t in enumerate(["ptr", "ptr", "i64"]))
+    rows = f.mul("%rows", f.item("%table", 3))
+    steps = [f.at("%table", f.add(f.mul(operands, k), LOOP_HEAD)) for k in range(3)]
+    with f.loop(rows) as i, f.loop(f.item("%table", 4)) as j:
+        with f.loop(operands) as k:
+            offset = f.add(f.mul(i, f.item(steps[0], k)), f.mul(j, f.item(steps[1], k)))
+            address = f.moved(f.item("%args", k, "ptr"), offset)
+            f.do(f"store ptr {address}, ptr {f.at(inner, k)}")
+        f.call(function, f"ptr {inner}, ptr {f.at('%table', 5)}, ptr {steps[2]}, ptr {data}")
+    return f.text()
+
+
+def _flat() -> str:
+    """A loop of a ufunc over one run; table: function, data, rows' factor, strides."""
+    f = _Function(f"void @{FLAT}(ptr %args, ptr %table, i64 %rows)")
+    length = f.array("i64", 1)
+    function, data = f.item("%table", 0, "ptr"), f.item("%table", 1, "ptr")
+    f.do(f"store i64 {f.mul('%rows', f.item('%table', 2))}, ptr {length}")
+    f.call(function, f"ptr %args, ptr {length}, ptr {f.at('%table', 3)}, ptr {data}")
+    return f.text()
+
+
+def _copy_item() -> str:
+    f = _Function("internal void @copy_item(ptr %to, ptr %from, i64 %size)")
+    for kind, size in (("i32", 4), ("i64", 8), ("i16", 2)):
+        with f.when(f.get(f"icmp eq i64 %size, {size}")):
+            f.do(f"store {kind} {f.get(f'load {kind}, ptr %from')}, ptr %to")
+            f.do("ret void")
+            f.lines.append(f"{f.name('gone')}:")
+    f.do(f"store i8 {f.get('load i8, ptr %from')}, ptr %to")
+    return f.text()
+
+
+# function, data, length of a cut, whether there is a start value, that value, bytes of an item,
+# rows' factor and strides (input, result); two outer loops and the inner one: length and strides.
+REDUCE_ITEMS = 18
+
+
+def _reduce() -> str:
+    """``ufunc.reduce`` with NumPy's loop inside and the loops around it in NumPy's order."""
+    f = _Function(f"void @{REDUCE}(ptr %args, ptr %table, i64 %rows)")
+    t = [f.item("%table", k, "ptr" if k < 2 else "i64") for k in range(REDUCE_ITEMS)]
+    function, data, cut, given, size = t[0], t[1], t[2], t[3], t[5]
+    inner, length, steps = f.array("ptr", 3), f.array("i64", 1), f.array("i64", 3)
+    source, result = f.item("%args", 0, "ptr"), f.item("%args", 1, "ptr")
+    n, s, o = t[15:]
+    for k, step in enumerate((o, s, o)):
+        f.do(f"store i64 {step}, ptr {f.at(steps, k)}")
+    is_run = f.get(f"icmp eq i64 {o}, 0")
+    starts = f.get(f"select i1 {is_run}, i64 1, i64 {n}")
+    has_value = f.get(f"icmp ne i64 {given}, 0")
+    with f.loop(f.mul("%rows", t[6])) as i, f.loop(t[9]) as j, f.loop(t[12]) as k:
+        p = f.moved(source, f.add(f.mul(i, t[7]), f.add(f.mul(j, t[10]), f.mul(k, t[13]))))
+        q = f.moved(result, f.add(f.mul(i, t[8]), f.add(f.mul(j, t[11]), f.mul(k, t[14]))))
+        first = f.get("and i1 true, true")
+        for index, stride in ((j, t[11]), (k, t[14])):
+            fresh = f.get(f"icmp ne i64 {stride}, 0")
+            zero = f.get(f"icmp eq i64 {index}, 0")
+            first = f.get(f"and i1 {first}, {f.get(f'or i1 {fresh}, {zero}')}")
+        start = f.variable()
+        f.set(start, "0")
+        with f.when(first):
+            with f.loop(starts) as x:
+                item = f.moved(p, f.mul(x, s))
+                item = f.get(f"select i1 {has_value}, ptr {f.at('%table', 4)}, ptr {item}")
+                f.call("@copy_item", f"ptr {f.moved(q, f.mul(x, o))}, ptr {item}, i64 {size}")
+            f.set(start, f.get(f"select i1 {has_value}, i64 0, i64 {starts}"))
+        cuts = f.add(f.get(f"sdiv i64 {f.add(n, -1)}, {cut}"), 1)
+        with f.loop(cuts) as c:
+            low, stop = f.value(start), f.less(n, f.mul(f.add(c, 1), cut))
+            with f.when(f.get(f"icmp slt i64 {low}, {stop}")):
+                out, read = f.moved(q, f.mul(low, o)), f.moved(p, f.mul(low, s))
+                for x, address in enumerate((out, read, out)):
+                    f.do(f"store ptr {address}, ptr {f.at(inner, x)}")
+                f.do(f"store i64 {f.get(f'sub i64 {stop}, {low}')}, ptr {length}")
+                f.call(function, f"ptr {inner}, ptr {length}, ptr {steps}, ptr {data}")
+                f.set(start, stop)
+    return f.text()
+
+
+def _product() -> str:
+    """The loop of ``np.matmul``: function, data, four lengths, nine strides."""
+    f = _Function(f"void @{PRODUCT}(ptr %args, ptr %table, i64 %rows)")
+    function, data = f.item("%table", 0, "ptr"), f.item("%table", 1, "ptr")
+    f.call(function, f"ptr %args, ptr {f.at('%table', 2)}, ptr {f.at('%table', 6)}, ptr {data}")
+    return f.text()

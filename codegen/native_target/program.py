@@ -1,0 +1,177 @@
+"""A program with native segments: a Python function, and the tables that its segments run by."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+import numpy as np
+
+from chainwright.ir.kernel import Kernel
+
+from ..program import Loaded, Program
+from .driver import (
+    ARRAY_TYPE,
+    CHECKS,
+    CLEAR,
+    COMMITS,
+    HEAD,
+    MASK,
+    N_BASES,
+    N_COMMITS,
+    N_REGIONS,
+    REGIONS,
+    TEST,
+)
+from .settle import Flags, Settlement
+from .steps import Loop, Place, Region, Step
+
+
+class Linker(Protocol):
+    """Knows addresses; compiles what has none yet."""
+
+    flags: Flags
+
+    def kernel(self, kernel: Kernel) -> int: ...
+
+    def driver(self, name: str) -> int: ...
+
+    def loop(self, loop: Loop) -> int: ...
+
+    def descriptor(self, dtype: np.dtype[Any]) -> int: ...
+
+    def libc(self, name: str) -> int: ...
+
+    def callable(self, name: str) -> Callable[[Any], int]: ...
+
+
+@dataclass(slots=True)
+class Base:
+    """An array of the tuple that a segment gets; ``layout`` is checked at each call."""
+
+    name: str
+    layout: tuple[tuple[int, ...], np.dtype[Any], tuple[int, ...]] | None
+
+
+@dataclass(slots=True)
+class Segment:
+    """A run of native code: its regions, what it writes at its end, and where everything lies."""
+
+    bases: list[Base]
+    regions: list[Region]
+    commits: list[Region]
+    places: Mapping[Place, tuple[int, int]]
+    settlement: Settlement
+    code: np.ndarray = field(default_factory=lambda: np.zeros(1, np.int64))
+
+    def steps(self) -> Iterator[Step]:
+        for region in (*self.regions, *self.commits):
+            yield from region.steps
+
+    def link(self, linker: Linker) -> np.ndarray:
+        """The table with all addresses; the one object that the program's text refers to."""
+        items: list[int] = [0] * HEAD
+        items[N_BASES] = len(self.bases) + 1
+        items[CHECKS] = len(items)
+        items.append(-1)
+        for base in self.bases:
+            items += _check(base, linker)
+        pending: list[tuple[int, Step]] = []
+        for count, start, regions in (
+            (N_REGIONS, REGIONS, self.regions),
+            (N_COMMITS, COMMITS, self.commits),
+        ):
+            items[count], items[start] = len(regions), len(items)
+            for region in regions:
+                items += [region.rows, region.tile, len(region.steps)]
+                for step in region.steps:
+                    pending.append((len(items), step))
+                    items += [_address(step, linker), 0, step.kind, len(step.operands)]
+                    items += [0] * (3 * len(step.operands))
+        for at, step in pending:
+            table = items[at + 1] = len(items)
+            items += [linker.loop(x) if isinstance(x, Loop) else x for x in step.table]
+            for k, place in enumerate(step.operands):
+                slot, offset = self._at(place, table)
+                items[at + 4 + 3 * k : at + 7 + 3 * k] = [slot, offset, place.row_step]
+        items[ARRAY_TYPE] = id(np.ndarray)
+        items[CLEAR], items[TEST] = linker.libc("feclearexcept"), linker.libc("fetestexcept")
+        items[MASK] = linker.flags.all
+        return np.array(items, np.int64)
+
+    def _at(self, place: Place, table: int) -> tuple[int, int]:
+        if isinstance(place.value, int):
+            return 0, 8 * (table + place.value)
+        return self.places[place]
+
+
+def _check(base: Base, linker: Linker) -> list[int]:
+    if base.layout is None:
+        return [-1]
+    shape, dtype, strides = base.layout
+    return [len(shape), linker.descriptor(dtype), *shape, *strides]
+
+
+def _address(step: Step, linker: Linker) -> int:
+    if isinstance(step.function, Kernel):
+        return linker.kernel(step.function)
+    return linker.driver(step.function)
+
+
+@dataclass(frozen=True)
+class NativeProgram(Program):
+    """``source`` is the Python function around the segments, by their names."""
+
+    segments: Mapping[str, Segment]
+    linker: Linker
+
+    def load(self) -> Loaded:
+        """Compile the kernels and the Python function."""
+        constants = dict(self.constants)
+        constants["run"] = self.linker.callable("run")
+        for name, segment in self.segments.items():
+            constants[name] = segment.link(self.linker)
+            segment.settlement.flags = self.linker.flags
+            if segment.commits:
+                segment.settlement.commit = self.linker.callable("commit")
+        facts = {f: getattr(self, f) for f in Program.__dataclass_fields__}
+        return Program(**{**facts, "constants": constants}).load()
+
+    @property
+    def kernels(self) -> tuple[Kernel, ...]:
+        """The kernels, each once, in the order of their first use."""
+        found = {}
+        for segment in self.segments.values():
+            for step in segment.steps():
+                if isinstance(step.function, Kernel):
+                    found.setdefault(step.function.key, step.function)
+        return tuple(found.values())
+
+    @property
+    def listing(self) -> str:
+        """What the native code does, C-like, with the user's lines."""
+        return "\n\n".join(self._lines())
+
+    def _lines(self) -> Iterator[str]:
+        names = {kernel.key: f"kernel{k}" for k, kernel in enumerate(self.kernels)}
+        for name, segment in self.segments.items():
+            lines = [f"segment {name}"]
+            for region in (*segment.regions, *segment.commits):
+                if len(region.steps) > 1 or region.tile < region.rows:
+                    lines.append(f"  for {region.tile} of {region.rows} rows:")
+                for step in region.steps:
+                    f = step.function
+                    what = names[f.key] if isinstance(f, Kernel) else f"{f} {step.label}"
+                    lines.append(f"    {what}({', '.join(map(_operand, step.operands))})")
+            yield "\n".join(lines)
+        for kernel in self.kernels:
+            yield str(kernel).replace("kernel", names[kernel.key], 1)
+
+
+def _operand(place: Place) -> str:
+    value = place.value
+    if isinstance(value, int):
+        return "number"
+    text = dict(value.attrs).get("name", value.op)
+    return f"{text}{list(value.dims)}"

@@ -1,0 +1,422 @@
+"""Programs with native segments: a Python function around runs of native code.
+
+In: a graph whose groups the native target has made. Each maximal run of nodes with a native form is
+one segment: one call with a tuple of arrays. What has no native form is a line of NumPy between
+them, so that exceptions pass normally and everything works that works in a NumPy program.
+"""
+
+from __future__ import annotations
+
+import heapq
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from chainwright.ir import Graph, Node
+from chainwright.ir.alias import roots_of
+from chainwright.ir.op import OPS
+from chainwright.ir.schedule import ordering_edges
+
+from ..numpy_target.writer import Writer
+from ..plan.arena import Span, View, place
+from ..plan.storage import FRESH, KEPT, SCRATCH, Storage, blocks, can_fill, plan_storage
+from ..plan.views import moved, needed_bytes, whole
+from .program import Base, Linker, NativeProgram, Segment
+from .settle import Located, Settlement
+from .steps import Forms, Group, Place, Region, move_regions, product_of, product_step
+
+NATIVE, PYTHON, NEUTRAL = "native", "python", "neutral"
+
+
+@dataclass(slots=True, eq=False)
+class Unit:
+    """Nodes that stay together: a group, or one node."""
+
+    nodes: tuple[Node, ...]
+    kind: str
+    form: str = ""
+
+
+@dataclass(slots=True)
+class Part:
+    """Units that run one after the other: a native segment, or one line of Python."""
+
+    native: bool
+    units: list[Unit]
+
+    @property
+    def nodes(self) -> tuple[Node, ...]:
+        return tuple(node for unit in self.units for node in unit.nodes)
+
+
+def units_of(graph: Graph, forms: Forms) -> list[Unit]:
+    """The groups and single nodes of a graph in their order."""
+    groups = [group for group in graph.groups if all(map(forms.by_rows, group))]
+    first = {group[0]: group for group in groups}
+    grouped = {node for group in groups for node in group}
+    units = []
+    for node in graph.nodes:
+        if node in first:
+            units.append(Unit(first[node], NATIVE, "group"))
+        elif node not in grouped:
+            form = forms.of(node)
+            kind = PYTHON if form is None else NEUTRAL if form == "view" else NATIVE
+            units.append(Unit((node,), kind, form or ""))
+    return units
+
+
+def parts_of(graph: Graph, forms: Forms) -> list[Part]:
+    """An order in which as much native code as possible stands together."""
+    units = units_of(graph, forms)
+    home = {node: k for k, unit in enumerate(units) for node in unit.nodes}
+    after: list[set[int]] = [set() for _ in units]
+    waiting = [0] * len(units)
+    data = ((x, node) for node in graph.nodes for x in node.inputs if x in home)
+    for earlier, later in (*data, *ordering_edges(graph.nodes)):
+        one, other = home[earlier], home[later]
+        if one != other and other not in after[one]:
+            after[one].add(other)
+            waiting[other] += 1
+    ready: dict[bool, list[int]] = {True: [], False: []}
+    for k, unit in enumerate(units):
+        if not waiting[k]:
+            heapq.heappush(ready[unit.kind == PYTHON], k)
+    parts: list[Part] = []
+    while ready[True] or ready[False]:
+        for python in (False, True):
+            found: list[Unit] = []
+            while ready[python]:
+                k = heapq.heappop(ready[python])
+                found.append(units[k])
+                for later in after[k]:
+                    waiting[later] -= 1
+                    if not waiting[later]:
+                        heapq.heappush(ready[units[later].kind == PYTHON], later)
+            if python:
+                parts += [Part(False, [unit]) for unit in found]
+            elif found:
+                parts.append(Part(any(u.kind == NATIVE for u in found), found))
+    return parts
+
+
+class NativeWriter(Writer):
+    """Writes one program; see the module's text."""
+
+    def __init__(
+        self, graph: Graph, title: str, saved_count: int, forms: Forms, linker: Linker
+    ) -> None:
+        self.forms, self.linker = forms, linker
+        self.parts = parts_of(graph, forms)
+        nodes = tuple(node for part in self.parts for node in part.nodes)
+        graph = replace(graph, nodes=nodes)
+        self.roots = roots_of(nodes)
+        self.given_out = {self.roots.get(node, node) for node in graph.outputs}
+        self.readers: dict[Node, set[Node]] = {}
+        for node in nodes:
+            for x in node.inputs:
+                self.readers.setdefault(self.roots.get(x, x), set()).add(node)
+        self.groups = self._groups(graph)
+        self.segments: dict[str, Segment] = {}
+        self.part_of = {node: k for k, part in enumerate(self.parts) for node in part.nodes}
+        super().__init__(graph, title, saved_count)
+        self._memory: dict[str, str] = {}
+
+    # -- plans ---------------------------------------------------------------------------------
+
+    def _groups(self, graph: Graph) -> dict[Node, Group]:
+        """What runs by rows, or alone as a loop, a call or a reduction."""
+        outputs, readers = self.given_out, self.readers
+        found: dict[Node, Group] = {}
+        for part in self.parts:
+            for unit in part.units:
+                if unit.form in ("group", "loop", "call", "reduce"):
+                    members = set(unit.nodes)
+
+                    def escapes(node: Node, members: set[Node] = members) -> bool:
+                        return node in outputs or not readers.get(node, set()) <= members
+
+                    group = Group(unit.nodes, self.forms, escapes)
+                    found.update(dict.fromkeys(unit.nodes, group))
+        return found
+
+    def _plan(self, saved_count: int) -> Storage:
+        regions = {node: group for node, group in self.groups.items() if not group.alone}
+        return plan_storage(self.graph, saved_count, regions, self._fills, self._reuses)
+
+    def _fills(self, node: Node) -> bool:
+        if self._is_native(node):
+            return node.op != "write"
+        return can_fill(node) and node.op != "where"
+
+    def _is_native(self, node: Node) -> bool:
+        return node in self.groups or self.forms.of(node) in ("product", "move")
+
+    def _reuses(self, node: Node, taken: Node) -> bool:
+        """In place among the calls of Python, and where an update is the last to read its base."""
+        if not self._is_native(node):
+            return True
+        return OPS[node.op].kind == "update" and self.part_of[node] == self.part_of.get(taken)
+
+    def _arena(self, where: str) -> tuple[dict[Node, int], int]:
+        times = self._times()
+        found = [node for node in blocks(self.plan, where) if self._has_memory(node)]
+        end = max((stop for _, stop in times.values()), default=0)
+        spans = {}
+        for node in found:
+            start, stop = times[node]
+            spans[node] = Span(needed_bytes(node, self.plan), start, end if where == KEPT else stop)
+        return place(spans)
+
+    def _has_memory(self, node: Node) -> bool:
+        group = self.groups.get(node)
+        return group is None or node in group.stored
+
+    def _times(self) -> dict[Node, tuple[int, int]]:
+        """For each block, when it is filled and last read; a stage of a group is one moment."""
+        now, moment, span, end = 0, dict[Node, int](), dict[Node, tuple[int, int]](), {}
+        for k, part in enumerate(self.parts):
+            for unit in part.units:
+                group = self.groups.get(unit.nodes[0])
+                length = len(group.stages) if group is not None else 1
+                for node in unit.nodes:
+                    stage = group.stage.get(node, 0) if group is not None else 0
+                    moment[node], span[node] = now + stage, (now, now + length - 1)
+                now += length
+            end[k] = now
+            now += 1
+        found: dict[Node, tuple[int, int]] = {}
+        for node in self.graph.nodes:
+            root = self.roots[node]
+            if root is node and node in self.plan.block:
+                local = self.plan.is_local(node)
+                self._extend(found, node, *((moment[node],) * 2 if local else span[node]))
+            for x in node.inputs:
+                source = self.roots.get(x, x)
+                if source in self.plan.block:
+                    last = moment[node] if self.plan.is_local(source) else span[node][1]
+                    if node.op == "write" or self.part_of[source] != self.part_of[node]:
+                        last = end[self.part_of[node]]
+                    self._extend(found, source, last, last)
+        return found
+
+    def _extend(
+        self, found: dict[Node, tuple[int, int]], node: Node, start: int, stop: int
+    ) -> None:
+        block = self.plan.block[node]
+        low, high = found.get(block, (start, stop))
+        found[block] = min(low, start), max(high, stop)
+
+    # -- lines ---------------------------------------------------------------------------------
+
+    def program(self) -> NativeProgram:
+        place_of = {node: k for k, node in enumerate(self.graph.nodes)}
+        for part in self.parts:
+            if part.native:
+                self._segment(part)
+            else:
+                for unit in part.units:
+                    if unit.kind == PYTHON:
+                        self._write(unit.nodes[0])
+            for node in part.nodes:
+                self._free(self.frees.get(place_of[node], ()))
+        for node in self.graph.outputs:
+            self.operand(node)  # views are named when they are used
+        facts = self._facts()
+        return NativeProgram(**facts, segments=self.segments, linker=self.linker)
+
+    def operand(self, node: Node) -> str:
+        """The name of a value; an array is made of native memory when Python asks for it."""
+        if node not in self.text and not node.is_leaf:
+            self._name(node)
+        return super().operand(node)
+
+    def _name(self, node: Node) -> None:
+        where = self.arena_of(node)
+        if where:
+            self.text[node] = self._entry(node, where)
+            return
+        self._natural(node)  # a view of an array that has a name
+
+    def base_of(self, node: Node) -> Node:
+        """The array that a value is a view of, as far as views are plain moves."""
+        while not node.is_leaf and self.forms.of(node) == "view":
+            node = node.inputs[0]
+        return node
+
+    def arena_of(self, node: Node) -> str | None:
+        """The arena that a value lies in, itself or as a plain view; None for other arrays."""
+        base = self.base_of(node)
+        where = self.plan.place_of(base)
+        return where if where in (SCRATCH, KEPT) and self.plan.root(base) is base else None
+
+    def _entry(self, node: Node, where: str) -> str:
+        name = self.names.new(self._value_name(node))
+        self.entries[where][name] = self._located(node)
+        return name
+
+    def _located(self, node: Node) -> View:
+        """Where a value of an arena lies."""
+        if node not in self.located:
+            if self.plan.root(node) is node:
+                offsets = self.arenas[self.plan.place_of(node) or SCRATCH][0]
+                self.located[node] = whole(node, offsets[self.plan.block_of(node)])
+            else:
+                self.located[node] = moved(node, self._located(node.inputs[0]))
+        return self.located[node]
+
+    def memory(self, where: str) -> str:
+        """The name of all the memory of an arena."""
+        if where not in self._memory:
+            name = self._memory[where] = self.names.new(f"{where}_memory")
+            size = self.arenas[where][1]
+            self.entries[where][name] = View(0, (size,), np.dtype(np.uint8), (1,))
+        return self._memory[where]
+
+    def _reuse(self, node: Node) -> None:
+        taken = self.plan.reused[node]
+        self.text[node] = self.operand(taken)
+        if taken in self.located:
+            self.located[node] = self.located[taken]
+
+    def _view(self, node: Node) -> None:
+        if self.forms.of(node) == "view":
+            return  # named when it is used
+        self._natural(node)
+
+    # -- segments ------------------------------------------------------------------------------
+
+    def _segment(self, part: Part) -> None:
+        regions: list[Region] = []
+        commits: list[Region] = []
+        for unit in part.units:
+            for node in unit.nodes:
+                if self.plan.root(node) is node and self._is_native(node) and node.op != "write":
+                    self._make_room(node)
+            if unit.kind == NATIVE:
+                target = commits if unit.nodes[0].op == "write" else regions
+                target += self._regions(unit)
+        if not regions and not commits:
+            return
+        _SegmentWriter(self, part, regions, commits).write()
+
+    def _make_room(self, node: Node) -> None:
+        if node in self.plan.reused:
+            self._reuse_native(node)
+        elif self.plan.place_of(node) == FRESH and self._has_memory(node):
+            self._allocate(node, FRESH)
+
+    def _reuse_native(self, node: Node) -> None:
+        taken = self.plan.reused[node]
+        if self.plan.place_of(node) in (SCRATCH, KEPT):
+            self.located[node] = self._located(taken)
+        else:
+            self.text[node] = self.operand(taken)
+
+    def _regions(self, unit: Unit) -> list[Region]:
+        node = unit.nodes[0]
+        if node in self.groups:
+            return [self.groups[node].region()]
+        if unit.form == "product":
+            form = product_of(node)
+            assert form is not None
+            operands = tuple(Place(x, 0, 0) for x in (*node.inputs, node))
+            return [Region(1, 1, (product_step(form, operands),))]
+        return move_regions(node, node in self.plan.reused)
+
+
+class _SegmentWriter:
+    """The line of one segment, and its table."""
+
+    def __init__(
+        self, writer: NativeWriter, part: Part, regions: list[Region], commits: list[Region]
+    ) -> None:
+        self.w, self.part, self.regions, self.commits = writer, part, regions, commits
+        self.bases: dict[str, int] = {}
+        self.layouts: list[Base] = []
+
+    def write(self) -> None:
+        w = self.w
+        places = {
+            place_: self._resolve(place_)
+            for region in (*self.regions, *self.commits)
+            for step in region.steps
+            for place_ in step.operands
+            if not isinstance(place_.value, int)
+        }
+        settlement = self._settlement()
+        name, settle = w.names.new("segment"), w.names.new("settle")
+        w.names.constants[settle] = settlement
+        w.segments[name] = Segment(self.layouts, self.regions, self.commits, places, settlement)
+        w.names.header.append(f"# {name}: native code of {len(self.part.nodes)} nodes, captured")
+        w.body.append(f"arrays = ({', '.join([name, *self.bases])},)")
+        w.body.append("flags = run(arrays)")
+        w.body.append("if flags:")
+        w.body.append(f"    {settle}(flags, arrays)")
+
+    def _slot(self, name: str, layout: Any) -> int:
+        if name not in self.bases:
+            self.bases[name] = len(self.bases) + 1
+            self.layouts.append(Base(name, layout))
+        return self.bases[name]
+
+    def _resolve(self, place_: Place) -> tuple[int, int]:
+        node = place_.value
+        assert isinstance(node, Node)
+        slot, view = self.find(node)
+        return slot, (view.offset if view else 0) + place_.offset
+
+    def find(self, node: Node) -> tuple[int, View | None]:
+        """The slot of the array that holds a value, and where in it."""
+        w = self.w
+        where = w.arena_of(node)
+        if where:
+            return self._slot(w.memory(where), None), w._located(node)
+        base = w.base_of(node)
+        assert base.dtype is not None
+        slot = self._slot(w.operand(base), (base.dims, base.dtype, base.steps))
+        return slot, None if base is node else self._moved(node, base)
+
+    def _moved(self, node: Node, base: Node) -> View:
+        if node is base:
+            assert base.dtype is not None
+            return View(0, base.dims, base.dtype, base.steps)
+        return moved(node, self._moved(node.inputs[0], base))
+
+    def _settlement(self) -> Settlement:
+        """The segment once more as NumPy calls: on arrays, not on parts of them."""
+        w, inside = self.w, set(self.part.nodes)
+        nodes: dict[Node, None] = {}
+        inputs: dict[Node, Located] = {}
+
+        def reach(x: Node) -> None:
+            if x in nodes or x in inputs or x.op in ("literal", "constant"):
+                return
+            if x not in inside and (x.op == "placeholder" or w.forms.of(x) != "view"):
+                inputs[x] = self._located(x)
+                return
+            for source in x.inputs:
+                reach(source)
+            nodes[x] = None
+
+        for node in self.part.nodes:
+            if w.forms.of(node) is not None:
+                reach(node)
+        roots = {w.roots[node] for node in self.part.nodes}
+        outputs = {
+            node: self._located(node)
+            for node in self.part.nodes
+            if node in roots and node.op != "write" and self._is_seen(node)
+        }
+        return Settlement(w.title, list(nodes), inputs, outputs)
+
+    def _is_seen(self, node: Node) -> bool:
+        """Whether anything outside of the segment reads a value."""
+        w = self.w
+        if not w._is_native(node) or not w._has_memory(node) or w.plan.is_local(node):
+            return False
+        parts = {w.part_of[user] for user in w.readers.get(node, ())}
+        return node in w.given_out or parts != {w.part_of[node]}
+
+    def _located(self, node: Node) -> Located:
+        return Located(*self.find(node))

@@ -1,0 +1,23 @@
+"""The native target of this process, or the reason why there is none."""
+
+from __future__ import annotations
+
+import functools
+import logging
+
+from chainwright.codegen.native_target import NativeTarget
+
+logger = logging.getLogger("chainwright")
+
+
+@functools.cache
+def native_target() -> NativeTarget | None:
+    """The target, made at the first call; None, with one line in the log, where it cannot be."""
+    try:
+        from .machine import MachineLinker, NumpyMachine
+
+        linker = MachineLinker()
+        return NativeTarget(NumpyMachine(linker), linker)
+    except (ImportError, OSError, RuntimeError, AttributeError) as error:
+        logger.info("programs of NumPy calls run, since there is no native code here: %s", error)
+        return None

@@ -1,0 +1,214 @@
+"""Compiles LLVM IR text with llvmlite, and keeps the objects: in this process and on disk.
+
+A module lives as long as the process, so that no function can outlive it: kernels have no sizes in
+them, which keeps their number small. Texts name no foreign symbols (addresses of NumPy's loops
+stand in the tables of programs); what LLVM itself may call is looked up before anything is
+finalised.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import hashlib
+import logging
+import os
+import re
+import tempfile
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+logger = logging.getLogger("chainwright")
+
+_LIMIT = 64 << 20  # bytes of objects on disk
+_lock = threading.Lock()
+
+
+class Engine:
+    """One processor, one LLVM. Raises :class:`ImportError` where llvmlite is missing."""
+
+    def __init__(self) -> None:
+        import llvmlite
+        import llvmlite.binding as llvm
+
+        self._llvm, self._functions = llvm, dict[str, int]()
+        self._modules: list[Any] = []
+        llvm.initialize_native_target()
+        llvm.initialize_native_asmprinter()
+        self._machine_facts = (
+            llvm.get_default_triple(),
+            llvm.get_host_cpu_name(),
+            llvm.get_host_cpu_features().flatten(),
+            str(llvm.llvm_version_info),
+            llvmlite.__version__,
+        )
+        self.compiled = self.loaded = 0  # modules that LLVM compiled, and that came from disk
+
+    def function(self, name: str, text: Callable[[], str]) -> int:
+        """The address of a function of a module, whose text is asked for if it is new."""
+        found = self._functions.get(name)
+        if found is not None:
+            return found
+        with _lock:
+            if name not in self._functions:
+                self._add(text())
+            return self._functions[name]
+
+    def _add(self, text: str) -> None:
+        llvm = self._llvm
+        machine = self._machine()
+        data = self._object(text, machine)
+        engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), machine)
+        names = re.findall(r"^define (?!internal)\S+ @(\w+)\(", text, re.M)
+        self._check_symbols(data)
+        engine.add_object_file(llvm.ObjectFileRef.from_data(data))
+        engine.finalize_object()
+        self._modules.append(engine)
+        for name in names:
+            address = engine.get_function_address(name)
+            if not address:
+                raise RuntimeError(f"the compiled module lacks {name}")
+            self._functions[name] = address
+
+    def _machine(self) -> Any:
+        llvm = self._llvm
+        target = llvm.Target.from_default_triple()
+        _, cpu, features, *_ = self._machine_facts
+        return target.create_target_machine(cpu=cpu, features=features, opt=2, jit=True)
+
+    def _check_symbols(self, data: bytes) -> None:
+        for name in undefined_symbols(data):
+            if not self._llvm.address_of_symbol(name):
+                raise RuntimeError(f"compiled code asks for {name}, which this process lacks")
+
+    # -- objects on disk -----------------------------------------------------------------------
+
+    def _object(self, text: str, machine: Any) -> bytes:
+        path = self._path(text)
+        data = _read(path)
+        if data is not None:
+            self.loaded += 1
+            return data
+        data = self._compiled(text, machine)
+        self.compiled += 1
+        _write(path, data)
+        return data
+
+    def _compiled(self, text: str, machine: Any) -> bytes:
+        llvm = self._llvm
+        module = llvm.parse_assembly(text)
+        module.triple, module.data_layout = self._machine_facts[0], str(machine.target_data)
+        module.verify()
+        options = llvm.create_pipeline_tuning_options(speed_level=2)
+        options.loop_vectorization = True
+        builder = llvm.create_pass_builder(machine, options)
+        builder.getModulePassManager().run(module, builder)
+        return machine.emit_object(module)
+
+    def _path(self, text: str) -> Path | None:
+        folder = cache_folder()
+        if folder is None:
+            return None
+        key = hashlib.sha256("\0".join([*self._machine_facts, text]).encode()).hexdigest()
+        return folder / f"{key}.o"
+
+
+def cache_folder() -> Path | None:
+    """``$XDG_CACHE_HOME/chainwright``; None where there is no home either."""
+    base = os.environ.get("XDG_CACHE_HOME")
+    try:
+        return (Path(base) if base else Path.home() / ".cache") / "chainwright"
+    except RuntimeError:
+        return None
+
+
+def _read(path: Path | None) -> bytes | None:
+    """An object from disk; None if there is none, or a damaged one."""
+    try:
+        data = path.read_bytes() if path else b""
+    except OSError:
+        return None
+    digest, body = data[:32], data[32:]
+    if not body or hashlib.sha256(body).digest() != digest:
+        if data:
+            logger.info("a damaged file in the cache of compiled code is replaced: %s", path)
+        return None
+    return body
+
+
+def _write(path: Path | None, data: bytes) -> None:
+    """Keep an object; other processes see a whole file or none."""
+    global _complained
+    if path is None:
+        return
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        _make_room(path.parent, len(data))
+        handle, name = tempfile.mkstemp(dir=path.parent, suffix=".part")
+        try:
+            with os.fdopen(handle, "wb") as file:
+                file.write(hashlib.sha256(data).digest() + data)
+            os.replace(name, path)
+        except BaseException:
+            os.unlink(name)
+            raise
+    except OSError as error:
+        if not _complained:
+            logger.info("compiled code is not kept on disk: %s", error)
+            _complained = True
+
+
+_complained = False
+
+
+def _make_room(folder: Path, size: int) -> None:
+    """Drop the files that were made first, as soon as there are too many bytes."""
+    known = []
+    for path in folder.iterdir():
+        try:
+            facts = path.stat()
+        except OSError:
+            continue  # another process was quicker
+        known.append((facts.st_mtime, facts.st_size, path))
+    total = sum(n for _, n, _ in known) + size
+    for _, n, path in sorted(known):
+        if total <= _LIMIT:
+            return
+        path.unlink(missing_ok=True)
+        total -= n
+
+
+def undefined_symbols(data: bytes) -> list[str]:
+    """The names that an ELF object of 64 bits asks for; none are known of other formats."""
+    if data[:5] != b"\x7fELF\x02":
+        return []
+    number = int.from_bytes
+    table, size, count = (
+        number(data[40:48], "little"),
+        number(data[58:60], "little"),
+        number(data[60:62], "little"),
+    )
+    sections = [data[table + k * size : table + (k + 1) * size] for k in range(count)]
+    found = []
+    for section in sections:
+        if number(section[4:8], "little") != 2:  # SHT_SYMTAB
+            continue
+        start, length = number(section[24:32], "little"), number(section[32:40], "little")
+        names = sections[number(section[40:44], "little")]
+        text = number(names[24:32], "little")
+        for at in range(start, start + length, 24):
+            name, place = (
+                number(data[at : at + 4], "little"),
+                number(data[at + 6 : at + 8], "little"),
+            )
+            if name and place == 0:
+                end = data.index(b"\0", text + name)
+                found.append(data[text + name : end].decode())
+    return found
+
+
+def libc_address(name: str) -> int:
+    """The address of a function of the C library of this process."""
+    function = getattr(ctypes.CDLL(None), name)
+    return ctypes.cast(function, ctypes.c_void_p).value or 0

@@ -1,0 +1,269 @@
+"""What is known of NumPy on this processor: each rule is tested before it is used.
+
+A rule that fails its test is not used: these nodes stay calls of NumPy, and the log says so.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+import logging
+import platform
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from chainwright.codegen.native_target import driver, llvm
+from chainwright.codegen.native_target.program import Base, Segment
+from chainwright.codegen.native_target.settle import Flags, Settlement
+from chainwright.codegen.native_target.steps import (
+    Forms,
+    Group,
+    Loop,
+    Place,
+    Product,
+    Reduction,
+    Region,
+    product_step,
+    reduce_loops,
+    reduce_step,
+)
+from chainwright.ir import Node, make, placeholder
+from chainwright.ir.kernel import Kernel
+from chainwright.ir.layout import extent
+
+from .engine import Engine, libc_address
+from .loops import layout, loop_of
+
+logger = logging.getLogger("chainwright")
+
+_FLAGS = {
+    "x86_64": Flags(divide=4, over=8, under=16, invalid=1),
+    "AMD64": Flags(divide=4, over=8, under=16, invalid=1),
+    "aarch64": Flags(divide=2, over=4, under=8, invalid=1),
+    "arm64": Flags(divide=2, over=4, under=8, invalid=1),
+}
+_NAMES = {"f": "float", "i": "int", "u": "uint"}
+_DRIVER = {
+    "run": driver.RUN,
+    "commit": driver.COMMIT,
+    "loop": driver.LOOP,
+    "flat": driver.FLAT,
+    "reduce": driver.REDUCE,
+    "product": driver.PRODUCT,
+}
+
+
+class MachineLinker:
+    """Compiles kernels and knows the addresses of everything else."""
+
+    def __init__(self) -> None:
+        found, flags = layout(), _FLAGS.get(platform.machine())
+        if found is None or flags is None:
+            raise ImportError("native code does not know this Python, NumPy or processor")
+        self.flags, self._layout = flags, found
+        self.engine = Engine()
+        self._text = driver.driver_text(found)
+
+    def kernel(self, kernel: Kernel) -> int:
+        return self.engine.function(llvm.name_of(kernel), lambda: llvm.kernel_text(kernel))
+
+    def driver(self, name: str) -> int:
+        return self.engine.function(_DRIVER[name], lambda: self._text)
+
+    def callable(self, name: str) -> Callable[[Any], int]:
+        return ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.py_object)(self.driver(name))
+
+    def loop(self, loop: Loop) -> int:
+        found = loop_of(loop.ufunc, loop.dtypes)
+        if found is None:
+            raise RuntimeError(f"{loop.ufunc} has no loop for {loop.dtypes}")
+        return found[loop.part]
+
+    def descriptor(self, dtype: np.dtype[Any]) -> int:
+        return id(np.dtype(dtype.char))
+
+    def libc(self, name: str) -> int:
+        return libc_address(name)
+
+
+class NumpyMachine:
+    """The rules, each tested once in a process."""
+
+    def __init__(self, linker: MachineLinker) -> None:
+        self._linker = linker
+        self._known: dict[Any, bool] = {}
+
+    def loop(self, ufunc: np.ufunc, dtypes: tuple[np.dtype[Any], ...]) -> bool:
+        return self._ask((ufunc, dtypes), lambda: self._loop_holds(ufunc, dtypes))
+
+    def arithmetic(self, op: str, dtype: str) -> bool:
+        return self._ask((op, dtype), lambda: self._arithmetic_holds(op, dtype))
+
+    def reduces(self, reduction: Reduction) -> bool:
+        return self._ask(reduction, lambda: self._reduction_holds(reduction))
+
+    def multiplies(self, product: Product) -> bool:
+        return self._ask(product, lambda: self._product_holds(product))
+
+    def _ask(self, key: Any, test: Callable[[], bool]) -> bool:
+        found = self._known.get(key)
+        if found is None:
+            with np.errstate(all="ignore"):
+                found = self._known[key] = test()
+            if not found:
+                logger.info("native code leaves this to NumPy, whose bits differ: %s", key)
+        return found
+
+    # -- the tests -----------------------------------------------------------------------------
+
+    def _loop_holds(self, ufunc: np.ufunc, dtypes: tuple[np.dtype[Any], ...]) -> bool:
+        if loop_of(ufunc, dtypes) is None:
+            return False
+        operands = [sample(dtype, k) for k, dtype in enumerate(dtypes[: ufunc.nin])]
+        forms = [operands]
+        if ufunc.nin == 2:
+            forms += [[operands[0], operands[1][:1]], [operands[0][:1], operands[1]]]
+        for arrays in forms:
+            wanted = ufunc(*arrays)
+            got = np.empty_like(wanted)
+            self._call_loop(ufunc, dtypes, [*arrays, got])
+            if not same_bits(got, wanted):
+                return False
+        return True
+
+    def _call_loop(
+        self, ufunc: np.ufunc, dtypes: tuple[np.dtype[Any], ...], arrays: list[np.ndarray]
+    ) -> None:
+        """In pieces of 37 items: results depend neither on length nor on place."""
+        function, data = loop_of(ufunc, dtypes) or (0, 0)
+        call = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 4)(function)
+        steps = (ctypes.c_ssize_t * 8)(*[a.itemsize * (a.size > 1) for a in arrays])
+        for start in range(0, arrays[-1].size, 37):
+            length = (ctypes.c_ssize_t * 1)(min(37, arrays[-1].size - start))
+            at = [a.ctypes.data + start * s for a, s in zip(arrays, steps, strict=False)]
+            call((ctypes.c_void_p * len(at))(*at), length, steps, data)
+
+    def _arithmetic_holds(self, op: str, dtype: str) -> bool:
+        kind = np.dtype(_NAMES.get(dtype[0], dtype) + dtype[1:] if dtype != "bool" else dtype)
+        ufunc = getattr(np, op, None)
+        count = 3 if op == "where" else ufunc.nin if isinstance(ufunc, np.ufunc) else 1
+        kinds = [np.dtype(bool), kind, kind] if op == "where" else [kind] * count
+        arrays = [sample(k, j) for j, k in enumerate(kinds)]
+        nodes = [placeholder(f"x{k}", a.shape, a.dtype) for k, a in enumerate(arrays)]
+        try:
+            node = make(op, *nodes)
+        except Exception:  # no loop for this dtype
+            return False
+        function: Any = np.where if op == "where" else ufunc
+        wanted = function(*arrays)
+        got = np.empty_like(wanted)
+        group = Group((node,), Forms(_Trusting()), lambda node: True)
+        self._run([group.region()], dict(zip((*nodes, node), (*arrays, got), strict=True)))
+        return same_bits(got, wanted)
+
+    def _reduction_holds(self, form: Reduction) -> bool:
+        loops = reduce_loops(form)
+        ufunc = getattr(np, form.ufunc)
+        if loops is None or loop_of(ufunc, (form.dtype,) * 3) is None:
+            return False
+        x = laid_out(form.shape, form.dtype, form.strides, 0)
+        wanted = ufunc.reduce(x, form.axes)
+        kept = [k for k in range(x.ndim) if k not in form.axes]
+        got = _like([x.shape[k] for k in kept], form.dtype, [form.out[k] for k in kept])
+        rows = loops[0] if len(loops) == 4 else (1, 0, 0)
+        nodes = [placeholder(n, (1,), form.dtype) for n in "xy"]
+        operands = tuple(Place(n, 0, 0) for n in nodes)
+        step = reduce_step(form, loops[-3:], rows, operands)
+        self._run([Region(1, 1, (step,))], dict(zip(nodes, (x, got), strict=True)))
+        return same_bits(got, np.asarray(wanted))
+
+    def _product_holds(self, form: Product) -> bool:
+        if loop_of(np.matmul, (form.dtype,) * 3) is None:
+            return False
+        parts = zip(form.shapes, form.strides, strict=True)
+        a, b, got = (laid_out(s, form.dtype, t, k) for k, (s, t) in enumerate(parts))
+        b = a if form.same else b
+        wanted = getattr(np, form.op)(a, b)
+        nodes = [placeholder(n, (1,), form.dtype) for n in "abc"]
+        step = product_step(form, tuple(Place(n, 0, 0) for n in nodes))
+        self._run([Region(1, 1, (step,))], dict(zip(nodes, (a, b, got), strict=True)))
+        return same_bits(got, wanted)
+
+    def _run(self, regions: list[Region], arrays: dict[Node, np.ndarray]) -> None:
+        """Run regions on arrays, which are handed over whole."""
+        slots = {node: k for k, node in enumerate(arrays, 1)}
+        places = {
+            p: (slots[p.value], p.offset)
+            for region in regions
+            for step in region.steps
+            for p in step.operands
+            if isinstance(p.value, Node)
+        }
+        bases = [Base(str(k), None) for k in range(len(arrays))]
+        segment = Segment(bases, regions, [], places, Settlement("", (), {}, {}))
+        code = segment.link(self._linker)
+        if self._linker.callable("run")((code, *arrays.values())) < 0:
+            raise AssertionError("a segment of unchecked arrays was refused")
+
+
+class _Trusting:
+    """Says yes: what tests a rule may not ask for it."""
+
+    def loop(self, ufunc: Any, dtypes: Any) -> bool:
+        return True
+
+    def arithmetic(self, op: str, dtype: str) -> bool:
+        return True
+
+    def reduces(self, reduction: Any) -> bool:
+        return True
+
+    def multiplies(self, product: Any) -> bool:
+        return True
+
+
+@functools.cache
+def sample(dtype: np.dtype[Any], seed: int, size: int = 211) -> np.ndarray:
+    """Numbers of all sizes, with zeros of both signs, infinities and NaN in all pairs."""
+    rng = np.random.default_rng(seed)
+    if dtype.kind == "b":
+        return rng.random(size) > 0.5
+    if dtype.kind in "iu":
+        return rng.integers(-50 if dtype.kind == "i" else 0, 100, size).astype(dtype)
+    with np.errstate(all="ignore"):
+        values = rng.standard_normal(size) * np.exp(rng.standard_normal(size) * 3)
+        special = np.array([0.0, -0.0, np.inf, -np.inf, np.nan, 1.0, -1.0, 2.0, 1e-40, 1e30])
+        values[50:150] = special.repeat(10) if seed == 0 else np.resize(special, 100)
+        return values.astype(dtype)
+
+
+def laid_out(shape: Any, dtype: np.dtype[Any], strides: Any, seed: int) -> np.ndarray:
+    """Random numbers in an array of this layout."""
+    array = _like(shape, dtype, strides)
+    rng = np.random.default_rng(seed)
+    if dtype.kind == "f":
+        block = (rng.standard_normal(10007) * 3).astype(dtype)
+    else:
+        block = rng.integers(-9, 99, 10007).astype(dtype)
+    array[...] = np.resize(block, array.shape)
+    return array
+
+
+def _like(shape: Any, dtype: np.dtype[Any], strides: Any) -> np.ndarray:
+    size, first = extent(tuple(shape), tuple(strides), dtype.itemsize)
+    memory = np.zeros(max(size, 1), np.uint8)
+    return np.ndarray(tuple(shape), dtype, memory.data, first, tuple(strides))
+
+
+def same_bits(got: np.ndarray, wanted: np.ndarray) -> bool:
+    """Whether all bits are equal; which of two NaNs comes out is left open."""
+    if got.shape != wanted.shape or got.dtype != wanted.dtype:
+        return False
+    if got.dtype.kind == "f":
+        nans = np.isnan(got)
+        if (nans != np.isnan(wanted)).any():
+            return False
+        got, wanted = np.where(nans, 0, got), np.where(nans, 0, wanted)
+    return got.tobytes() == wanted.tobytes()

@@ -1,0 +1,39 @@
+"""What schedules ask of the settings of whoever uses them."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+
+#: ``numpy``: programs of NumPy calls. ``native``: native code at once. ``auto``: native code as
+#: soon as a thread in the background has made it.
+TARGETS = ("numpy", "native", "auto")
+
+
+def default_target() -> str:
+    """``CHAINWRIGHT_TARGET`` of the environment, or programs of NumPy calls."""
+    return checked(os.environ.get("CHAINWRIGHT_TARGET") or "numpy")
+
+
+def checked(name: str) -> str:
+    """The name of a target.
+
+    Raises:
+        ValueError: There is none of this name.
+    """
+    if name not in TARGETS:
+        raise ValueError(f"there is no target {name!r} here: {', '.join(TARGETS)}")
+    return name
+
+
+class Options:
+    """Where a :class:`~chainwright.runtime.Schedule` finds its settings; a front end sets them.
+
+    ``target`` gives the target of schedules that do not name one.
+    """
+
+    def __init__(self) -> None:
+        self.target: Callable[[], str] = default_target
+
+
+OPTIONS = Options()
