@@ -143,7 +143,10 @@ class FunctionNode:
         on_cpu = True
         for x in inputs:
             if not isinstance(x, _Variable):
-                x = _Variable(x, requires_grad=False)
+                try:
+                    x = _Variable(x, requires_grad=False)
+                except variable.NotAnArray as error:
+                    raise self._refusal(error, inputs, len(input_vars)) from None
             elif x._requires_grad:
                 requires_grad = True
             input_vars.append(x)
@@ -214,6 +217,11 @@ class FunctionNode:
             raise TypeError(
                 f'forward output must be a tuple of ndarrays: forward of {self.label} returned '
                 f'({kinds}); chainer.utils.force_array makes arrays of NumPy scalars') from None
+
+    def _refusal(self, error, inputs, i):
+        """What is raised for the ``i``-th input, which is no array."""
+        which = f'input {i + 1} of {len(inputs)}' if len(inputs) > 1 else 'the input'
+        return variable.NotAnArray(f'{which} of {self.label} cannot be used: {error}')
 
     def _connect(self, input_vars, outputs, requires_grad):
         """Return the variables of ``outputs``, linked to the inputs through this node, and keep

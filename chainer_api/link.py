@@ -128,6 +128,9 @@ class Link(device_resident.DeviceResident):
         self._within_init_scope = True
         try:
             yield
+        except (TypeError, ValueError) as error:
+            error.add_note(f'This happened in the init_scope of {type(self).__name__}.')
+            raise
         finally:
             self._within_init_scope = outer
 

@@ -633,6 +633,7 @@ class Variable:
 
         Raises:
             RuntimeError: In debug mode, if a gradient contains NaN.
+            ValueError: The variable has several elements and no gradient.
 
         .. doctest::
 
@@ -645,8 +646,17 @@ class Variable:
             >>> x.grad
             array(18.)
         """
-        chainer._backprop.backward_from_variable(
-            self, retain_grad, enable_double_backprop, loss_scale)
+        has_grad = self.grad is not None
+        try:
+            chainer._backprop.backward_from_variable(
+                self, retain_grad, enable_double_backprop, loss_scale)
+        except (AttributeError, TypeError, ValueError) as error:
+            if has_grad or self.size == 1:
+                raise
+            raise ValueError(
+                f'backward() starts at a variable of shape {self.shape}, which is no single '
+                'number, so there is no gradient to start with: make a number of it (by F.sum or '
+                'F.mean), or set its grad first (y.grad = numpy.ones_like(y.array))') from error
 
     # Graph
 
@@ -903,7 +913,13 @@ class Parameter(Variable):
         device = self.device
         xp = device.xp
         with device.create_context():
-            data = chainer.initializers.generate_array(self.initializer, shape, xp)
+            try:
+                data = chainer.initializers.generate_array(self.initializer, shape, xp)
+            except (TypeError, ValueError) as error:
+                error.add_note(
+                    f'This happened in making the parameter {self.name or "(not named yet)"} of '
+                    f'shape {shape}.')
+                raise
             self._set_array(data)
             gv = None
             if self._first_grad is not None and data.dtype.kind in 'fc':

@@ -32,6 +32,7 @@ def generate_array(initializer, shape, xp, dtype=None, device=None):
         numpy.ndarray or cupy.ndarray: The filled array.
 
     Raises:
+        TypeError: ``initializer`` is a class instead of an object.
         ValueError: ``dtype`` contradicts ``initializer.dtype``, or ``xp`` contradicts ``device``.
 
     Example:
@@ -39,6 +40,10 @@ def generate_array(initializer, shape, xp, dtype=None, device=None):
         >>> chainer.initializers.generate_array(chainer.initializers.One(), (2,), np)
         array([1., 1.], dtype=float32)
     """
+    if isinstance(initializer, type) and issubclass(initializer, chainer.Initializer):
+        raise TypeError(
+            f'{initializer.__name__} is a class of initializers; give an object of it: '
+            f'{initializer.__name__}()')
     own_dtype = getattr(initializer, 'dtype', None)
     if own_dtype is not None:
         if dtype is not None and chainer.get_dtype(dtype) != chainer.get_dtype(own_dtype):

@@ -39,13 +39,30 @@ class Identity(initializer.Initializer):
         array[diagonal, diagonal] = self.scale
 
 
+def _check_number(text):
+    try:
+        float(text)
+    except ValueError:
+        raise ValueError(
+            f'{text!r} is no initial value: give an initializer (an object, such as '
+            'chainer.initializers.HeNormal()), a number or an array') from None
+
+
 class _Constant(initializer.Initializer):
 
     fill_value = None
 
     def __call__(self, array):
         self._check_dtype(array)
-        array[...] = backend.get_array_module(array).asarray(self.fill_value)
+        value = backend.get_array_module(array).asarray(self.fill_value)
+        try:
+            array[...] = value
+        except ValueError as error:
+            if value.dtype.kind in 'SU':
+                raise
+            raise ValueError(
+                f'an initial value of shape {value.shape} cannot be broadcast to shape '
+                f'{array.shape}') from error
 
 
 class Constant(_Constant):
@@ -59,8 +76,8 @@ class Constant(_Constant):
         fill_value: The value given to the constructor.
 
     Raises:
-        ValueError: ``fill_value`` is neither a scalar nor an array; or, when called, it does not
-            broadcast to the shape of the array.
+        ValueError: ``fill_value`` is neither a scalar nor an array, or a string; or, when called,
+            it does not broadcast to the shape of the array.
 
     Example:
         >>> import numpy as np, chainer
@@ -77,6 +94,8 @@ class Constant(_Constant):
             raise ValueError(
                 'fill_value must be either a scalar or an N-dimensional array. '
                 f'Actual type: {type(fill_value)}')
+        if isinstance(fill_value, str):
+            _check_number(fill_value)
         self.fill_value = fill_value
         super().__init__(dtype)
 

@@ -340,11 +340,12 @@ def _answer(dataset, doing, memory, slot, indices, seeds):
             numpy.random.seed(seed)
             # Stored at once: the dataset makes the next example in the same, warm memory.
             entries.append(memory.store(dataset[index]))
-        return 'examples', entries, memory.used
+        answer = 'examples', entries, memory.used
     except Exception as error:
-        return 'error', where, *_describe(error)
-    finally:
-        doing[0] = _IDLE
+        answer = 'error', where, *_describe(error)
+    # Not where the process ends, by sys.exit in the dataset: what it was doing is reported then.
+    doing[0] = _IDLE
+    return answer
 
 
 def _describe(error):

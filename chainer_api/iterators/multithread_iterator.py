@@ -1,6 +1,5 @@
 """An iterator that loads with threads."""
 import functools
-import operator
 from multiprocessing import pool
 
 from chainer.iterators import _prefetch
@@ -31,6 +30,7 @@ class MultithreadIterator(_prefetch.PrefetchIterator):
 
     _order_key = '_order'
     _threads = None
+    _finalized = False
 
     def __init__(self, dataset, batch_size, repeat=True, shuffle=None, n_threads=1,
                  order_sampler=None):
@@ -40,15 +40,50 @@ class MultithreadIterator(_prefetch.PrefetchIterator):
     def _load(self, indices, state):
         if self._threads is None:
             self._threads = pool.ThreadPool(self.n_threads)
-        read = functools.partial(operator.getitem, self.dataset)
+        read = functools.partial(_read, self.dataset)
         return self._threads.map_async(read, indices, chunksize=1)
 
     def _collect(self, loading):
-        return loading.get()
+        examples = loading.get()
+        for example in examples:
+            if isinstance(example, _Raised):
+                raise example.error
+        return examples
+
+    def __next__(self):
+        """The next batch, a list of examples; raises ``StopIteration`` at the end, and
+        ``RuntimeError`` after :meth:`finalize`."""
+        if self._finalized:
+            raise RuntimeError('this MultithreadIterator is finalized; call reset() to begin anew')
+        return super().__next__()
+
+    next = __next__
+
+    def reset(self):
+        """Goes back to the beginning; after :meth:`finalize`, with new threads."""
+        self._finalized = False
+        super().reset()
 
     def finalize(self):
         """Stops the threads; what they are loading is dropped."""
+        self._finalized = True
         threads, self._threads = self._threads, None
         if threads is not None:
             self._forget_batches()
             threads.terminate()
+
+
+class _Raised:
+    """Holds what a dataset raised. A thread pool would lose some of it: it waits forever for a
+    thread that ``sys.exit`` ended, and takes ``StopIteration`` for the end of the batch."""
+
+    def __init__(self, error):
+        self.error = error
+
+
+def _read(dataset, index):
+    try:
+        return dataset[index]
+    except BaseException as error:
+        error.add_note(f'(in a thread of a MultithreadIterator, at dataset index {index})')
+        return _Raised(error)

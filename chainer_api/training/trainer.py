@@ -115,7 +115,8 @@ class Trainer:
             call_before_training (bool): Whether to call it once before the first iteration.
 
         Raises:
-            TypeError: There is no name.
+            TypeError: There is no name, or ``extension`` is no callable, or the class of an
+                extension instead of an object.
             ValueError: The name is 'training'.
         """
         if 'invoke_before_training' in kwargs:
@@ -124,6 +125,7 @@ class Trainer:
                 'instead.')
         if kwargs:
             raise TypeError(f'extend() got unexpected arguments: {", ".join(kwargs)}')
+        _check_extension(extension)
         name = _name_of(extension, name)
         unique = name
         ordinal = 0
@@ -263,6 +265,17 @@ def _needs_an_argument(function):
     except ValueError:  # a builtin that does not tell
         return False
     return False
+
+
+def _check_extension(extension):
+    if isinstance(extension, type) and issubclass(extension, extension_module.Extension):
+        raise TypeError(
+            f'{extension.__name__} is a class of extensions; give an object of it: '
+            f'trainer.extend({extension.__name__}(...))')
+    if not callable(extension):
+        raise TypeError(
+            f'an extension is called with the trainer, which {extension!r} cannot be: give an '
+            'object of chainer.training.extensions, or a function')
 
 
 def _name_of(extension, name):

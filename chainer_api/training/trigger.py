@@ -15,6 +15,10 @@ def get_trigger(trigger):
             :class:`~chainer.training.triggers.IntervalTrigger`), or ``None`` (gives one that never
             fires).
 
+    Raises:
+        TypeError: ``trigger`` is something else.
+        ValueError: Its unit is neither 'epoch' nor 'iteration', or its number is not positive.
+
     >>> from chainer import training
     >>> training.get_trigger((100, 'iteration')).period
     100
@@ -23,6 +27,10 @@ def get_trigger(trigger):
         return trigger
     if trigger is None:
         return _never_fire_trigger
+    if not isinstance(trigger, (tuple, list)) or len(trigger) != 2:
+        raise TypeError(
+            f"a trigger is a pair such as (3, 'epoch') or (100, 'iteration'), a function of the "
+            f'trainer, or None; not {trigger!r}')
     return interval_trigger.IntervalTrigger(*trigger)
 
 

@@ -239,7 +239,7 @@ def softmax_cross_entropy(
     >>> F.softmax_cross_entropy(x, t, reduce='no').array.round(4)
     array([0.4402, 0.4402], dtype=float32)
     """
-    if t.dtype.kind == 'f':
+    if getattr(t, 'dtype', None) is not None and t.dtype.kind == 'f':
         return _with_soft_target(x, t, normalize, class_weight, reduce, soft_target_loss)
     return SoftmaxCrossEntropy(
         normalize, cache_score, class_weight, ignore_label, reduce).apply((x, t))[0]
@@ -250,6 +250,12 @@ def _with_soft_target(x, t, normalize, class_weight, reduce, soft_target_loss):
     _check_reduce(reduce)
     if soft_target_loss not in ('cross-entropy', 'kl-divergence'):
         raise ValueError("soft_target_loss must be 'cross-entropy' or 'kl-divergence'.")
+    if x.shape != t.shape:
+        raise type_check.InvalidType(
+            f'int32 labels of shape {x.shape[:1] + x.shape[2:]}, or probabilities of shape '
+            f'{x.shape}', f'{t.dtype} of shape {t.shape}',
+            'softmax_cross_entropy: the labels t must be int32, or have the shape of x, to be '
+            f'probabilities. t: {t.dtype} of shape {t.shape}, x: {x.dtype} of shape {x.shape}')
     if isinstance(t, chainer.Variable):
         t = t.array  # no gradient goes to the probabilities
     log_p = F.log_softmax(x)

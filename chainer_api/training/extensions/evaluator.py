@@ -136,6 +136,7 @@ class _Progress(util.ProgressBar):
         super().__init__()
         self._iterator = iterator
         self._iteration = 0
+        self.begin(0, iterator.epoch_detail)
 
     def get_lines(self):
         self._iteration += 1

@@ -25,6 +25,10 @@ class ProgressBar(extension.Extension):
         self._bar = _TrainerProgressBar(training_length, bar_length, out)
         self._shown = False
 
+    def initialize(self, trainer):
+        """Notes where the training begins."""
+        self._bar.begin(trainer.updater.iteration, trainer.updater.epoch_detail)
+
     def __call__(self, trainer):
         """Updates the bar if it is time."""
         if trainer.updater.iteration % self._update_interval == 0:

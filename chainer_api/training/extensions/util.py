@@ -39,8 +39,15 @@ class ProgressBar:
         """Removes the lines from a terminal."""
         self._display.close()
 
+    def begin(self, iteration, epoch_detail):
+        """Notes where the work begins, so that the first speed is known as well."""
+        self._recent.append((iteration, epoch_detail, time.perf_counter()))
+
     def update_speed(self, iteration, epoch_detail):
-        """Iterations and epochs per second, from the last hundred calls of this."""
+        """Iterations and epochs per second, from the last hundred calls of this.
+
+        They are infinite in the first call, if :meth:`begin` was not called before.
+        """
         now = time.perf_counter()
         self._recent.append((iteration, epoch_detail, now))
         if len(self._recent) == 1:

@@ -1,4 +1,5 @@
 """Values of the training itself, reported like those of the model."""
+from chainer import optimizers
 from chainer.training import extension
 
 
@@ -19,8 +20,14 @@ def observe_lr(optimizer_name='main', observation_key='lr'):
     """Makes an extension that reports the learning rate at the end of each epoch.
 
     Args:
-        optimizer_name (str): Name of the optimizer, which must have an ``lr``.
+        optimizer_name (str): Name of the optimizer, which must have an ``lr``; that of Adam and
+            its kin is ``alpha_t``.
         observation_key (str): Key of the value in the observations.
     """
     return observe_value(
-        observation_key, lambda trainer: trainer.updater.get_optimizer(optimizer_name).lr)
+        observation_key, lambda trainer: _lr(trainer.updater.get_optimizer(optimizer_name)))
+
+
+def _lr(optimizer):
+    # Adam's old name for it warns.
+    return optimizer.alpha_t if isinstance(optimizer, optimizers.Adam) else optimizer.lr

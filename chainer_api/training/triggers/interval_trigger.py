@@ -1,4 +1,6 @@
 """Every so many iterations or epochs."""
+import numbers
+
 from chainer.training.triggers import _progress
 
 
@@ -10,11 +12,14 @@ class IntervalTrigger(_progress.ProgressTrigger):
         unit (str): 'iteration' or 'epoch'.
 
     Raises:
+        TypeError: ``period`` is no number.
         ValueError: ``unit`` is something else, or ``period`` is not positive.
     """
 
     def __init__(self, period, unit):
         super().__init__(unit)
+        if not isinstance(period, numbers.Real):
+            raise TypeError(f'the period of a trigger must be a number, not {period!r}')
         if not period > 0:
             raise ValueError(f'the period of a trigger must be positive, not {period!r}')
         self.period = period

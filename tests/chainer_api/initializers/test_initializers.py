@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import chainer
+import chainer.links as L
 from chainer import initializer, initializers
 
 GOLDEN = pathlib.Path(__file__).parents[2] / 'golden'
@@ -174,3 +175,39 @@ def test_check_is_initializer_like():
 def test_initializer_is_abstract():
     with pytest.raises(NotImplementedError, match='__call__'):
         chainer.Initializer()(np.empty(1))
+
+
+def notes(error):
+    return ' '.join(error.__notes__)
+
+
+@pytest.mark.parametrize('text', ['he', 'HeNormal', 'zero', ''])
+def test_words_are_no_initializers(text):
+    for make in (lambda: L.Linear(2, 3, initialW=text), lambda: L.Linear(2, 3, initial_bias=text),
+                 lambda: chainer.Parameter(text, (2,)), lambda: initializers.Constant(text)):
+        with pytest.raises(ValueError, match=f"'{text}' is no initial value.*HeNormal\\(\\)"):
+            make()
+
+
+def test_classes_are_no_initializers():
+    for make in (lambda: L.Linear(2, 3, initialW=initializers.HeNormal),
+                 lambda: L.EmbedID(2, 3, initialW=initializers.HeNormal)):
+        with pytest.raises(TypeError, match=r'HeNormal is a class of .*give an .*HeNormal\(\)'):
+            make()
+
+
+@pytest.mark.parametrize(('make', 'parameter', 'shape', 'link'), [
+    (lambda a: L.Linear(2, 3, initialW=a), 'W', '(3, 2)', 'Linear'),
+    (lambda a: L.Linear(3, initialW=a)(np.zeros((1, 2), np.float32)), 'W', '(3, 2)', None),
+    (lambda a: L.Linear(2, 3, initial_bias=a), '(not named yet)', '(3,)', 'Linear'),
+    (lambda a: L.Convolution2D(1, 2, 3, initialW=a), 'W', '(2, 1, 3, 3)', 'Convolution2D'),
+    (lambda a: L.BatchNormalization(3, initial_gamma=a), '', '(3,)', None),
+])
+def test_arrays_of_a_wrong_shape_name_the_parameter(make, parameter, shape, link):
+    with pytest.raises(ValueError, match='initial value of shape .5, 5. cannot be broadcast') as e:
+        make(np.zeros((5, 5), np.float32))
+    assert str(e.value).endswith(f'to shape {shape}')
+    if parameter:
+        assert f'making the parameter {parameter} of shape' in notes(e.value)
+    if link is not None:
+        assert f'in the init_scope of {link}.' in notes(e.value)

@@ -191,3 +191,44 @@ class TestDali:
     def test_no_pipeline(self):
         with pytest.raises(TypeError, match='takes a pipeline of the package nvidia-dali'):
             iterators.DaliIterator([])
+
+
+class Faulty:
+    """A dataset whose example 3 raises."""
+
+    def __init__(self, error):
+        self.error = error
+
+    def __len__(self):
+        return 6
+
+    def __getitem__(self, index):
+        if index == 3:
+            raise self.error
+        return index
+
+
+@pytest.mark.parametrize('error', [
+    SystemExit(3), SystemExit('bye'), KeyboardInterrupt(), GeneratorExit(), StopIteration(),
+    ValueError('bad')])
+def test_whatever_a_dataset_raises_in_a_thread_arrives(error):
+    iterator = iterators.MultithreadIterator(Faulty(error), 2, shuffle=False, n_threads=2)
+    assert next(iterator) == [0, 1]
+    with pytest.raises(type(error)) as caught:
+        next(iterator)
+    assert caught.value is error
+    assert error.__notes__ == ['(in a thread of a MultithreadIterator, at dataset index 3)']
+    iterator.finalize()
+
+
+def test_finalized_threads_give_nothing_more():
+    iterator = iterators.MultithreadIterator(range(5), 2, shuffle=False)
+    assert next(iterator) == [0, 1]
+    iterator.finalize()
+    iterator.finalize()
+    for call in iterator.next, iterator.__next__:
+        with pytest.raises(RuntimeError, match='this MultithreadIterator is finalized'):
+            call()
+    iterator.reset()
+    assert next(iterator) == [0, 1]
+    iterator.finalize()

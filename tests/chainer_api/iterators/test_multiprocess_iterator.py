@@ -64,6 +64,11 @@ class Exiting(Dataset):
         os._exit(3)
 
 
+class Leaving(Dataset):
+    def misbehave(self):
+        sys.exit(4)
+
+
 class Crashing(Dataset):
     def misbehave(self):
         os.kill(os.getpid(), signal.SIGSEGV)
@@ -218,8 +223,9 @@ def test_example_that_cannot_be_pickled():
 @pytest.mark.parametrize('dataset, how', [
     (Killed(), r'was killed by SIGKILL \(which the system sends where memory runs out\)'),
     (Exiting(), 'exited with code 3'),
+    (Leaving(), 'exited with code 4'),
     (Crashing(), r'(?s)was killed by SIGSEGV .*Segmentation fault.*in misbehave'),
-], ids=['killed', 'exit', 'crash'])
+], ids=['killed', 'exit', 'sys.exit', 'crash'])
 def test_dead_worker(dataset, how):
     with make(dataset) as iterator:
         next(iterator)

@@ -97,7 +97,7 @@ class TestEvaluator:
     def test_progress_bar(self, capsys):
         self.make(progress_bar=True)()
         text = capsys.readouterr().out.splitlines()
-        assert text[0].startswith('validation 40.00%, 1 batches, inf batches/sec.')
+        assert text[0].startswith('validation 40.00%, 1 batches,') and 'inf' not in text[0]
         assert text[-1].startswith('validation 100.00%, 3 batches,')
 
 
@@ -357,7 +357,8 @@ class TestProgressBar:
 
     def test_length_that_is_not_known(self, tmp_path):
         text = self.run(tmp_path, lambda trainer: trainer.updater.iteration >= 2)
-        assert text.splitlines()[0].startswith('this epoch 50.00%, 1 iter, 0 epoch, inf iters/sec.')
+        first = text.splitlines()[0]
+        assert first.startswith('this epoch 50.00%, 1 iter, 0 epoch,') and 'inf' not in first
 
     def test_longer_than_said(self, tmp_path):
         text = self.run(tmp_path, training_length=(2, 'iteration'))
@@ -367,6 +368,13 @@ class TestProgressBar:
         assert util.remaining(30, 0.5) == '0:01:00'
         assert util.remaining(-1, 1) == '0:00:00' and util.remaining(1, 0) == 'unknown'
         assert util.remaining(1, float('inf')) == '0:00:00'
+
+    def test_first_speed_is_that_since_the_beginning(self, monkeypatch):
+        clock = iter([0., 2.])
+        monkeypatch.setattr(util.time, 'perf_counter', lambda: next(clock))
+        bar = util.ProgressBar(out=io.StringIO())
+        bar.begin(100, 5.)
+        assert bar.update_speed(103, 5.5) == (1.5, .25)
 
     def test_speed_is_of_the_last_hundred_calls(self, monkeypatch):
         clock = iter([*range(200), 10 ** 6])
@@ -590,3 +598,50 @@ def test_documented_notation():
     extensions.MicroAverage('main/correct', 'main/total', 'main/accuracy')(trainer)
     assert trainer.observation['main/accuracy'] == 2 / 3
     assert json.dumps(trainer.observation['main/accuracy'])
+
+
+@pytest.mark.parametrize('name', ['Adam', 'AdamW', 'AMSGrad', 'AdaBound', 'AMSBound', 'SGD'])
+def test_observe_lr_warns_of_nothing(name):
+    optimizer = getattr(chainer.optimizers, name)().setup(chainer.Link())
+    optimizer.t = 3
+
+    class Trainer:
+        observation = {}
+
+        class updater:
+            @staticmethod
+            def get_optimizer(name):
+                return optimizer
+
+    with warnings.catch_warnings():
+        warnings.simplefilter('error')
+        extensions.observe_lr()(Trainer)
+    expected = optimizer.lr if name == 'SGD' else optimizer.alpha_t
+    assert Trainer.observation == {'lr': expected}
+
+
+@pytest.mark.parametrize('trigger', [
+    3, 1.5, '10 epochs', 'epoch', (3,), (1, 'epoch', 2), {}, {'epoch': 1}, object()])
+@pytest.mark.parametrize('use', [
+    training.get_trigger, lambda trigger: extensions.LogReport(trigger=trigger),
+    lambda trigger: training.triggers.MinValueTrigger('x', trigger=trigger),
+    lambda trigger: training.triggers.EarlyStoppingTrigger(check_trigger=trigger)])
+def test_what_is_no_trigger(use, trigger):
+    with pytest.raises(TypeError, match=r"a trigger is a pair such as \(3, 'epoch'\)"):
+        use(trigger)
+
+
+def test_period_that_is_no_number():
+    with pytest.raises(TypeError, match="period of a trigger must be a number, not '3'"):
+        training.get_trigger(('3', 'epoch'))
+    assert training.get_trigger([np.int64(3), 'epoch']).period == 3
+
+
+@pytest.mark.parametrize(('extension', 'message'), [
+    (3, 'which 3 cannot be'), ('LogReport', "which 'LogReport' cannot be"),
+    (None, 'which None cannot be'), ((1, 'epoch'), 'cannot be'),
+    (extensions.LogReport, r'LogReport is a class of extensions.*LogReport\(\.\.\.\)')])
+def test_what_is_no_extension(tmp_path, extension, message):
+    for settings in {}, {'name': 'x'}:
+        with pytest.raises(TypeError, match=message):
+            make_trainer(str(tmp_path)).extend(extension, **settings)
