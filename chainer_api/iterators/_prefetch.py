@@ -27,8 +27,11 @@ class PrefetchIterator(_epochs.EpochIterator):
     into snapshots, so that a resumed run gets the very batches of one that went on.
 
     Subclasses define ``_load(indices, state)``, which begins to load and returns a handle, and
-    ``_collect(loading)``, which waits for the examples.
+    ``_collect(loading)``, which waits for the examples. ``_own`` names the attributes that hold
+    their threads or processes.
     """
+
+    _own = ()
 
     def __init__(self, dataset, batch_size, repeat, shuffle, order_sampler, n_prefetch):
         super().__init__(dataset, batch_size, repeat, shuffle, order_sampler)
@@ -80,6 +83,17 @@ class PrefetchIterator(_epochs.EpochIterator):
         orders = collections.deque(order for batch in self._ahead for order in batch.orders)
         orders.extend(self._known_orders)
         return orders
+
+    def __getstate__(self):
+        """What copies and pickles get: the same place, but no threads, processes and batches."""
+        state = dict(vars(self), _ahead=collections.deque(), _known_orders=self._orders_ahead())
+        return {key: value for key, value in state.items() if key not in self._own}
+
+    def __copy__(self):
+        """An iterator at the same place, with threads or processes of its own."""
+        other = object.__new__(type(self))
+        vars(other).update(self.__getstate__())
+        return other
 
     def serialize(self, serializer):
         """Saves or restores position, epoch and orders."""

@@ -1,5 +1,4 @@
 """An iterator that loads with processes."""
-import collections
 import multiprocessing
 import warnings
 import weakref
@@ -47,6 +46,8 @@ class MultiprocessIterator(_prefetch.PrefetchIterator):
         """An example takes long. ``warnings.simplefilter('error', TimeoutWarning)`` makes it an
         error."""
 
+    _own = '_pool', '_stop_workers'
+    _pool = None
     _stop_workers = None
     _finalized = False
 
@@ -62,7 +63,6 @@ class MultiprocessIterator(_prefetch.PrefetchIterator):
         self.dataset_timeout = dataset_timeout
         self._maxtasksperchild = maxtasksperchild
         self._seed = zlib.crc32(random_state[1].tobytes(), random_state[2])
-        self._pool = None
 
     def _load(self, indices, state):
         if self._finalized:
@@ -105,17 +105,6 @@ class MultiprocessIterator(_prefetch.PrefetchIterator):
         if self._finalized:
             raise NotImplementedError('a finalized MultiprocessIterator cannot be reset')
         super().reset()
-
-    def __copy__(self):
-        """An iterator at the same place, with workers of its own."""
-        other = object.__new__(type(self))
-        vars(other).update(vars(self))
-        other._ahead = collections.deque()
-        other._known_orders = self._orders_ahead()
-        other._pool = None
-        other._stop_workers = None
-        return other
-
 
 class _Watch:
     """Warns about examples that take longer than ``limit`` seconds."""

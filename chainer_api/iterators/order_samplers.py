@@ -33,7 +33,8 @@ class ShuffleOrderSampler(OrderSampler):
     """
 
     def __init__(self, random_state=None):
-        self._random = numpy.random if random_state is None else random_state
+        self._random = random_state
 
     def __call__(self, current_order, current_position):
-        return self._random.permutation(len(current_order))
+        random = numpy.random if self._random is None else self._random
+        return random.permutation(len(current_order))

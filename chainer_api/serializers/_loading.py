@@ -54,16 +54,15 @@ class Undo:
     def __init__(self, obj):
         self._obj = obj
         self._arrays = []
+        self._values = {}
         self._uninitialized = [
             param for param in _params_of(obj) if param.array is None]
-        self._values = _Values()
-        try:
-            obj.serialize(self._values)
-        except Exception:
-            # An object that can only be loaded; its scalars cannot be brought back.
-            self._values = None
 
-    def remember(self, array):
+    def remember(self, key, value):
+        """Keeps what the object has under a key."""
+        self._values[key] = value
+
+    def remember_contents(self, array):
         """Keeps the contents of an array that is to be overwritten."""
         self._arrays.append((array, array.copy()))
 
@@ -71,11 +70,10 @@ class Undo:
         """Brings everything back."""
         for array, contents in reversed(self._arrays):
             array[...] = contents
-        if self._values is not None:
-            try:
-                self._obj.serialize(_OldValues(self._values.found))
-            except Exception:  # the error that is being handled matters more
-                pass
+        try:
+            self._obj.serialize(_OldValues(self._values))
+        except Exception:  # the error that is being handled matters more
+            pass
         for param in self._uninitialized:
             if param.array is not None:
                 param.array = None
@@ -94,23 +92,8 @@ def _params_of(obj):
             for param in target.params()]
 
 
-class _Values(serializer.Serializer):
-    """Serializer that keeps the values themselves."""
-
-    def __init__(self, found=None, path=''):
-        self.found = {} if found is None else found
-        self._path = path
-
-    def __getitem__(self, key):
-        return _Values(self.found, f'{self._path}{key.strip("/")}/')
-
-    def __call__(self, key, value):
-        self.found[self._path + key.lstrip('/')] = value
-        return value
-
-
 class _OldValues(serializer.Deserializer):
-    """Deserializer of what :class:`_Values` kept."""
+    """Deserializer of the values that :class:`Undo` kept; others stay as they are."""
 
     def __init__(self, found, path=''):
         self._found = found
@@ -136,6 +119,6 @@ def load(deserializer, obj):
 def fill(value, data, undo):
     """Overwrites the array ``value``."""
     if undo is not None:
-        undo.remember(value)
+        undo.remember_contents(value)
     backend.copyto(value, data)
     return value

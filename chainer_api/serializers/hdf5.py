@@ -73,6 +73,7 @@ class HDF5Deserializer(serializer.Deserializer):
     """
 
     _undo = None
+    _path = ''
 
     def __init__(self, group, strict=True):
         _h5py()
@@ -90,10 +91,13 @@ class HDF5Deserializer(serializer.Deserializer):
             raise ValueError(f'{self._describe(name)} is a value, but a group is expected')
         child = HDF5Deserializer(group, self.strict)
         child._undo = self._undo
+        child._path = f'{self._path}{name}/'
         return child
 
     def __call__(self, key, value):
         name = key.strip('/')
+        if self._undo is not None:
+            self._undo.remember(self._path + name, value)
         dataset = None if self.group is None else self._find(name)
         if dataset is None and not self.strict:
             return value

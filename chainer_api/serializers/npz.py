@@ -108,6 +108,8 @@ class NpzDeserializer(serializer.Deserializer):
     def __call__(self, key, value):
         where = self._describe(key)
         key = self.path + key.lstrip('/')
+        if self._undo is not None:
+            self._undo.remember(key, value)
         archive = self._archive
         if not self.strict and key not in archive:
             return value

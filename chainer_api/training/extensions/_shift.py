@@ -66,8 +66,16 @@ def _load(serializer, key):
     return None if value is None else float(value)
 
 
-def limited(value, target, rising):
-    """``value``, but not beyond ``target``."""
+def limited(value, target, growing):
+    """``value``, or ``target`` where ``value`` is beyond it.
+
+    It is measured by the quotient of both, which is to grow or to shrink: so a negative value
+    shrinks up to a negative target.
+    """
     if target is None:
         return value
-    return min(value, target) if rising else max(value, target)
+    if not target:
+        return min(value, target) if growing else max(value, target)
+    quotient = value / target
+    beyond = quotient > 1 if growing else quotient < 1
+    return target if beyond else value

@@ -27,4 +27,4 @@ class ExponentialShift(_shift.Shift):
 
     def _value(self, t):
         value = self._init * self._rate ** t
-        return _shift.limited(value, self._target, rising=self._rate > 1)
+        return _shift.limited(value, self._target, growing=self._rate > 1)

@@ -30,4 +30,4 @@ class InverseShift(_shift.Shift):
 
     def _value(self, t):
         value = self._init * (1 + self._gamma * t) ** (-self._power)
-        return _shift.limited(value, self._target, rising=self._power < 0)
+        return _shift.limited(value, self._target, growing=self._power < 0)

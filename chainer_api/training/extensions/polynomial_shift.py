@@ -27,4 +27,4 @@ class PolynomialShift(_shift.Shift):
 
     def _value(self, t):
         value = self._init * max(1 - t / self._max_count, 0) ** self._rate
-        return _shift.limited(value, self._target, rising=self._rate < 0)
+        return _shift.limited(value, self._target, growing=self._rate < 0)

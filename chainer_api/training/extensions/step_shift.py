@@ -25,4 +25,4 @@ class StepShift(_shift.Shift):
 
     def _value(self, t):
         value = self._init * self._gamma ** (t // self._step)
-        return _shift.limited(value, self._target, rising=self._gamma > 1)
+        return _shift.limited(value, self._target, growing=self._gamma > 1)

@@ -2,6 +2,16 @@
 import warnings
 
 
+def load_flag(serializer, key, value, default):
+    """What ``serializer(key, value)`` gives; ``default`` for snapshots of older versions."""
+    try:
+        return serializer(key, value)
+    except KeyError:
+        warnings.warn(
+            f'the snapshot has no {key!r}, it was made by an older version; {default} is taken')
+        return default
+
+
 class ProgressTrigger:
     """Knows how far training was when it was last called.
 

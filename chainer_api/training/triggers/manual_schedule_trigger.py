@@ -35,4 +35,4 @@ class ManualScheduleTrigger(_progress.ProgressTrigger):
     def serialize(self, serializer):
         """Saves or restores the counts of the last call."""
         super().serialize(serializer)
-        self.finished = serializer('finished', self.finished)
+        self.finished = _progress.load_flag(serializer, 'finished', self.finished, default=False)

@@ -1,4 +1,5 @@
 """Once in a training."""
+from chainer.training.triggers import _progress
 
 
 class OnceTrigger:
@@ -25,4 +26,5 @@ class OnceTrigger:
 
     def serialize(self, serializer):
         """Saves or restores whether it has fired."""
-        self._flag_first = serializer('_flag_first', self._flag_first)
+        self._flag_first = _progress.load_flag(
+            serializer, '_flag_first', self._flag_first, default=False)

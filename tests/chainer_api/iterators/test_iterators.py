@@ -1,5 +1,6 @@
 """What the iterators have in common: state, snapshots, errors."""
 import copy
+import pickle
 
 import numpy as np
 import pytest
@@ -102,6 +103,33 @@ class TestEvery:
                     serializers.load_npz(tmp_path / 'state', target)
                     assert target.current_position == 4
                     assert next(target)[:2] == next(source)[:2]
+
+
+class Backwards(iterators.OrderSampler):
+    def __call__(self, current_order, current_position):
+        return current_order[::-1]
+
+
+@pytest.mark.parametrize('duplicate', [copy.copy, lambda it: pickle.loads(pickle.dumps(it))])
+@pytest.mark.parametrize('settings', [{'order_sampler': Backwards()}, {'shuffle': False}])
+@pytest.mark.parametrize('taken', [0, 1, 4])
+@every
+def test_copies_and_pickles_go_on_at_the_same_place(kind, taken, settings, duplicate):
+    with make(kind, list(range(7)), 3, **settings) as iterator:
+        for _ in range(taken):
+            next(iterator)
+        with duplicate(iterator) as other:
+            assert other.epoch == iterator.epoch
+            assert other.current_position == iterator.current_position
+            assert other.previous_epoch_detail == iterator.previous_epoch_detail
+            assert [next(other) for _ in range(5)] == [next(iterator) for _ in range(5)]
+
+
+@every
+def test_default_orders_can_be_pickled(kind):
+    with make(kind, list(range(7)), 3) as iterator:
+        with pickle.loads(pickle.dumps(iterator)) as other:
+            assert len(next(other)) == 3
 
 
 @pytest.mark.parametrize('missing, expected', [('previous_epoch_detail', 0.75), (None, 1.25)])

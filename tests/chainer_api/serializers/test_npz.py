@@ -443,3 +443,35 @@ def test_unpickling_on_demand(tmp_path):
     assert holder.value is None
     serializers.load_npz(path, holder, allow_pickle=True)
     assert holder.value.item() == {'k': 1}
+
+
+class Counted:
+    """Counts how often it is serialized; ``fail`` makes loading fail at the end."""
+
+    def __init__(self, value, fail=False):
+        self.value = value
+        self.array = np.full(2, value)
+        self.fail = fail
+        self.calls = 0
+
+    def serialize(self, serializer):
+        self.calls += 1
+        self.array = serializer('array', self.array)
+        self.value = serializer['child']('value', self.value)
+        if self.fail and isinstance(serializer, chainer.Deserializer):
+            serializer('missing', 1)
+
+
+@pytest.mark.parametrize('kind', ['npz', 'hdf5'])
+def test_serialize_is_called_once(tmp_path, kind):
+    # As in 5.4 and 7.8.1. After a failure it is called again, to bring back the old values.
+    save, load = (getattr(serializers, f'{verb}_{kind}') for verb in ('save', 'load'))
+    path = str(tmp_path / 'file')
+    saved, loaded, failed = Counted(1), Counted(2), Counted(3, fail=True)
+    save(path, saved)
+    load(path, loaded)
+    assert saved.calls == loaded.calls == 1
+    assert loaded.value == 1 and loaded.array.tolist() == [1, 1]
+    with pytest.raises(KeyError):
+        load(path, failed)
+    assert failed.value == 3 and failed.array.tolist() == [3, 3]

@@ -554,6 +554,41 @@ def test_shifts_that_make_no_sense(make, message):
         make()
 
 
+class Plain:
+    """Stands for an optimizer, and for the trainer, which has its updater."""
+
+    updater = None
+
+    def __init__(self, x):
+        self.x = x
+
+
+@pytest.mark.parametrize('make, start, values', [  # the values of 5.4 and 7.8.1
+    (lambda o: extensions.ExponentialShift('x', .5, target=-1.2, optimizer=o), -2,
+     [-2, -1.2, -1.2]),
+    (lambda o: extensions.ExponentialShift('x', 2., target=-3., optimizer=o), -1, [-1, -2, -3]),
+    (lambda o: extensions.ExponentialShift('x', 1.5, target=-1.2, optimizer=o), 1, [1, 1.5, 2.25]),
+    (lambda o: extensions.ExponentialShift('x', .5, target=1.2, optimizer=o), 2, [2, 1.2, 1.2]),
+    (lambda o: extensions.StepShift('x', .5, 1, target=-1.2, optimizer=o), -2, [-2, -1.2, -1.2]),
+    (lambda o: extensions.StepShift('x', 2., 1, target=-3., optimizer=o), -1, [-1, -2, -3]),
+    (lambda o: extensions.InverseShift('x', 1., 1., target=-1.2, optimizer=o), -2,
+     [-2, -1.2, -1.2]),
+    (lambda o: extensions.InverseShift('x', 1., -1., target=-1.2, optimizer=o), -1,
+     [-1, -1.2, -1.2]),
+    (lambda o: extensions.PolynomialShift('x', 1., 4, target=-1.2, optimizer=o), -2,
+     [-2, -1.5, -1.2]),
+])
+def test_shifts_of_negative_values(make, start, values):
+    optimizer = Plain(start)
+    shift = make(optimizer)
+    shift.initialize(optimizer)
+    seen = [optimizer.x]
+    for _ in values[1:]:
+        shift(optimizer)
+        seen.append(optimizer.x)
+    assert seen == values
+
+
 def test_shift_of_another_optimizer(tmp_path):
     trainer = make_trainer(str(tmp_path), (3, 'iteration'))
     other = optimizers.SGD(1.)

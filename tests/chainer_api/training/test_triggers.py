@@ -78,6 +78,20 @@ def test_once_again_on_resume():
     assert resumed.finished and fire(resumed, n=3) == []
 
 
+@pytest.mark.parametrize(('trigger', 'state', 'key', 'fires'), [
+    (triggers.ManualScheduleTrigger([2, 4], 'iteration'),
+     {'previous_iteration': 1, 'previous_epoch_detail': 0.}, 'finished', [2, 4]),
+    (triggers.OnceTrigger(), {}, '_flag_first', []),
+    (triggers.OnceTrigger(call_on_resume=True), {}, '_flag_first', [1]),
+])
+def test_snapshot_of_an_older_version(trigger, state, key, fires):
+    # 7.8.1 warns of these, too.
+    with pytest.warns(UserWarning, match=f"the snapshot has no '{key}'") as caught:
+        serializers.NpzDeserializer(state).load(trigger)
+    assert len(caught) == 1
+    assert fire(trigger, n=6) == fires
+
+
 @pytest.mark.parametrize('make', MAKERS[:3])
 def test_snapshot_without_counts(make):
     trigger = make()
