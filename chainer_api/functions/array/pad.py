@@ -13,6 +13,9 @@ class Pad(function_node.FunctionNode):
         self.mode = mode
         self.keywords = keywords
         self.pad_width = pad_width
+        self.pad_bw = numpy.asarray(pad_width)
+        if self.pad_bw.size == 1:
+            self.pad_bw = numpy.repeat(self.pad_bw, 2)
 
     def check_type_forward(self, in_types):
         type_check.argname(in_types, ('x',))

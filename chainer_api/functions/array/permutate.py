@@ -25,6 +25,7 @@ class Permutate(function_node.FunctionNode):
         if chainer.is_debug():
             _check_permutation(indices)
         self.retain_inputs((1,))
+        self.indices = indices
         xp = backend.get_array_module(x)
         if self.inv:
             inverse = xp.empty_like(indices)

@@ -23,6 +23,7 @@ class Repeat(function_node.FunctionNode):
 
     def forward(self, inputs):
         x, = inputs
+        self.retain_inputs((0,))  # exporters look at its shape
         self._shape = x.shape
         repeats = self.repeats[0] if len(self.repeats) == 1 else self.repeats
         return backend.get_array_module(x).repeat(x, repeats, self.axis),

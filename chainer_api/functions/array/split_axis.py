@@ -11,7 +11,11 @@ class SplitAxis(function_node.FunctionNode):
     """Sections of an array along an axis (see :func:`split_axis`)."""
 
     def __init__(self, indices_or_sections, axis):
+        if isinstance(indices_or_sections, tuple):
+            indices_or_sections = list(indices_or_sections)
+        self.indices_or_sections = indices_or_sections
         self.sections, self.ends = _sections_or_ends(indices_or_sections)
+        self.indices = None if self.ends is None else indices_or_sections
         self.axis = axis
 
     def check_type_forward(self, in_types):

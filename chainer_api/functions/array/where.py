@@ -18,6 +18,7 @@ class Where(function_node.FunctionNode):
     def forward(self, inputs):
         condition, x, y = inputs
         self.retain_inputs((0,))
+        self.condition = condition
         self._shapes = x.shape, y.shape
         return backend.get_array_module(condition).where(condition, x, y),
 

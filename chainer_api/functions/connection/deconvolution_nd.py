@@ -48,7 +48,7 @@ class DeconvolutionND(function_node.FunctionNode):
     def forward(self, inputs):
         self.retain_inputs((0, 1))
         x, W = inputs[:2]
-        self.outsize = self._get_outsize(x.shape[2:], W.shape[2:])
+        self.outsize = self.outs = self._get_outsize(x.shape[2:], W.shape[2:])
         y = kernels.convolution_transpose(
             x, W, outsize=self.outsize, stride=self.stride, pad=self.pad, dilate=self.dilate,
             groups=self.groups)

@@ -1,5 +1,7 @@
 """Square root, and one divided by it."""
+import chainer
 from chainer import backend, utils
+from chainer.backends import cuda
 from chainer.functions.math import _unary
 
 
@@ -68,4 +70,6 @@ def rsqrt(x):
     >>> F.rsqrt(np.array([4., .25])).array
     array([0.5, 2. ])
     """
-    return Rsqrt().apply((x,))[0]
+    if isinstance(chainer.as_array(x), cuda.ndarray):
+        return Rsqrt().apply((x,))[0]
+    return 1.0 / sqrt(x)

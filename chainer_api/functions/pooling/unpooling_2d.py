@@ -15,6 +15,11 @@ class Unpooling2D(unpooling_nd._Unpooling, pooling_2d.Pooling2D):
         super().check_type_forward(in_types)
         check_outsize(self, in_types[0])
 
+    def forward(self, inputs):
+        outputs = super().forward(inputs)
+        self.outh, self.outw = self.outs
+        return outputs
+
 
 def check_outsize(node, x_type):
     """Expect that pooling maps the size ``outs`` of ``node`` to that of the input."""

@@ -25,7 +25,7 @@ class Upsampling2D(pooling_2d.Pooling2D):
         if outsize is None:
             outsize = conv_nd.get_deconv_outsizes(
                 x.shape[2:], self.ksize, self.stride, self.pad, self.cover_all)
-        self._in_shape = outsize
+        self._in_shape = self.outh, self.outw = outsize
         indexes = backend.get_array_module(x).asarray(self.indexes)
         return kernels.max_pooling_scatter(x, indexes, shape=outsize, **self.settings),
 
