@@ -13,6 +13,7 @@ CHAINER_USE_CUDNN                      ``config.use_cudnn`` (always, auto, never
 CHAINER_USE_CUDNN_TENSOR_CORE          ``config.use_cudnn_tensor_core`` (always, auto, never)
 CHAINER_USE_IDEEP                      ``config.use_ideep`` (always, auto, never)
 CHAINER_WARN_NONDETERMINISTIC          ``config.warn_nondeterministic`` (0 or 1)
+CHAINWRIGHT_TARGET                     ``config.static_target`` (numpy, native, auto)
 CHAINER_CUDNN                          0: cuDNN is not used (:mod:`chainer.backends.cuda`)
 CHAINER_SEED                           seed of CuPy's random numbers (the same)
 CHAINER_DATASET_ROOT                   folder of downloads (:mod:`chainer.dataset`)
@@ -26,6 +27,7 @@ import numpy
 
 from chainer import configuration
 from chainer.configuration import config, global_config
+from chainwright.runtime import OPTIONS, TARGETS
 
 
 class _Mixed16:
@@ -83,6 +85,7 @@ def default_settings():
         'keep_graph_on_report': _flag('CHAINER_KEEP_GRAPH_ON_REPORT'),
         'lazy_grad_sum': _flag('CHAINER_LAZY_GRAD_SUM'),
         'schedule_func': None,
+        'static_target': _choice('CHAINWRIGHT_TARGET', TARGETS, 'numpy'),
         'train': True,
         'type_check': _flag('CHAINER_TYPE_CHECK', True),
         'use_cudnn': _choice('CHAINER_USE_CUDNN', _TERNARY, 'auto'),
@@ -94,6 +97,7 @@ def default_settings():
 
 
 vars(global_config).update(default_settings())
+OPTIONS.target = lambda: configuration.peek('static_target')
 
 
 def get_dtype(dtype=None, map_mixed16=None):

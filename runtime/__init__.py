@@ -7,11 +7,14 @@ It knows arrays and graphs, not the front end: :class:`Schedule` compiles and ru
 from .cache import Cache, Key
 from .guards import LARGE, SMALL, Prologue, Ref, fingerprint
 from .ledger import Event, Ledger, Report
+from .options import OPTIONS, TARGETS
 from .schedule import Kept, Schedule
 
 __all__ = [
     "Cache",
     "Event",
+    "OPTIONS",
+    "TARGETS",
     "Kept",
     "Key",
     "Ledger",

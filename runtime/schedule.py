@@ -98,7 +98,7 @@ class Schedule:
         started = time.perf_counter()
         self.recorded = forward
         self.title = title
-        self.target = OPTIONS.target() if target is None else checked(target)
+        self.target = checked(OPTIONS.target() if target is None else target)
         self._cut = build(forward, backwards, ())
         self.built: Built = self._cut.prepared(NUMPY.passes)
         n_saved = len(self.built.saved)

@@ -23,8 +23,12 @@ def test_entries_under_one_key_are_bounded():
 
 def test_each_field_of_the_key_counts():
     base = Key("arguments", None, True, True)
-    others = [base._replace(arguments="x"), base._replace(aliases=(0, 0)),
-              base._replace(train=False), base._replace(enable_backprop=False)]
+    others = [
+        base._replace(arguments="x"),
+        base._replace(aliases=(0, 0)),
+        base._replace(train=False),
+        base._replace(enable_backprop=False),
+    ]
     cache = Cache(limit=10, per_key=1)
     cache.add(base, 0)
     for n, other in enumerate(others, 1):

@@ -16,8 +16,24 @@ def image(value):
     return fingerprint(value, lambda v: False)
 
 
-SAME = [1, 1.5, True, None, "a", b"a", (1, (2.0, "b")), [1, [2]], {"a": [1]}, {1, 2}, 1j,
-        np.float32(2), np.dtype("f"), SimpleNamespace(a=1), SimpleNamespace, dict.fromkeys]
+SAME = [
+    1,
+    1.5,
+    True,
+    None,
+    "a",
+    b"a",
+    (1, (2.0, "b")),
+    [1, [2]],
+    {"a": [1]},
+    {1, 2},
+    1j,
+    np.float32(2),
+    np.dtype("f"),
+    SimpleNamespace(a=1),
+    SimpleNamespace,
+    dict.fromkeys,
+]
 
 
 @pytest.mark.parametrize("value", SAME)
@@ -26,9 +42,18 @@ def test_a_value_has_its_own_fingerprint(value):
     assert hash(image(value)) == hash(image(value)) or isinstance(value, dict)
 
 
-DIFFERENT = [(1, 1.0), (1, True), (0.0, -0.0), ("1", 1), ((1,), [1]), ({"a": 1}, {"a": 2}),
-             (np.float32(1), np.float64(1)), ([1, 2], [2, 1]), (float("nan"), 1.0),
-             (SimpleNamespace(a=1), SimpleNamespace(a=1))]
+DIFFERENT = [
+    (1, 1.0),
+    (1, True),
+    (0.0, -0.0),
+    ("1", 1),
+    ((1,), [1]),
+    ({"a": 1}, {"a": 2}),
+    (np.float32(1), np.float64(1)),
+    ([1, 2], [2, 1]),
+    (float("nan"), 1.0),
+    (SimpleNamespace(a=1), SimpleNamespace(a=1)),
+]
 
 
 @pytest.mark.parametrize(("a", "b"), DIFFERENT)
@@ -191,8 +216,18 @@ def prologue_for(checks=(), arrays=(), args=None):
 
 @pytest.mark.parametrize(
     ("value", "other"),
-    [(1, 2), (1, 1.0), (1, True), (True, 1), (0.0, -0.0), ("a", "b"), (None, 0), ((1, 2), (1, 3)),
-     ([1], [1, 2]), (len, abs)],
+    [
+        (1, 2),
+        (1, 1.0),
+        (1, True),
+        (True, 1),
+        (0.0, -0.0),
+        ("a", "b"),
+        (None, 0),
+        ((1, 2), (1, 3)),
+        ([1], [1, 2]),
+        (len, abs),
+    ],
 )
 def test_a_changed_item_is_noticed_and_named(value, other):
     namespace = {"name": value}
@@ -249,7 +284,10 @@ def test_arguments():
     other = holder(np.ones((2, 3), "f"))
     assert check((other, y))[0] is other.array
     for wrong in [
-        (x,), (x, y, y), (y, x), (x, None),
+        (x,),
+        (x, y, y),
+        (y, x),
+        (x, None),
         (holder(np.zeros((3, 2), "f")), y),
         (holder(np.zeros((2, 3), "d")), y),
         (holder(np.zeros((3, 2), "f").T), y),

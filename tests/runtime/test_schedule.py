@@ -4,24 +4,9 @@ import gc
 import logging
 
 import numpy as np
+from schedules import schedule_of_tanh
 
-from chainwright.ir import Graph
-from chainwright.runtime import Ledger, Schedule
-from chainwright.tracer import Recorder
-
-
-def schedule_of_tanh():
-    rec = Recorder()
-    x = np.linspace(-1, 1, 6).reshape(2, 3)
-    node = rec.input(x, "x", "argument")
-    y = np.tanh(rec.wrap(x) * 3)
-    forward = Graph((node,), tuple(rec.nodes), (y.node(),), name="tanh")
-    n = len(rec.nodes)
-    gy = np.ones((2, 3))
-    gradient = rec.input(gy, "gy", "gradient")
-    gx = rec.wrap(gy) * (1 - y * y) * 3
-    backward = Graph((gradient,), tuple(rec.nodes[n:]), (gx.node(),), name="tanh backward")
-    return Schedule(forward, {"all": backward}, "tanh")
+from chainwright.runtime import Ledger
 
 
 def test_forward_and_backward():

@@ -37,7 +37,8 @@ def make(name, dtype=np.float64):
     if outsize is None:
         outsize = tuple(
             (size + 2 * p - d * (k - 1) - 1) // s + 1
-            for size, k, s, p, d in zip(spatial, ksize, stride, pad, dilate, strict=True))
+            for size, k, s, p, d in zip(spatial, ksize, stride, pad, dilate, strict=True)
+        )
     x = rng.standard_normal((n, c, *spatial)).astype(dtype)
     W = rng.standard_normal((co, c // groups, *ksize)).astype(dtype)
     gy = rng.standard_normal((n, co, *outsize)).astype(dtype)
@@ -50,15 +51,18 @@ def by_definition(x, W, outsize, stride, pad, dilate, groups):
     per_group = len(W) // groups
     for place in itertools.product(*map(range, outsize)):
         for offset in itertools.product(*map(range, W.shape[2:])):
-            at = [i * s + k * d - p for i, s, k, d, p in zip(
-                place, stride, offset, dilate, pad, strict=True)]
+            at = [
+                i * s + k * d - p
+                for i, s, k, d, p in zip(place, stride, offset, dilate, pad, strict=True)
+            ]
             if any(a < 0 or a >= size for a, size in zip(at, x.shape[2:], strict=True)):
                 continue
             pixel = x[(slice(None), slice(None), *at)]
             for o in range(len(W)):
                 first = o // per_group * W.shape[1]
                 y[(slice(None), o, *place)] += (
-                    pixel[:, first:first + W.shape[1]] @ W[(o, slice(None), *offset)])
+                    pixel[:, first : first + W.shape[1]] @ W[(o, slice(None), *offset)]
+                )
     return y
 
 
@@ -66,8 +70,7 @@ def by_definition(x, W, outsize, stride, pad, dilate, groups):
 def test_convolution(name):
     x, W, _, settings, outsize = make(name)
     y = kernels.convolution(x, W, outsize=outsize, **settings)
-    np.testing.assert_allclose(
-        y, by_definition(x, W, outsize, **settings), rtol=1e-10, atol=1e-10)
+    np.testing.assert_allclose(y, by_definition(x, W, outsize, **settings), rtol=1e-10, atol=1e-10)
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -122,6 +125,12 @@ def test_windows_and_their_sum_are_adjoint():
 
 def test_padding_of_windows_can_be_filled():
     col = windows.im2col(
-        np.zeros((1, 1, 2)), ksize=(3,), outsize=(2,), stride=(1,), pad=(1,), dilate=(1,),
-        fill=-math.inf)
+        np.zeros((1, 1, 2)),
+        ksize=(3,),
+        outsize=(2,),
+        stride=(1,),
+        pad=(1,),
+        dilate=(1,),
+        fill=-math.inf,
+    )
     np.testing.assert_array_equal(col[0, 0, :, 0], [-math.inf, 0, 0])

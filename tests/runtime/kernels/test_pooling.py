@@ -45,8 +45,10 @@ def image(case, values=None):
 
 @pytest.mark.parametrize("case", CASES.values(), ids=CASES)
 @pytest.mark.parametrize(
-    "values", [None, [0., 1.], [-np.inf, 2., 3.], [np.nan, 0., 1.]],
-    ids=["random", "ties", "infinite", "nan"])
+    "values",
+    [None, [0.0, 1.0], [-np.inf, 2.0, 3.0], [np.nan, 0.0, 1.0]],
+    ids=["random", "ties", "infinite", "nan"],
+)
 def test_max_pooling(case, values):
     x = image(case, values)
     y, indexes = pooling.max_pooling(x, outsize=case[2], **settings_of(case))
@@ -66,8 +68,10 @@ def test_gather_and_scatter(case):
     gx = pooling.max_pooling_scatter(gy, indexes, shape=case[0], **settings)
     other = np.random.RandomState(2).standard_normal(x.shape)
     np.testing.assert_allclose(
-        np.vdot(gx, other), np.vdot(gy, pooling.max_pooling_gather(other, indexes, **settings)),
-        rtol=1e-10)
+        np.vdot(gx, other),
+        np.vdot(gy, pooling.max_pooling_gather(other, indexes, **settings)),
+        rtol=1e-10,
+    )
 
 
 @pytest.mark.parametrize("case", CASES.values(), ids=CASES)
@@ -75,7 +79,7 @@ def test_sum_and_spread(case):
     x = image(case)
     settings = settings_of(case)
     y = pooling.sum_pooling(x, outsize=case[2], **settings)
-    np.testing.assert_allclose(y, columns(x, case, 0.).sum(axis=2), rtol=1e-10, atol=1e-12)
+    np.testing.assert_allclose(y, columns(x, case, 0.0).sum(axis=2), rtol=1e-10, atol=1e-12)
     gy = np.random.RandomState(1).standard_normal(y.shape)
     gx = pooling.sum_pooling_spread(gy, shape=case[0], **settings)
     np.testing.assert_allclose(np.vdot(gx, x), np.vdot(gy, y), rtol=1e-10)

@@ -1,0 +1,6 @@
+"""The schedules of this folder are importable from its tests."""
+
+import pathlib
+import sys
+
+sys.path.insert(0, str(pathlib.Path(__file__).parent))

@@ -1,0 +1,111 @@
+"""Compiled objects on disk: found again, never trusted blindly, never in the way."""
+
+import logging
+import subprocess
+import sys
+
+import pytest
+
+pytest.importorskip("llvmlite")
+
+from chainwright.runtime.native import engine as module
+from chainwright.runtime.native.engine import Engine, cache_folder, undefined_symbols
+
+TEXT = """define i64 @{name}(i64 %x) {{
+  %y = add i64 %x, 1
+  ret i64 %y
+}}
+"""
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    monkeypatch.setattr(module, "_complained", False)
+    return tmp_path / "chainwright"
+
+
+def call(engine, name="plus_one", x=41):
+    import ctypes
+
+    address = engine.function(name, lambda: TEXT.format(name=name))
+    return ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_int64)(address)(x)
+
+
+def test_a_second_engine_compiles_nothing(folder):
+    first, second = Engine(), Engine()
+    assert call(first) == call(second) == 42
+    assert (first.compiled, first.loaded) == (1, 0)
+    assert (second.compiled, second.loaded) == (0, 1)
+    assert len(list(folder.glob("*.o"))) == 1 and not list(folder.glob("*.part"))
+
+
+def test_a_text_is_compiled_once(folder):
+    engine = Engine()
+    assert call(engine) == call(engine) == 42 and engine.compiled == 1
+
+
+@pytest.mark.parametrize("damage", [b"", b"\x00" * 10, b"cut", None])
+def test_a_damaged_file_is_replaced(folder, damage, caplog):
+    call(Engine())
+    (path,) = folder.glob("*.o")
+    whole = path.read_bytes()
+    path.write_bytes(whole[:-7] if damage is None else damage)
+    engine = Engine()
+    with caplog.at_level(logging.INFO, "chainwright"):
+        assert call(engine) == 42 and engine.compiled == 1
+    assert len(caplog.records) == (1 if damage != b"" else 0)
+    assert path.read_bytes()[:32] != b"" and call(Engine()) == 42
+    last = Engine()
+    assert call(last) == 42 and last.loaded == 1
+
+
+def test_a_folder_that_cannot_be_written_is_said_once(folder, caplog):
+    folder.parent.joinpath("chainwright").write_text("a file where the folder should be")
+    engine = Engine()
+    with caplog.at_level(logging.INFO, "chainwright"):
+        assert call(engine) == 42 and call(engine, "plus_another") == 42
+    assert len(caplog.records) == 1 and "not kept on disk" in caplog.text
+
+
+def test_the_folder_is_bounded(folder, monkeypatch):
+    monkeypatch.setattr(module, "_LIMIT", 3000)
+    engine = Engine()
+    for k in range(12):
+        assert call(engine, f"plus_{k}") == 42
+    sizes = [path.stat().st_size for path in folder.iterdir()]
+    assert 0 < len(sizes) < 12 and sum(sizes) <= 3000
+
+
+def test_many_processes_at_once(folder):
+    code = (
+        "import ctypes\n"
+        "from chainwright.runtime.native.engine import Engine\n"
+        f"text = {TEXT.format(name='plus_one')!r}\n"
+        "engine = Engine()\n"
+        "address = engine.function('plus_one', lambda: text)\n"
+        "print(ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_int64)(address)(41))\n"
+    )
+    make = [sys.executable, "-c", code]
+    running = [subprocess.Popen(make, stdout=subprocess.PIPE, text=True) for _ in range(3)]
+    assert [p.communicate()[0].strip() for p in running] == ["42"] * 3
+    assert len(list(folder.iterdir())) == 1
+
+
+def test_a_symbol_that_is_missing_is_found_before_the_call(folder):
+    text = "declare i64 @no_such_function(i64)\n" + TEXT.format(name="calls").replace(
+        "%y = add i64 %x, 1", "%y = call i64 @no_such_function(i64 %x)"
+    )
+    with pytest.raises(RuntimeError, match="no_such_function"):
+        Engine().function("calls", lambda: text)
+
+
+def test_objects_of_other_formats_have_no_known_symbols():
+    assert undefined_symbols(b"MZ" + bytes(100)) == []
+
+
+def test_no_home_no_folder(monkeypatch):
+    monkeypatch.delenv("XDG_CACHE_HOME")
+    monkeypatch.setattr(module.Path, "home", lambda: (_ for _ in ()).throw(RuntimeError("no home")))
+    assert cache_folder() is None
+    assert call(Engine()) == 42
