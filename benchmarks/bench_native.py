@@ -142,6 +142,7 @@ WORKLOADS = {
 def steps(name, way):
     """The training step and the inference step of a workload, and what tells of its state."""
     make, x, t, loss, optimizer, _ = WORKLOADS[name]
+    x = chainer.as_variable(x)
     np.random.seed(0)
     model = make()
     if way != 'define-by-run':
@@ -149,7 +150,7 @@ def steps(name, way):
         compiled = type(chain.__name__, (chain,), {'forward': chainer.static_graph(chain.forward)})
         model.__class__ = compiled
     if optimizer is None:
-        x = chainer.Variable(x)
+        x = chainer.Variable(x.array)
 
         def train():
             x.cleargrad()

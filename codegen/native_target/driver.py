@@ -302,9 +302,11 @@ def _copy_item() -> str:
     return f.text()
 
 
-# function, data, length of a cut, whether there is a start value, that value, bytes of an item,
+# function, data, length of a cut, what to start from, start value, bytes of an item,
 # rows' factor and strides (input, result); two outer loops and the inner one: length and strides.
 REDUCE_ITEMS = 18
+# What a result starts from: the first items, the start value, or what stands in it.
+FIRST_ITEMS, VALUE, RESULT = range(3)
 
 
 def _reduce() -> str:
@@ -319,11 +321,12 @@ def _reduce() -> str:
         f.do(f"store i64 {step}, ptr {f.at(steps, k)}")
     is_run = f.get(f"icmp eq i64 {o}, 0")
     starts = f.get(f"select i1 {is_run}, i64 1, i64 {n}")
-    has_value = f.get(f"icmp ne i64 {given}, 0")
+    has_value = f.get(f"icmp eq i64 {given}, {VALUE}")
+    begins = f.get(f"icmp ne i64 {given}, {RESULT}")
     with f.loop(f.mul("%rows", t[6])) as i, f.loop(t[9]) as j, f.loop(t[12]) as k:
         p = f.moved(source, f.add(f.mul(i, t[7]), f.add(f.mul(j, t[10]), f.mul(k, t[13]))))
         q = f.moved(result, f.add(f.mul(i, t[8]), f.add(f.mul(j, t[11]), f.mul(k, t[14]))))
-        first = f.get("and i1 true, true")
+        first = begins
         for index, stride in ((j, t[11]), (k, t[14])):
             fresh = f.get(f"icmp ne i64 {stride}, 0")
             zero = f.get(f"icmp eq i64 {index}, 0")

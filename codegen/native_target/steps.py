@@ -27,7 +27,7 @@ from chainwright.ir.op import OPS
 from chainwright.ir.reductions import axes_of
 from chainwright.ir.shapes import is_basic
 
-from .driver import FOREIGN, MOST_OPERANDS, OURS, SILENT
+from .driver import FIRST_ITEMS, FOREIGN, MOST_OPERANDS, OURS, RESULT, SILENT, VALUE
 from .llvm import casts, lowers, strides_of
 
 Ints = tuple[int, ...]
@@ -241,6 +241,13 @@ class Forms:
             return nest_of(node.dims, _all_strides(node), by_rows=True).ndim <= LOOP_AXES
         return form in ("loop", "view")
 
+    def in_group(self, node: Node) -> bool:
+        return self.by_rows(node) or self.by_columns(node)
+
+    def by_columns(self, node: Node) -> bool:
+        """Whether a node sums over rows, and can do so a few rows at a time."""
+        return self.of(node) == "reduce" and column_loops(node) is not None
+
     def _loops(self, node: Node) -> bool:
         dtypes = operand_dtypes(node)
         if dtypes is None or not _is_number(node.dtype):
@@ -408,18 +415,44 @@ def row_loops(node: Node) -> list[tuple[int, int, int]] | None:
     return None if loops is None or len(loops) > 3 else loops
 
 
+def start_of(form: Reduction) -> tuple[int, int]:
+    """What a result starts from."""
+    identity = getattr(np, form.ufunc).identity
+    return (FIRST_ITEMS, 0) if identity is None else (VALUE, bits(identity, form.dtype))
+
+
+def column_loops(node: Node) -> list[tuple[int, int, int]] | None:
+    """The loops for one row of a reduction over rows, each of which is added to the result.
+
+    None for other reductions. The order is NumPy's: the rows are the outermost loop.
+    """
+    form = reduction_of(node)
+    if form is None or 0 not in form.axes or start_of(form)[0] != VALUE:
+        return None
+    loops = reduce_loops(form)
+    if loops is None or len(loops) < 2 or loops[0] != (form.shape[0], form.strides[0], 0):
+        return None
+    rest = loops[1:]
+    return rest if len(rest) <= 3 and all(o for _, _, o in rest) else None
+
+
 _FAR = 1 << 62  # no cut
 CUT = 8192 if np.lib.NumpyVersion(np.__version__) < "2.3.0" else _FAR
 
 
 def reduce_step(
-    form: Reduction, loops: list[tuple[int, int, int]], rows: Ints, operands: tuple[Place, ...]
+    form: Reduction,
+    loops: list[tuple[int, int, int]],
+    rows: Ints,
+    operands: tuple[Place, ...],
+    adds_up: bool = False,
 ) -> Step:
-    """``rows``: factor and strides of the loop over rows."""
+    """``rows``: factor and strides of the loop over rows; ``adds_up`` to what the result holds."""
     ufunc, dtype = getattr(np, form.ufunc), form.dtype
     dtypes = (dtype, dtype, dtype)
-    identity = ufunc.identity
-    start = (0, 0) if identity is None else (1, bits(identity, dtype))
+    start = start_of(form)
+    if adds_up:
+        start = (RESULT, 0)
     padded = [(1, 0, 0)] * (3 - len(loops)) + loops
     # A loop of one turn that is put around has stride 0, like a reduced one: its first turn starts.
     table: list[Item] = [Loop(ufunc, dtypes, 0), Loop(ufunc, dtypes, 1), CUT, *start]
@@ -615,7 +648,8 @@ class Group:
         self.stage: dict[Node, int] = {}
         self.roots = roots_of(nodes)
         for node in nodes:
-            self._put(node, forms.of(node) or "")
+            columns = not self.alone and forms.by_columns(node)
+            self._put(node, "columns" if columns else forms.of(node) or "")
         self.stored = {n for n in self.stage if self.alone or escaping(n) or self._is_read(n)}
         self.local = frozenset(
             node
@@ -689,6 +723,11 @@ class Group:
         ]
         return max([self.stage[node], *readers])
 
+    def regions(self) -> list[Region]:
+        """What sums over rows starts from; then the steps, one for each stage."""
+        sums = [stage.nodes[0] for stage in self.stages if stage.form == "columns"]
+        return [*map(_start_region, sums), self.region()]
+
     def region(self) -> Region:
         """The steps, one for each stage."""
         if self.alone and self.stages[0].form in ("loop", "call"):
@@ -715,9 +754,15 @@ class Group:
             return Fused(self, stage.nodes, by_rows).step()
         if stage.form == "call":
             return self._call(node, by_rows)
+        (x,) = node.inputs
+        if stage.form == "columns":
+            form, loops = reduction_of(node), column_loops(node)
+            assert form is not None and loops is not None
+            operands = self.place(x, x.steps), Place(node, 0, 0)
+            rows = (1, x.steps[0], 0)
+            return _with_origin(reduce_step(form, loops, rows, operands, adds_up=True), node)
         form, loops = reduction_of(node), row_loops(node)
         assert form is not None and loops is not None
-        (x,) = node.inputs
         rows = (1, x.steps[0], node.steps[0])
         step = reduce_step(
             form, loops, rows, (self.place(x, x.steps), self.place(node, node.steps))
@@ -757,6 +802,13 @@ class Group:
         function = "flat" if nest.ndim == 1 else "loop"
         step = Step(function, (*table, *numbers), tuple(places), FOREIGN, node.op)
         return _with_origin(step, node)
+
+
+def _start_region(node: Node) -> Region:
+    form = reduction_of(node)
+    assert form is not None
+    origin = str(node.origin or "")
+    return fill_region(node, start_of(form)[1], node.dims, node.steps, 0, origin)
 
 
 def _with_origin(step: Step, node: Node) -> Step:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from chainwright.ir import Graph, Node
 from chainwright.ir.fusion import fuse
 from chainwright.ir.passes import Pass
@@ -10,6 +12,27 @@ from ..numpy_target.writer import with_copies
 from .program import Linker, NativeProgram
 from .steps import Forms, Machine
 from .writer import NativeWriter
+
+
+def _with_columns(graph: Graph, forms: Forms) -> Graph:
+    """Let sums over the rows of a group be part of it: what they read need not be stored."""
+    home = {node: k for k, group in enumerate(graph.groups) for node in group}
+    sums: dict[int, list[Node]] = {}
+    for node in graph.nodes:
+        if node not in home and len(node.inputs) == 1 and forms.by_columns(node):
+            k = home.get(node.inputs[0])
+            if k is not None and node.inputs[0].dims[0] == graph.groups[k][0].dims[0]:
+                sums.setdefault(k, []).append(node)
+    if not sums:
+        return graph
+    groups = [(*group, *sums.get(k, ())) for k, group in enumerate(graph.groups)]
+    moved = {node for nodes in sums.values() for node in nodes}
+    after = {graph.groups[k][-1]: nodes for k, nodes in sums.items()}
+    nodes: list[Node] = []
+    for node in graph.nodes:
+        if node not in moved:
+            nodes += [node, *after.get(node, ())]
+    return replace(graph, nodes=tuple(nodes), groups=tuple(groups))
 
 
 class NativeTarget:
@@ -26,7 +49,8 @@ class NativeTarget:
         return (self._fuse,)
 
     def _fuse(self, graph: Graph) -> Graph:
-        return fuse(graph, Forms(self._machine).by_rows)
+        forms = Forms(self._machine)
+        return _with_columns(fuse(graph, forms.by_rows), forms)
 
     def takes(self, node: Node) -> bool:
         """Whether a node may be part of a group that runs by rows."""

@@ -52,7 +52,7 @@ class Part:
 
 def units_of(graph: Graph, forms: Forms) -> list[Unit]:
     """The groups and single nodes of a graph in their order."""
-    groups = [group for group in graph.groups if all(map(forms.by_rows, group))]
+    groups = [group for group in graph.groups if all(map(forms.in_group, group))]
     first = {group[0]: group for group in groups}
     grouped = {node for group in groups for node in group}
     units = []
@@ -316,7 +316,7 @@ class NativeWriter(Writer):
     def _regions(self, unit: Unit) -> list[Region]:
         node = unit.nodes[0]
         if node in self.groups:
-            return [self.groups[node].region()]
+            return self.groups[node].regions()
         if unit.form == "product":
             form = product_of(node)
             assert form is not None

@@ -69,6 +69,20 @@ def test_a_row_runs_before_the_next_begins():
     assert run(program, x)[0].tobytes() == interpret(softmax(), x)[0].tobytes()
 
 
+@pytest.mark.parametrize("keepdims", [False, True])
+def test_a_sum_over_rows_is_part_of_the_group(keepdims):
+    x, w, b = array("x", 300, 40, 25), array("w", 25), Building()
+    y = b.tanh(b.multiply(x, w))
+    graph = b.graph((x, w), b.sum(y, axis=0, keepdims=keepdims), b.sum(y, axis=2))
+    program = native(graph)
+    assert program.scratch_bytes < 4 * 300 * 40 * 25  # only some rows of y are stored
+    assert "for 4 of 300 rows:" in program.listing
+    rng = np.random.default_rng(5)
+    values = [rng.standard_normal(s).astype("f") for s in ((300, 40, 25), (25,))]
+    for got, wanted in zip(run(program, *values), interpret(graph, *values), strict=True):
+        assert got.tobytes() == wanted.tobytes()
+
+
 def test_one_kernel_for_all_sizes_of_a_form():
     one, other = native(softmax(64, 5000)), native(softmax(33, 77))
     names = [[name_of(kernel) for kernel in program.kernels] for program in (one, other)]
