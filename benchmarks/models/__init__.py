@@ -4,7 +4,7 @@ import importlib
 
 from .case import CASES, Case
 
-for _part in "vision text recurrent generative reinforcement structured others".split():
+for _part in "vision text recurrent generative reinforcement structured others packages".split():
     importlib.import_module(f"{__name__}.{_part}")
 
 __all__ = ["CASES", "Case"]

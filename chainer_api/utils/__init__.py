@@ -1,4 +1,6 @@
 """Helpers for functions, links and user code."""
+# Packages of other people take ``chainer.utils.collections_abc``.
+import collections.abc as collections_abc  # noqa: F401
 import contextlib
 import shutil
 import tempfile

@@ -949,8 +949,8 @@ class Recipe:
 
     def make(self):
         """The class of the program, a new one each time."""
-        text, space = HEAD + self.method(), {}
         name = f"<random program {self.seed}>"
+        text, space = HEAD + self.method(), {"__name__": name}
         linecache.cache[name] = len(text), None, text.splitlines(True), name
         exec(compile(text, name, "exec"), space)
         return space["make"]()

@@ -1529,6 +1529,20 @@ def statistics_read_inside():
 
 
 @fault
+def statistics_read_by_code_without_a_name():
+    """Code that ``exec`` runs has no ``__name__`` among its globals."""
+    text = """
+def forward(self, x):
+    h = self.bn(self.a(x))
+    self.log.append(float(self.bn.avg_mean.sum()))
+    return h * self.bn.avg_var
+"""
+    space = {}
+    exec(text, space)
+    return simple(space["forward"], log=list)
+
+
+@fault
 def statistics_replaced_inside():
     def forward(self, x):
         h = self.bn(self.a(x))

@@ -916,6 +916,48 @@ def sums_of_gradients_with_double_backprop():
 
 
 @fault
+def sums_of_products_of_one_input():
+    """Three uses of one input in products and a mean: found by random programs."""
+
+    class Model(Base):
+        def forward(self, x):
+            h = x - F.broadcast_to(F.mean(x, axis=0, keepdims=True), x.shape)
+            g = F.scale(h, F.mean(x, axis=0), 1)
+            return F.select_item(x, g.array.argmax(axis=1))[:, None] * g
+
+    return Model
+
+
+@fault
+def sums_of_a_matrix_used_three_times():
+    class Model(Base):
+        def forward(self, x):
+            g = F.matmul(F.matmul(x, x, transb=True), x) * 0.05
+            return x, g, float(g.array.mean())
+
+    return Model
+
+
+@fault
+def sums_over_calls_of_one_normalization():
+    """Parameters that are used twice in each of three calls before one backward."""
+
+    class Model(Base):
+        def forward(self, x):
+            with chainer.no_backprop_mode():
+                h = F.tanh(x)
+            h = h * x
+            return self.bn(h) + self.bn(h)
+
+        def step(self, k):
+            xs = [variable(k), variable(k + 20), variable(k + 40)]
+            sum(total(self(x)) for x in xs).backward()
+            return xs
+
+    return Model
+
+
+@fault
 def gradients_accumulate():
     """Over calls without ``cleargrads`` between them."""
 
