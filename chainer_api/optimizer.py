@@ -508,6 +508,7 @@ class Optimizer(_Hookable):
         hooks = self._pre_update_hooks if timing == 'pre' else self._post_update_hooks
         for hook in hooks.values():
             self.call_hook(hook)
+            self.reallocate_cleared_grads()
 
     def call_hook(self, hook):
         """Calls one hook, once or for each parameter."""

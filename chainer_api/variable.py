@@ -724,7 +724,7 @@ class Variable:
         """
         device = chainer.get_device(device)
         array = self._array
-        if array is None or device.is_array_supported(array):
+        if array is None or _is_on(device, array):
             return
         self._stop_sharing()
         node = self._node
@@ -972,6 +972,13 @@ def _recover_parameter(*args):
         p._initial_device = device
     p.update_rule = update_rule
     return p
+
+
+def _is_on(device, array):
+    try:
+        return device.is_array_supported(array)
+    except NotImplementedError:  # a device of the user's own: it is sent all arrays
+        return False
 
 
 def as_variable(obj):

@@ -50,11 +50,14 @@ def _get_device(device):
 
 
 def _device_number(device):
-    """The old style name of a device: ``None``, -1 for the CPU, or the number of a GPU."""
+    """The old style name of a device: ``None``, -1 for the CPU, or the number of a GPU.
+
+    A device of the user's own has no such name: it is returned itself.
+    """
     device = _get_device(device)
-    if device is None:
-        return None
-    return device.device.id if isinstance(device, backend.GpuDevice) else -1
+    if isinstance(device, backend.GpuDevice):
+        return device.device.id
+    return -1 if type(device) is backend.CpuDevice else device
 
 
 def _call_converter(converter, batch, device):

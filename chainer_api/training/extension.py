@@ -82,10 +82,9 @@ def make_extension(trigger=None, default_name=None, priority=None, finalizer=Non
         function.trigger = Extension.trigger if trigger is None else trigger
         function.default_name = function.__name__ if default_name is None else default_name
         function.priority = Extension.priority if priority is None else priority
-        for name, hook in (
-                ('finalize', finalizer), ('initialize', initializer), ('on_error', on_error)):
-            if hook is not None:
-                setattr(function, name, hook)
+        function.finalize = finalizer
+        function.initialize = initializer
+        function.on_error = on_error
         return function
 
     return decorator

@@ -184,8 +184,13 @@ class Trainer:
         except Exception as error:
             if show_loop_exception_msg:
                 _show(error)
+            problems = []
             for entry in entries:
-                entry.call('on_error', self, error, error.__traceback__)
+                try:
+                    entry.call('on_error', self, error, error.__traceback__)
+                except Exception as problem:
+                    problems.append(problem)
+            _add_notes(error, problems)
             raise
 
     def _finalize(self, entries):

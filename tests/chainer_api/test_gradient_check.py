@@ -413,3 +413,24 @@ def test_no_warnings():
     with warnings.catch_warnings():
         warnings.simplefilter('error')
         gradient_check.check_backward(F.tanh, randn(3), randn(3), dtype='d')
+
+
+def test_elements_that_are_ignored_may_be_nan():
+    x = np.array([1., np.nan, 3.])
+    ignored = np.isnan(x)
+
+    def f(x):
+        return F.sum(F.where(ignored, np.zeros(3, x.dtype), x))
+
+    gradient_check.check_backward(f, x, None)
+    gradient_check.check_backward(f, x.astype('f'), None, dtype='d')
+    with pytest.raises(AssertionError):
+        gradient_check.check_backward(lambda x: Wrong().apply((f(x),))[0], x, None)
+
+
+class Wrong(chainer.FunctionNode):
+    def forward(self, inputs):
+        return inputs
+
+    def backward(self, indexes, grad_outputs):
+        return 2 * grad_outputs[0],

@@ -460,3 +460,16 @@ def test_old_names_of_hooks(name, args):
     assert isinstance(hook, new) and hook.name == name
     assert vars(hook) == vars(new(*args))
     pickle.loads(pickle.dumps(hook))
+
+
+@pytest.mark.parametrize('timing', ['pre', 'post'])
+def test_cleared_gradients_are_zeros_for_the_next_hook(timing):
+    # As in 5.4 and 7.8.1.
+    link = chainer.links.Linear(1, 1, nobias=True)
+    optimizer = chainer.optimizers.SGD().setup(link)
+    seen = []
+    optimizer.add_hook(lambda opt: opt.target.cleargrads(), 'clear', timing=timing)
+    optimizer.add_hook(lambda opt: seen.append(link.W.grad.tolist()), 'see', timing=timing)
+    link.W.grad = np.ones((1, 1), 'f')
+    optimizer.update()
+    assert seen == [[[0]]] and link.W.grad.tolist() == [[0]]

@@ -71,7 +71,7 @@ class PrintReport(extension.Extension):
         for observation in log:
             self._out.write('\033[J')
             self._out.write(self._row(observation))
-        self._out.flush()
+        util.flush(self._out)
 
     def _header(self):
         cells = [f'{e:<{w}}' for e, w in zip(self._entries, self._widths, strict=True)]

@@ -71,8 +71,15 @@ def remaining(length, per_second):
     return str(datetime.timedelta(seconds=max(length, 0.) / per_second))
 
 
+def flush(out):
+    """Flushes a stream that can be flushed; all that a stream needs is ``write``."""
+    method = getattr(out, 'flush', None)
+    if method is not None:
+        method()
+
+
 def _display_for(out):
-    if out.isatty():
+    if getattr(out, 'isatty', bool)():
         return _Terminal(out)
     if type(out).__module__.partition('.')[0] == 'ipykernel':
         return Notebook()
@@ -86,13 +93,13 @@ class _Terminal:
 
     def show(self, lines):
         self._out.write('\033[J')
-        self._out.writelines(lines)
+        self._out.write(''.join(lines))
         self._out.write(f'\033[{len(lines)}A')
-        self._out.flush()
+        flush(self._out)
 
     def close(self):
         self._out.write('\033[J')
-        self._out.flush()
+        flush(self._out)
 
 
 class _LogFile:
@@ -111,7 +118,7 @@ class _LogFile:
 
     def _write(self):
         self._out.write(self._waiting)
-        self._out.flush()
+        flush(self._out)
         self._waiting = None
         self._next = time.monotonic() + self.interval
 

@@ -84,6 +84,11 @@ class EarlyStoppingTrigger:
             sys.stdout.write(f'Epoch {trainer.updater.epoch}: early stopping\n')
         return True
 
+    @property
+    def patients(self):
+        """The number of intervals, as Chainer 5 calls :attr:`patience`."""
+        return self.patience
+
     def get_training_length(self):
         """The period and the unit of ``max_trigger``."""
         return self._max_trigger.get_training_length()

@@ -183,21 +183,34 @@ def gather_grads(link):
 
     A missing gradient counts as zeros.
 
-    >>> import numpy as np
-    >>> import chainer.links as L
-    >>> from chainer.training.updaters import multiprocess_parallel_updater
-    >>> link = L.Linear(1, 2)
-    >>> link.W.grad, link.b.grad = np.float32([[1], [2]]), np.float32([3, 4])
-    >>> multiprocess_parallel_updater.gather_grads(link)
-    array([1., 2., 3., 4.], dtype=float32)
+    Raises:
+        RuntimeError: The link is not on a GPU.
     """
-    return _gather(link, lambda param: param.xp.zeros_like(param.array)
-                   if param.grad is None else param.grad)
+    _check_gpu(link, 'gather_grads')
+    return _gather(link, _grad_or_zeros)
 
 
 def gather_params(link):
-    """The parameters of a link as one vector, in the order of their names."""
-    return _gather(link, lambda param: param.array)
+    """The parameters of a link as one vector, in the order of their names.
+
+    Raises:
+        RuntimeError: The link is not on a GPU.
+    """
+    _check_gpu(link, 'gather_params')
+    return _gather(link, _array)
+
+
+def _check_gpu(link, name):
+    if not isinstance(link.device, backend.GpuDevice):
+        raise RuntimeError(f'{name} works on a GPU only, and the link is on {link.device}')
+
+
+def _grad_or_zeros(param):
+    return param.xp.zeros_like(param.array) if param.grad is None else param.grad
+
+
+def _array(param):
+    return param.array
 
 
 def scatter_grads(link, array):

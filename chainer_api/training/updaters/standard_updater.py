@@ -58,7 +58,7 @@ class StandardUpdater(_updater.Updater):
 
     def _send_targets(self):
         device = None if self.device is None else backend.get_device(self.device)
-        if isinstance(device, backend.GpuDevice):
+        if device is not None and type(device) is not backend.CpuDevice:
             for optimizer in self._optimizers.values():
                 optimizer.target.to_device(device)
 

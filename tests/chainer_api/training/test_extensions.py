@@ -680,3 +680,38 @@ def test_what_is_no_extension(tmp_path, extension, message):
     for settings in {}, {'name': 'x'}:
         with pytest.raises(TypeError, match=message):
             make_trainer(str(tmp_path)).extend(extension, **settings)
+
+
+class OnlyWrites:
+    """The least that a stream may be."""
+
+    def __init__(self):
+        self.text = ''
+
+    def write(self, text):
+        self.text += text
+
+
+@pytest.mark.parametrize('make, text', [
+    (lambda out: extensions.PrintReport(['iteration'], out=out),
+     'iteration \n\x1b[J1           \n\x1b[J2           \n'),
+    (lambda out: extensions.ProgressBar(update_interval=1, out=out), 'total'),
+])
+def test_streams_that_cannot_be_flushed(tmp_path, make, text):
+    trainer = make_trainer(str(tmp_path), (2, 'iteration'))
+    trainer.extend(extensions.LogReport(trigger=(1, 'iteration')))
+    stream = OnlyWrites()
+    trainer.extend(make(stream))
+    trainer.run()
+    assert text in stream.text
+
+
+def test_attributes_of_made_extensions():
+    def hook(*args):
+        pass
+
+    made = training.make_extension()(lambda trainer: None)
+    assert made.finalize is made.initialize is made.on_error is None
+    made = training.make_extension(
+        finalizer=hook, initializer=hook, on_error=hook)(lambda trainer: None)
+    assert made.finalize is made.initialize is made.on_error is hook

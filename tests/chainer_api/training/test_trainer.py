@@ -384,3 +384,36 @@ def test_log_of_a_bytes_stream_is_text(tmp_path):
     entries = json.loads((tmp_path / 'log').read_text())
     assert [entry['iteration'] for entry in entries] == [1, 2]
     assert len(make_data(3)) == 3 and stream.getvalue().count('\n') == 3
+
+
+class Handler(training.Extension):
+    """Takes down the errors it is told of; ``fail`` makes it raise one itself."""
+
+    def __init__(self, fail=False):
+        self.fail = fail
+        self.seen = []
+
+    def __call__(self, trainer):
+        pass
+
+    def on_error(self, trainer, exception, traceback):
+        self.seen.append(type(exception))
+        if self.fail:
+            raise KeyError('in the handler')
+
+
+def test_error_in_an_error_handler(tmp_path):
+    # As in 7.8.1: the first error comes out, and the other handlers are called.
+    trainer = make_trainer(str(tmp_path), (2, 'iteration'))
+    handlers = [Handler(fail=True), Handler(), Handler(fail=True)]
+    for i, handler in enumerate(handlers):
+        trainer.extend(handler, name=str(i), priority=300 - i)
+
+    def bad(trainer):
+        raise ValueError('the first')
+
+    trainer.extend(bad, trigger=(1, 'iteration'))
+    with pytest.raises(ValueError, match='the first') as caught:
+        trainer.run(show_loop_exception_msg=False)
+    assert [handler.seen for handler in handlers] == [[ValueError]] * 3
+    assert sum('in the handler' in note for note in caught.value.__notes__) == 2

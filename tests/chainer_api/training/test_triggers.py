@@ -148,3 +148,9 @@ class TestEarlyStopping:
     def test_training_length(self):
         trigger = triggers.EarlyStoppingTrigger(max_trigger=(9, 'epoch'))
         assert trigger.get_training_length() == (9, 'epoch')
+
+
+@pytest.mark.parametrize('name', ['patience', 'patients'])
+def test_both_names_of_patience(name):
+    trigger = triggers.EarlyStoppingTrigger(**{name: 5})
+    assert trigger.patience == trigger.patients == 5

@@ -192,7 +192,8 @@ class TestMultiprocessParallel:
         for param in model.params():
             param.grad = param.array + 1
         assert multiprocess.size_num_grads(model) == (3, 2)
-        params, grads = multiprocess.gather_params(model), multiprocess.gather_grads(model)
+        params = multiprocess._gather(model, multiprocess._array)
+        grads = multiprocess._gather(model, multiprocess._grad_or_zeros)
         np.testing.assert_array_equal(params, np.float32([0.5, -0.25, 0]))
         np.testing.assert_array_equal(grads, params + 1)
         multiprocess.scatter_params(other, params * 2)
@@ -201,5 +202,39 @@ class TestMultiprocessParallel:
         np.testing.assert_array_equal(other.l.W.grad, [[4.5, 2.25]])
         np.testing.assert_array_equal(other.l.b.grad, [3])
         other.cleargrads()
-        np.testing.assert_array_equal(multiprocess.gather_grads(other), [0, 0, 0])
-        assert multiprocess.gather_params(chainer.Link()).size == 0
+        grads = multiprocess._gather(other, multiprocess._grad_or_zeros)
+        np.testing.assert_array_equal(grads, [0, 0, 0])
+        assert multiprocess._gather(chainer.Link(), multiprocess._array).size == 0
+
+    @pytest.mark.parametrize('name', ['gather_grads', 'gather_params'])
+    def test_vectors_are_for_gpus(self, name):
+        with pytest.raises(RuntimeError, match=f'{name} works on a GPU only'):
+            getattr(multiprocess, name)(Model())
+
+
+class OwnDevice(chainer.backend.Device):
+    """A device of the user's, as Chainer 7 lets one write it."""
+
+    xp = np
+    supported_array_types = np.ndarray,
+    name = 'own'
+
+    def __init__(self):
+        self.sent = []
+
+    def send_array(self, array):
+        self.sent.append(array.shape)
+        return array
+
+
+def test_device_of_the_user():
+    # 7.8.1 sends the same arrays: parameters, their gradients, and the batch.
+    device = OwnDevice()
+    model = chainer.links.Linear(2, 1)
+    iterator = iterators.SerialIterator([np.ones(2, np.float32)] * 4, 2)
+    updater = updaters.StandardUpdater(
+        iterator, optimizers.SGD().setup(model), device=device,
+        loss_func=lambda x: chainer.functions.sum(model(x)))
+    updater.update()
+    assert sorted(device.sent[:4]) == [(1,), (1,), (1, 2), (1, 2)]
+    assert device.sent[4:] == [(2, 2)]
