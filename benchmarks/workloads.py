@@ -14,7 +14,7 @@ class MLP(chainer.Chain):
     """32-64-64-1 with ReLU, mean squared error, batch 32."""
 
     def __init__(self):
-        super().__init__()
+        super(MLP, self).__init__()
         with self.init_scope():
             self.l1 = L.Linear(32, 64)
             self.l2 = L.Linear(64, 64)
@@ -30,7 +30,7 @@ class Elementwise(chainer.Chain):
     """100 elementwise operations on a (16, 16) array, and a sum."""
 
     def __init__(self):
-        super().__init__()
+        super(Elementwise, self).__init__()
         with self.init_scope():
             self.scale = chainer.Parameter(np.float32(1.001), (16, 16))
 

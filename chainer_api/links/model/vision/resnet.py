@@ -84,7 +84,7 @@ class ResNetLayers(_pretrained.PretrainedLayers):
         classes = {50: ResNet50Layers, 101: ResNet101Layers, 152: ResNet152Layers}
         if cls is ResNetLayers:
             cls = classes[n_layers]
-        super().convert_caffemodel_to_npz(path_caffemodel, path_npz)
+        super(ResNetLayers, cls).convert_caffemodel_to_npz(path_caffemodel, path_npz)
 
     def _prepare(self, image, size):
         return prepare(image, size)
