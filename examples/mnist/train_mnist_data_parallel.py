@@ -21,8 +21,8 @@ from train_mnist import MLP
 
 def parse_args(argv=None):
     parser = flags.make_parser(
-        __doc__, batchsize=400, epoch=20, unit=1000, test={'epoch': 5, 'batchsize': 100},
-        two_devices=True)
+        __doc__, batchsize=400, epoch=20, unit=1000, two_devices=True,
+        test={'epoch': 5, 'unit': 100, 'batchsize': 100})
     return flags.parse(parser, argv)
 
 

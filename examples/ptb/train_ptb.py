@@ -53,7 +53,7 @@ def compute_perplexity(result):
 
 def parse_args(argv=None):
     parser = flags.make_parser(
-        __doc__, batchsize=20, epoch=39, unit=650, test={'epoch': 10, 'unit': 50})
+        __doc__, batchsize=20, epoch=39, unit=650, test={'epoch': 10, 'unit': 50, 'bproplen': 20})
     parser.add_argument('--bproplen', '-l', type=int, default=35, help='words of one update')
     parser.add_argument('--gradclip', '-c', type=float, default=5, help='largest gradient norm')
     parser.add_argument('--model', '-m', default='model.npz', help='file of the model')

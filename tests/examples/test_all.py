@@ -10,6 +10,8 @@ import pytest
 
 EXAMPLES = pathlib.Path(__file__).parents[2] / 'examples'
 
+pytestmark = pytest.mark.filterwarnings('ignore:chainer.exporters.caffe.export is experimental')
+
 # Less data than with --test: texts of the examples, and what stands for them.
 FEWER = {
     'cifar/train_cifar.py': [
@@ -169,6 +171,13 @@ def test_every_script_is_run():
         'wavenet/generate.py', 'image_captioning/predict.py', 'seq2seq/make_corpus.py',
         'caffe_import/evaluate_caffe_net.py'}
     assert names - others == set(SCRIPTS)
+
+
+def test_readme_has_every_script():
+    text = (EXAMPLES / 'README.md').read_text()
+    named = set(re.findall(r'^\| `([\w/]+\.py)`', text, re.MULTILINE))
+    assert set(SCRIPTS) <= named
+    assert [path for path in named if not (EXAMPLES / path).is_file()] == []
 
 
 def test_from_the_command_line(tmp_path):

@@ -7,6 +7,8 @@ import pytest
 
 import chainer
 
+pytestmark = pytest.mark.filterwarnings('ignore:chainer.exporters.caffe.export is experimental')
+
 
 @pytest.fixture
 def module(example):

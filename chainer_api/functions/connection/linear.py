@@ -135,7 +135,8 @@ def linear(x, W, b=None, n_batch_axes=1):
     shape = x.shape
     if n_batch_axes > 1 or len(shape) > 2:
         batch, rest = shape[:n_batch_axes], shape[n_batch_axes:]
-        x = F.reshape(x, (math.prod(batch), math.prod(rest)))
+        # The open length is part of exported Caffe models; it does not exist without elements.
+        x = F.reshape(x, (math.prod(batch), math.prod(rest) if 0 in shape else -1))
     y, = LinearFunction().apply((x, W) if b is None else (x, W, b))
     if n_batch_axes > 1:
         y = F.reshape(y, batch + y.shape[1:])

@@ -66,6 +66,13 @@ def test_rectangular_kernels_and_dilation_are_written(tmp_path):
     assert 'kernel_w: 1\n    kernel_h: 3\n    group: 1\n    dilation: 2\n    dilation: 1' in text
 
 
+def test_linear_after_a_picture_leaves_the_length_open(tmp_path):
+    """Both originals write the shape that F.linear asks for (run under 5.4.0 and 7.8.1)."""
+    model = chainer.Sequential(L.Convolution2D(1, 4, 3), L.Linear(5))
+    text = exported(tmp_path, model, np.zeros((1, 1, 6, 6), np.float32))
+    assert 'dim: 1\n      dim: -1\n' in text
+
+
 def test_softmax_along_another_axis(tmp_path):
     text = exported(tmp_path, lambda x: F.softmax(x, axis=2), np.zeros((1, 2, 3), 'f'))
     assert 'softmax_param {\n    axis: 2\n  }' in text
