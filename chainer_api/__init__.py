@@ -29,6 +29,7 @@ from chainer.backend import is_arrays_compatible as is_arrays_compatible
 from chainer.backend import using_device as using_device
 from chainer import utils as utils
 from chainer import variable as variable
+from chainer import warnings as warnings
 from chainer.variable import Parameter as Parameter
 from chainer.variable import Variable as Variable
 from chainer.variable import as_array as as_array
@@ -46,6 +47,7 @@ from chainer.function import no_backprop_mode as no_backprop_mode
 from chainer._backprop import backward as backward
 from chainer._backprop import grad as grad
 from chainer import functions as functions
+from chainer import memory_layouts as memory_layouts
 from chainer.functions.math import basic_math as basic_math
 from chainer.functions.array import get_item as _get_item
 

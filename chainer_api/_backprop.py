@@ -6,6 +6,7 @@ are added in the order in which they arrive; the gradient that a leaf has from b
 All sums are made by functions, so that they are recorded where gradients are.
 """
 import heapq
+import warnings
 
 import numpy
 
@@ -178,12 +179,21 @@ def _ones(var, loss_scale):
     return variable._make_gradient(ones, True)
 
 
+def _warn_of_one_element():
+    warnings.warn(
+        'Treating a variable with only one element as a scalar in Variable.backward is '
+        'deprecated. Give it the shape () (reshape, F.squeeze or F.sum), or set its grad.',
+        DeprecationWarning, stacklevel=4)
+
+
 def backward_from_variable(var, retain_grad, enable_double_backprop, loss_scale):
     """Do what :meth:`chainer.Variable.backward` says."""
     node = var._node
     gy = node._grad_var
     if gy is None:
         if var._array is not None and var._array.size == 1:
+            if var._array.ndim:
+                _warn_of_one_element()
             node._grad_var = gy = _ones(var, loss_scale)
     func = node._creator_node
     if func is None:

@@ -6,6 +6,12 @@ import chainer
 from chainer.backends import _chainerx, _cpu, cuda, intel64
 
 
+def _warn_of_old_method(name, device):
+    warnings.warn(
+        f'{name} is deprecated. Please use to_device({device!r}) instead.', DeprecationWarning,
+        stacklevel=3)
+
+
 class DeviceResident(metaclass=abc.ABCMeta):
     """Base class of objects that hold arrays on one device, such as :class:`chainer.Link`.
 
@@ -45,6 +51,7 @@ class DeviceResident(metaclass=abc.ABCMeta):
         Returns:
             self
         """
+        _warn_of_old_method('to_cpu', '@numpy')
         self.device_resident_accept(
             _ToDeviceVisitor(_cpu.CpuDevice(), legacy_method='to_cpu', start=self))
         return self
@@ -66,6 +73,7 @@ class DeviceResident(metaclass=abc.ABCMeta):
         """
         cuda.check_cuda_available()
         target = chainer.get_device(cuda._get_device_or_current(device))
+        _warn_of_old_method('to_gpu', target.name)
         self.device_resident_accept(
             _ToDeviceVisitor(target, legacy_method='to_gpu', start=self, keep_gpu=True))
         return self

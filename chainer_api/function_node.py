@@ -164,7 +164,8 @@ class FunctionNode:
         if not on_cpu:
             self._check_arrays(in_data)
         if (local['type_check'] if 'type_check' in local else _global_entries['type_check']) and (
-                type(self).check_type_forward is not _no_type_check):
+                type(self).check_type_forward is not _no_type_check
+                or 'check_type_forward' in self.__dict__):
             try:
                 _check_types(self, in_data)
             except Exception as error:

@@ -390,7 +390,7 @@ class Link(device_resident.DeviceResident):
             'Link.zerograds is deprecated. Use Link.cleargrads instead.',
             DeprecationWarning, stacklevel=2)
         for param in self.params():
-            param.zerograd()
+            param._fill_grad_with_zeros()
 
     def addgrads(self, link):
         """Adds the gradients of another link's parameters to those of this link.

@@ -221,8 +221,8 @@ class UpdateRule(_Hookable):
     def update(self, param):
         """Calls the hooks and updates the parameter.
 
-        Nothing happens if the rule is disabled. A parameter without an array only counts in
-        ``t``.
+        Nothing happens if the rule is disabled. For a parameter without an array only
+        :meth:`update_core` is called, which does nothing unless a child class overrides it.
 
         Args:
             param (chainer.Parameter): Parameter, with its gradient.
@@ -231,6 +231,7 @@ class UpdateRule(_Hookable):
             return
         self.t += 1
         if param.array is None:
+            self.update_core(param)
             return
         if self._use_fp32_update and param.dtype == numpy.float16:
             self._update_in_fp32(param)
@@ -280,6 +281,8 @@ class UpdateRule(_Hookable):
         Args:
             param (chainer.Parameter): Parameter, with its gradient.
         """
+        if param.array is None:
+            return
         if isinstance(param.array, numpy.ndarray):
             self.update_core_cpu(param)
         else:

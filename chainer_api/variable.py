@@ -1,10 +1,12 @@
 """Variables: arrays that remember how they were computed."""
+import warnings
 import weakref
 
 import numpy
 
 import chainer
 from chainer import backend
+from chainer import initializers as initializers
 from chainer.backends import _chainerx, _cpu, cuda, intel64
 from chainer.utils import argument
 
@@ -281,6 +283,7 @@ class Variable:
     _node = _LazyNode()
     # Weak references to the shallow copies that have one array in common; None before any copy.
     _sharers = None
+    _layout = None
 
     def __init__(self, data=None, *, name=None, grad=None, requires_grad=True, **removed):
         if removed:
@@ -531,6 +534,32 @@ class Variable:
         """Return elements (see :func:`chainer.functions.get_item`)."""
         return chainer.functions.get_item(self, slices)
 
+    @property
+    def layout(self):
+        """The order of the axes in memory, ``None`` for the usual one (see :meth:`as_layout`)."""
+        return self._layout
+
+    def as_layout(self, layout):
+        """Return a variable with the same elements in another order in memory.
+
+        Shape and elements do not change. Functions take such a variable as any other; what they
+        return has no layout.
+
+        Args:
+            layout: ``chainer.memory_layouts.CUDNN_CHANNEL_LAST_X`` for images and
+                ``CUDNN_CHANNEL_LAST_W`` for weights: the axis of channels, the second one, is the
+                last one in memory. ``None`` for the usual order.
+
+        Raises:
+            ValueError: There is no such layout.
+        """
+        if layout == self._layout:
+            return self
+        chainer.memory_layouts._get_layout_transpose_axes(2, self._layout, layout)
+        y, = chainer.memory_layouts.AsLayout(layout).apply((self,))
+        y._layout = layout
+        return y
+
     def reshape(self, *shape):
         """Return a variable of another shape (see :func:`chainer.functions.reshape`).
 
@@ -565,6 +594,12 @@ class Variable:
 
     def zerograd(self):
         """Set the gradient to zeros. Deprecated: :meth:`cleargrad` is cheaper."""
+        warnings.warn(
+            'Variable.zerograd is deprecated. Use Variable.cleargrad instead.',
+            DeprecationWarning, stacklevel=2)
+        self._fill_grad_with_zeros()
+
+    def _fill_grad_with_zeros(self):
         array = self._array
         if array is None:
             return
@@ -836,6 +871,8 @@ class Parameter(Variable):
         shape (int or tuple of int): Shape; if it is not given, the parameter stays uninitialized
             until :meth:`initialize` is called.
         name (str): Name of the parameter.
+        layout: Order of the axes in memory, see :meth:`Variable.as_layout`. An array that is given
+            has its axes in this order.
 
     Attributes:
         initializer: How the array is filled.
@@ -855,9 +892,8 @@ class Parameter(Variable):
     _initial_device = None
 
     def __init__(self, initializer=None, shape=None, name=None, *, layout=None):
-        if layout is not None:
-            raise ValueError(f'layout {layout!r}: arrays have no layouts here, leave it out')
         self.update_rule = None
+        self._layout = layout
         if initializer is None:
             initializer = chainer.initializers.NaN()
         elif numpy.isscalar(initializer) or (
@@ -865,7 +901,8 @@ class Parameter(Variable):
             initializer = chainer.initializers.Constant(initializer)
         self.initializer = initializer
         if shape is None and isinstance(initializer, (_ndarray, cuda.ndarray)):
-            super().__init__(initializer, name=name)
+            super().__init__(
+                chainer.memory_layouts._transpose_array(initializer, layout, None), name=name)
             return
         super().__init__(name=name)
         if shape is not None:
@@ -920,6 +957,8 @@ class Parameter(Variable):
                     f'This happened in making the parameter {self.name or "(not named yet)"} of '
                     f'shape {shape}.')
                 raise
+            if self._layout is not None:
+                data = chainer.memory_layouts._laid_out(data, self._layout)
             self._set_array(data)
             gv = None
             if self._first_grad is not None and data.dtype.kind in 'fc':
@@ -932,9 +971,8 @@ class Parameter(Variable):
         if self._array is None:
             self._first_grad = None
 
-    def zerograd(self):
-        """Set the gradient to zeros. Deprecated: :meth:`cleargrad` is cheaper."""
-        super().zerograd()
+    def _fill_grad_with_zeros(self):
+        super()._fill_grad_with_zeros()
         if self._array is None:
             self._first_grad = 0.0
 

@@ -47,3 +47,14 @@ def array_to_cpu(array):
         return numpy.asarray(array)
     raise TypeError(
         f'cannot convert to numpy.ndarray: expected an array, a scalar or None, got {type(array)}')
+
+
+def _to_cpu(array):
+    """Return an array, or those of a list or tuple, as NumPy arrays."""
+    if isinstance(array, (list, tuple)):
+        return type(array)([_to_cpu(x) for x in array])
+    return array_to_cpu(array)
+
+
+# The name of it in Chainer 7.
+_array_to_cpu = array_to_cpu

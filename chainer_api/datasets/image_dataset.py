@@ -2,6 +2,7 @@
 import bisect
 import contextlib
 import functools
+import importlib.util
 import io
 import itertools
 import os
@@ -15,6 +16,9 @@ import numpy
 import chainer
 from chainer.dataset import dataset_mixin
 from chainer.datasets import _process_file
+
+# Whether Pillow is installed.
+available = importlib.util.find_spec('PIL') is not None
 
 
 class ImageDataset(dataset_mixin.DatasetMixin):
@@ -201,6 +205,8 @@ def _read_pairs(path):
 
 def _image_module():
     try:
+        if not available:
+            raise ImportError('Pillow is not installed')
         from PIL import Image
     except ImportError as error:
         raise ImportError(

@@ -21,6 +21,7 @@ from chainer.functions.activation.softplus import softplus as softplus
 from chainer.functions.activation.swish import swish as swish
 from chainer.functions.activation.tanh import tanh as tanh
 from chainer.functions.activation.tree_lstm import tree_lstm as tree_lstm
+from chainer.functions.array.as_strided import as_strided as as_strided
 from chainer.functions.array.broadcast import broadcast as broadcast
 from chainer.functions.array.broadcast import broadcast_to as broadcast_to
 from chainer.functions.array.cast import cast as cast

@@ -19,17 +19,18 @@ class _SamplingFilter(initializer.Initializer):
             raise ValueError(
                 'An array of shape (channels, channels, *ksize) is expected. '
                 f'Actual shape: {array.shape}')
-        if n_out != n_in:
+        if n_in not in (1, n_out):
             raise AssertionError(
-                f'The numbers of input and output channels differ: {n_in} != {n_out}')
+                'There must be one input channel, or as many as there are output channels: '
+                f'{n_in} != {n_out}')
         if len(set(ksize)) != 1:
             raise ValueError(f'ksize must be all same: {" != ".join(map(str, ksize))}')
 
         xp = backend.get_array_module(array)
         kernel = xp.asarray(self._kernel(ksize[0], len(ksize)))
         array[...] = 0
-        for channel in range(n_in):
-            array[channel, channel] = kernel
+        for channel in range(n_out):
+            array[channel, channel % n_in] = kernel
 
 
 class UpsamplingDeconvFilter(_SamplingFilter):
@@ -47,7 +48,7 @@ class UpsamplingDeconvFilter(_SamplingFilter):
 
     Raises:
         ValueError: Another ``interpolation``; or, when called, the array is not of shape
-            ``(channels, channels, k, k, ...)``.
+            ``(channels, channels, k, k, ...)`` or ``(channels, 1, k, k, ...)``.
 
     Example:
         >>> import numpy as np, chainer
@@ -72,7 +73,7 @@ class DownsamplingConvFilter(_SamplingFilter):
 
     Raises:
         ValueError: Another ``interpolation``; or, when called, the array is not of shape
-            ``(channels, channels, k, k, ...)``.
+            ``(channels, channels, k, k, ...)`` or ``(channels, 1, k, k, ...)``.
 
     Example:
         >>> import numpy as np, chainer

@@ -79,6 +79,10 @@ class SpectralNormalization(_weight_hook.WeightHook):
 
     def _add_state(self, link):
         weight = getattr(link, self.weight_name).array
+        if weight.size == 0:
+            raise ValueError(
+                f'Expect {self.weight_name}.shape[{self.axis}] > 0, and no other axis without '
+                f'elements: {self.weight_name} has the shape {weight.shape}')
         xp = backend.get_array_module(weight)
         u = xp.random.normal(size=weight.shape[self.axis]).astype(weight.dtype)
         link.add_persistent(self.vector_name, u)
@@ -100,9 +104,10 @@ class SpectralNormalization(_weight_hook.WeightHook):
             self._add_state(link)
         weight = getattr(link, self.weight_name)
         update = configuration.config.train and not configuration.config.in_recomputing
-        sigma = _LargestSingularValue(
-            getattr(link, self.vector_name), self.n_power_iteration, self.eps, update,
-        ).apply((self._matrix(weight),))[0]
+        estimate = _LargestSingularValue(
+            getattr(link, self.vector_name), self.n_power_iteration, self.eps, update)
+        sigma, = estimate.apply((self._matrix(weight),))
+        self.v = estimate.v
         if self.factor is not None:
             sigma = sigma / self.factor
         if self.use_gamma:

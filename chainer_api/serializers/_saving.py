@@ -132,6 +132,15 @@ def remove_unfinished(folder):
             os.close(lock)
 
 
+def save_into(serializer, obj):
+    """Serializes an object, or each value of a dictionary under its key."""
+    if not isinstance(obj, dict):
+        serializer.save(obj)
+        return
+    for key, value in obj.items():
+        serializer(key, value)
+
+
 def _flush(path):
     # Windows flushes only what is open for writing.
     descriptor = os.open(path, os.O_RDONLY if os.name == 'posix' else os.O_RDWR)

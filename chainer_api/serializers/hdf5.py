@@ -1,4 +1,5 @@
 """Serialization in HDF5 format, with h5py."""
+import importlib.util
 import io
 import os
 
@@ -8,9 +9,14 @@ from chainer import backend, serializer
 from chainer.backends import cuda
 from chainer.serializers import _loading, _saving
 
+# Whether h5py is installed.
+_available = importlib.util.find_spec('h5py') is not None
+
 
 def _h5py():
     try:
+        if not _available:
+            raise ImportError('h5py is not installed')
         import h5py
     except ImportError as e:
         raise RuntimeError(
@@ -169,7 +175,7 @@ def save_hdf5(filename, obj, compression=4):
 
     Args:
         filename (str, path or file-like): File to write.
-        obj: Object to save, with a method ``serialize``.
+        obj: Object to save, with a method ``serialize``, or a dictionary of arrays.
         compression (int): Level of gzip compression, or ``None`` for none.
 
     Raises:
@@ -184,7 +190,7 @@ def save_hdf5(filename, obj, compression=4):
     h5py = _h5py()
     if hasattr(filename, 'write'):
         with h5py.File(filename, 'w') as f:
-            HDF5Serializer(f, compression).save(obj)
+            _saving.save_into(HDF5Serializer(f, compression), obj)
         return
     with _saving.replacing(filename) as path:
         _write(path, obj, compression)
@@ -195,7 +201,7 @@ def _write(path, obj, compression):
         disk = _Disk(file)
         try:
             with _h5py().File(disk, 'w') as f:
-                HDF5Serializer(f, compression).save(obj)
+                _saving.save_into(HDF5Serializer(f, compression), obj)
         finally:
             if disk.error is not None:
                 raise disk.error

@@ -263,7 +263,7 @@ def save_npz(file, obj, compression=True):
 
     Args:
         file (str, path or file-like): File to write. No extension is added to its name.
-        obj: Object to save, with a method ``serialize``.
+        obj: Object to save, with a method ``serialize``, or a dictionary of arrays.
         compression (bool): Whether to compress the arrays.
 
     Raises:
@@ -285,7 +285,7 @@ def save_npz(file, obj, compression=True):
 def serialize(obj):
     """Returns the dict in which :class:`DictionarySerializer` puts an object."""
     s = DictionarySerializer()
-    s.save(obj)
+    _saving.save_into(s, obj)
     return s.target
 
 

@@ -1,7 +1,6 @@
 """Windows of convolution over any number of axes."""
 import numpy
 
-from chainer.utils import conv
 from chainwright.runtime.kernels import windows
 
 
@@ -35,11 +34,57 @@ def check_ndim(x, ndim):
             f'{ndim}. But the actual ndim was {len(x.shape) - 2}.')
 
 
+def get_conv_outsize(size, k, s, p, cover_all=False, d=1):
+    """Number of windows along an axis.
+
+    Args:
+        size (int): Length of the axis.
+        k (int): Size of the window.
+        s (int): Stride of the windows.
+        p (int): Padding on each side.
+        cover_all (bool): Whether a last window that hangs over the end counts.
+        d (int): Dilation of the window.
+
+    Returns:
+        int: Length of the axis that convolution or pooling with these settings gives.
+
+    .. doctest::
+
+        >>> chainer.utils.get_conv_outsize(10, 3, 2, 0)
+        4
+        >>> chainer.utils.get_conv_outsize(10, 3, 2, 0, cover_all=True)
+        5
+    """
+    span = k + (k - 1) * (d - 1)
+    room = size + 2 * p - span
+    if cover_all:
+        room += s - 1
+    return room // s + 1
+
+
+def get_deconv_outsize(size, k, s, p, cover_all=False, d=1):
+    """Length of the axis over which ``size`` windows slide.
+
+    The inverse of :func:`chainer.utils.get_conv_outsize`, with the same arguments; of the lengths
+    that give as many windows the shortest.
+
+    .. doctest::
+
+        >>> chainer.utils.get_deconv_outsize(4, 3, 2, 0)
+        9
+        >>> chainer.utils.get_deconv_outsize(5, 3, 2, 0, cover_all=True)
+        10
+    """
+    span = k + (k - 1) * (d - 1)
+    length = s * (size - 1) + span - 2 * p
+    return length - s + 1 if cover_all else length
+
+
 def get_conv_outsizes(shape, ksize, stride, pad, cover_all=False, dilate=1):
     """:func:`chainer.utils.get_conv_outsize` of each axis."""
     dilate = as_tuple(dilate, len(shape))
     return tuple(
-        conv.get_conv_outsize(size, k, s, p, cover_all, d)
+        get_conv_outsize(size, k, s, p, cover_all, d)
         for size, k, s, p, d in zip(shape, ksize, stride, pad, dilate, strict=True))
 
 
@@ -47,7 +92,7 @@ def get_deconv_outsizes(shape, ksize, stride, pad, cover_all=False, dilate=1):
     """:func:`chainer.utils.get_deconv_outsize` of each axis."""
     dilate = as_tuple(dilate, len(shape))
     return tuple(
-        conv.get_deconv_outsize(size, k, s, p, cover_all, d)
+        get_deconv_outsize(size, k, s, p, cover_all, d)
         for size, k, s, p, d in zip(shape, ksize, stride, pad, dilate, strict=True))
 
 

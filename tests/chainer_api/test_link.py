@@ -786,7 +786,7 @@ def test_no_warnings_in_everyday_use():
     with warnings.catch_warnings():
         warnings.simplefilter('error')
         tree = Tree()
-        tree.to_cpu()
+        tree.to_device('@numpy')
         tree.cleargrads()
         tree.copy()
         str(tree)

@@ -10,7 +10,7 @@ import sys
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, HERE)
 
-MODULES = ('tabular_cases',)
+MODULES = ('tabular_cases', 'names_cases')
 
 
 def record(name):

@@ -5,19 +5,51 @@ from chainer.utils import type_check
 from chainwright.runtime.kernels.embedding import add_rows
 
 
-class CooMatMul(function_node.FunctionNode):
+class _CooFunction(function_node.FunctionNode):
+    """What the two functions have in common: the places of a sparse matrix, and what is transposed.
+    """
+
+    def __init__(self, sp_row, sp_col, sp_shape, sp_order='other', transa=False, transb=False,
+                 transc=False, dtype=None):
+        self.sp_row = sp_row
+        self.sp_col = sp_col
+        self.sp_shape = sp_shape
+        self.sp_order = sp_order
+        self.transa = transa
+        self.transb = transb
+        self.transc = transc
+        self.dtype = dtype
+
+    def _places(self, transposed):
+        if transposed:
+            return self.sp_col, self.sp_row, self.sp_shape[::-1]
+        return self.sp_row, self.sp_col, self.sp_shape
+
+    def _cast(self, arrays):
+        if self.dtype is None:
+            return arrays
+        return [x.astype(self.dtype, copy=False) for x in arrays]
+
+
+class CooMatMul(_CooFunction):
     """Product of a sparse matrix, given by its values, and a dense one.
 
     Args:
         sp_row (array): rows of the values. Values with negative places are padding.
         sp_col (array): columns of the values.
         sp_shape (tuple of ints): shape of the sparse matrix.
-    """
+        sp_order (str): order of the values, see :class:`~chainer.utils.CooMatrix`; nothing depends
+            on it.
+        transa (bool): whether to transpose the sparse matrix.
+        transb (bool): whether to transpose the dense one.
+        transc (bool): whether to transpose the product.
+        dtype: dtype of the product; that of the product of the values by default.
 
-    def __init__(self, sp_row, sp_col, sp_shape):
-        self.sp_row = sp_row
-        self.sp_col = sp_col
-        self.sp_shape = sp_shape
+    >>> f = F.math.sparse_matmul.CooMatMul(np.array([0]), np.array([1]), (2, 2), transa=True)
+    >>> f.apply((np.array([3.]), np.array([[1., 2.], [4., 5.]])))[0].array
+    array([[0., 0.],
+           [3., 6.]])
+    """
 
     def check_type_forward(self, in_types):
         type_check.argname(in_types, ('sp', 'dn'))
@@ -28,44 +60,87 @@ class CooMatMul(function_node.FunctionNode):
             dn_type.ndim >= 2,
             dn_type.ndim <= 3,
             sp_type.ndim == dn_type.ndim - 1,
-            dn_type.shape[-2] == self.sp_shape[-1],
+            dn_type.shape[-1 if self.transb else -2] == self._places(self.transa)[2][1],
         )
         if type_check.eval(dn_type.ndim) == 3:
             type_check.expect(dn_type.shape[0] == sp_type.shape[0])
 
     def forward(self, inputs):
-        data, dense = inputs
         self.retain_inputs((0, 1))
-        row, col, n = _flat_places(data, self.sp_row, self.sp_col, self.sp_shape)
+        data, dense = self._cast(inputs)
+        if self.transb:
+            dense = dense.swapaxes(-1, -2)
+        row, col, shape = self._places(self.transa)
+        if data.ndim == 2:
+            data = data * (row >= 0)
+        row, col, n = _flat_places(data, row, col, shape)
         rows = data.reshape(-1, 1) * dense.reshape(-1, dense.shape[-1])[col]
-        y = add_rows(rows, row, length=n * self.sp_shape[0])
-        return y.reshape(*dense.shape[:-2], self.sp_shape[0], dense.shape[-1]),
+        y = add_rows(rows, row, length=n * shape[0])
+        y = y.reshape(*dense.shape[:-2], shape[0], dense.shape[-1])
+        return y.swapaxes(-1, -2) if self.transc else y,
 
     def backward(self, indexes, grad_outputs):
         data, dense = self.get_retained_inputs()
         g, = grad_outputs
+        places = self._places(self.transa)
         g_data = g_dense = None
         if 0 in indexes:
-            g_data, = _CooMatMulGradSP(self.sp_row, self.sp_col, self.sp_shape).apply((g, dense))
+            g_data, = CooMatMulGradSP(
+                *places, transa=self.transc, transb=not self.transb).apply((g, dense))
             g_data = F.cast(g_data, data.dtype)
         if 1 in indexes:
-            g_dense, = CooMatMul(self.sp_col, self.sp_row, self.sp_shape[::-1]).apply((data, g))
+            g_dense, = CooMatMul(
+                *places, transa=True, transb=self.transc, transc=self.transb).apply((data, g))
             g_dense = F.cast(g_dense, dense.dtype)
         return g_data, g_dense
 
 
-class _CooMatMulGradSP(function_node.FunctionNode):
-    """``(a, b) -> values of a @ b.T`` at the places of a sparse matrix."""
+class CooMatMulGradSP(_CooFunction):
+    """Values of a product of dense matrices, at the places of a sparse matrix only.
 
-    def __init__(self, sp_row, sp_col, sp_shape):
-        self.sp_row = sp_row
-        self.sp_col = sp_col
-        self.sp_shape = sp_shape
+    Args:
+        sp_row (array): rows of the values, as all that follow as for :class:`CooMatMul`.
+        sp_col (array): columns of the values.
+        sp_shape (tuple of ints): shape of the product.
+        sp_order (str): order of the values.
+        transa (bool): whether to transpose the left matrix.
+        transb (bool): whether to transpose the right one.
+        transc (bool): whether to transpose the product before the values are taken.
+        dtype: dtype of the values.
+    """
+
+    def check_type_forward(self, in_types):
+        type_check.expect(in_types.size() == 2)
+        a_type, b_type = in_types
+        type_check.expect(
+            a_type.dtype.kind == 'f',
+            b_type.dtype.kind == 'f',
+            a_type.ndim >= 2,
+            a_type.ndim <= 3,
+            b_type.ndim == a_type.ndim,
+        )
+        a_rows, a_inner = (-1, -2) if self.transa else (-2, -1)
+        b_inner, b_columns = (-1, -2) if self.transb else (-2, -1)
+        shape = self._places(self.transc)[2]
+        type_check.expect(
+            a_type.shape[a_rows] == shape[0],
+            b_type.shape[b_columns] == shape[1],
+            a_type.shape[a_inner] == b_type.shape[b_inner],
+        )
+        if type_check.eval(a_type.ndim) == 3:
+            type_check.expect(
+                a_type.shape[0] == b_type.shape[0],
+                a_type.shape[0] == self.sp_row.shape[0],
+            )
 
     def forward(self, inputs):
-        a, b = inputs
         self.retain_inputs((0, 1))
-        row, col, _ = _flat_places(a, self.sp_row, self.sp_col, self.sp_shape)
+        a, b = self._cast(inputs)
+        if self.transa:
+            a = a.swapaxes(-1, -2)
+        if not self.transb:
+            b = b.swapaxes(-1, -2)
+        row, col, _ = _flat_places(a, *self._places(self.transc))
         k = a.shape[-1]
         y = (a.reshape(-1, k)[row] * b.reshape(-1, k)[col]).sum(axis=1)
         # Padding has no gradient.
@@ -75,12 +150,15 @@ class _CooMatMulGradSP(function_node.FunctionNode):
     def backward(self, indexes, grad_outputs):
         a, b = self.get_retained_inputs()
         g, = grad_outputs
+        places = self._places(self.transc)
         ga = gb = None
         if 0 in indexes:
-            ga, = CooMatMul(self.sp_row, self.sp_col, self.sp_shape).apply((g, b))
+            ga, = CooMatMul(
+                *places, transb=not self.transb, transc=self.transa).apply((g, b))
             ga = F.cast(ga, a.dtype)
         if 1 in indexes:
-            gb, = CooMatMul(self.sp_col, self.sp_row, self.sp_shape[::-1]).apply((g, a))
+            gb, = CooMatMul(
+                *places, transa=True, transb=self.transa, transc=not self.transb).apply((g, a))
             gb = F.cast(gb, b.dtype)
         return ga, gb
 
@@ -93,7 +171,7 @@ def _flat_places(array, row, col, shape):
     if row.ndim == 2:
         n = row.shape[0]
         item = xp.arange(n)[:, None]
-        # Padding goes to the first place of each matrix, with the value zero.
+        # Padding goes to the first place of each matrix, and does not count there.
         row = xp.maximum(row, 0) + item * shape[0]
         col = xp.maximum(col, 0) + item * shape[1]
     return row.reshape(-1), col.reshape(-1), n
@@ -123,20 +201,11 @@ def sparse_matmul(a, b, transa=False, transb=False):
     """
     a_sparse, b_sparse = (isinstance(x, utils.CooMatrix) for x in (a, b))
     if a_sparse and not b_sparse:
-        return _sparse_dense(a, _transposed(b) if transb else b, transa)
+        f = CooMatMul(a.row, a.col, a.shape, a.order, transa, transb)
+        return f.apply((a.data, b))[0]
     if b_sparse and not a_sparse:
-        return _transposed(_sparse_dense(b, a if transa else _transposed(a), not transb))
+        f = CooMatMul(b.row, b.col, b.shape, b.order, not transb, not transa, transc=True)
+        return f.apply((b.data, a))[0]
     raise ValueError(
         f'This combination of type of inputs is not supported.\n    a: {type(a)}\n'
         f'    b: {type(b)}\n')
-
-
-def _sparse_dense(sp, dense, transposed):
-    row, col, shape = sp.row, sp.col, sp.shape
-    if transposed:
-        row, col, shape = col, row, shape[::-1]
-    return CooMatMul(row, col, shape).apply((sp.data, dense))[0]
-
-
-def _transposed(x):
-    return F.swapaxes(x, -1, -2)

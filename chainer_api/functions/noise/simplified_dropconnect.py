@@ -108,7 +108,7 @@ def simplified_dropconnect(x, W, b=None, ratio=0.5, train=True, mask=None,
         W (Variable or array): Weight of shape :math:`(M, N)`.
         b (Variable, array or None): Bias of shape :math:`(M,)` and the dtype of ``x``.
         ratio (float): Probability to be dropped, ``0 <= ratio < 1``.
-        train (bool): If false, this is :func:`linear`.
+        train (bool): If false, nothing is dropped: ``ratio`` is 0.
         mask (Variable, array or None): Which connections are kept, of shape :math:`(n, M, N)` or
             :math:`(M, N)`, instead of drawing it.
         use_batchwise_mask (bool): Whether each sample gets a mask of its own.
@@ -127,6 +127,6 @@ def simplified_dropconnect(x, W, b=None, ratio=0.5, train=True, mask=None,
     array([[6.]], dtype=float32)
     """
     if not train:
-        return F.linear(x, W, b)
+        ratio = 0
     function = SimplifiedDropconnect(ratio, mask, use_batchwise_mask)
     return function.apply((x, W) if b is None else (x, W, b))[0]

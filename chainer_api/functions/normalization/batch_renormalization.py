@@ -1,4 +1,6 @@
 """Batch renormalization."""
+import warnings
+
 from chainer import backend, function_node
 from chainer import functions as F
 from chainer.functions.normalization import _moments, batch_normalization
@@ -183,9 +185,15 @@ def batch_renormalization(x, gamma, beta, rmax, dmax, eps=2e-5, running_mean=Non
 def fixed_batch_renormalization(x, gamma, beta, mean, var, eps=2e-5):
     """:func:`fixed_batch_normalization`: with given moments there is nothing to correct.
 
+    .. deprecated:: v6
+        Use :func:`fixed_batch_normalization`.
+
     >>> one = np.ones(1, np.float32)
     >>> F.fixed_batch_renormalization(np.array([[3]], np.float32), one, one, one, 4 * one,
     ...                               eps=0).array
     array([[2.]], dtype=float32)
     """
+    warnings.warn(
+        'fixed_batch_renormalization is deprecated. Use fixed_batch_normalization instead.',
+        DeprecationWarning, stacklevel=2)
     return batch_normalization.fixed_batch_normalization(x, gamma, beta, mean, var, eps)

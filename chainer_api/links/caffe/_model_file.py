@@ -14,6 +14,7 @@ _VARINT, _FIXED64, _BYTES, _FIXED32 = 0, 1, 2, 5
 _POOL_METHODS = ('MAX', 'AVE', 'STOCHASTIC')
 _NORM_REGIONS = ('ACROSS_CHANNELS', 'WITHIN_CHANNEL')
 _OPERATIONS = ('PROD', 'SUM', 'MAX')
+_ENGINES = ('DEFAULT', 'CAFFE', 'CUDNN')
 
 # Layer types of old files, by the names that new files have.
 _V1_TYPES = {
@@ -84,7 +85,7 @@ _MESSAGES = {
         8: ('stride_w', 'int', None), 9: ('pad_h', 'int', None), 10: ('pad_w', 'int', None),
         12: ('global_pooling', 'bool', False)},
     'ReLU': {1: ('negative_slope', 'float', 0.)},
-    'Softmax': {2: ('axis', 'int', 1)},
+    'Softmax': {1: ('engine', 'enum', _ENGINES), 2: ('axis', 'int', 1)},
     'Eltwise': {1: ('operation', 'enum', _OPERATIONS), 2: ('coeff', 'floats', '<f4')},
     'Slice': {
         1: ('slice_dim', 'int', 1), 2: ('slice_point', 'ints', None), 3: ('axis', 'int', 1)},
@@ -135,7 +136,7 @@ def array(blob):
     Raises:
         ValueError: The shape is none, or not that of so many numbers.
     """
-    data = numpy.concatenate(blob.data or blob.double_data or [numpy.zeros(0)])
+    data = blob.data if len(blob.data) else blob.double_data
     if 'shape' in blob.given:
         shape = tuple(blob.shape.dim)
     else:
@@ -164,8 +165,11 @@ def _parse(data, kind):
         if number in fields:
             _set(message, *fields[number], wire_type, value)
     for name, field_kind, default in fields.values():
-        if field_kind == 'message' and getattr(message, name) is None:
+        value = getattr(message, name)
+        if field_kind == 'message' and value is None:
             setattr(message, name, _parse(b'', default))
+        elif field_kind == 'floats':
+            setattr(message, name, numpy.concatenate([numpy.zeros(0, default), *value]))
     return message
 
 

@@ -7,7 +7,7 @@ import numpy
 
 from chainer import configuration, link
 from chainer import functions as F
-from chainer.links.caffe import _model_file
+from chainer.links.caffe import _messages, _model_file
 from chainer.links.connection import convolution_2d, deconvolution_2d, linear, scale
 from chainer.links.normalization import batch_normalization
 
@@ -43,25 +43,29 @@ class CaffeFunction(link.Chain):
         self.forwards = {}
         self.layers = []  # (name, names of the inputs, names of the outputs)
         for layer in _model_file.read(model_path):
-            self._add_layer(layer)
+            method = _type_to_method.get(layer.type)
+            if method is None:
+                warnings.warn(
+                    f'Skip the layer "{layer.name}", since CaffeFunction does not support '
+                    f'{layer.type} layer', stacklevel=3)
+                continue
+            method(self, layer)
 
     def _add_layer(self, layer):
-        if layer.type == 'Data':
-            return
-        set_up = _SET_UP.get(layer.type)
-        if set_up is None:
-            warnings.warn(
-                f'Skip the layer "{layer.name}", since CaffeFunction does not support '
-                f'{layer.type} layer', stacklevel=4)
-            return
-        function = _set_up_named(set_up, layer)
+        self.layers.append((layer.name, layer.bottom, layer.top))
+
+    def _setup_known_layer(self, layer):
+        function = _set_up_named(_SET_UP[layer.type], layer)
         if isinstance(function, link.Link):
             self.add_link(layer.name, function)
             # By its name: a copy of this chain calls its own child.
             trained = layer.type == 'BatchNorm' and layer.batch_norm_param.use_global_stats
             function = _CallChild(layer.name, trained)
         self.forwards[layer.name] = function
-        self.layers.append((layer.name, layer.bottom, layer.top))
+        self._add_layer(layer)
+
+    def _setup_data(self, layer):
+        pass
 
     def forward(self, inputs, outputs, disable=()):
         """Computes some blobs.
@@ -344,7 +348,7 @@ def _reshape(x, dims):
 
 def _set_up_eltwise(layer):
     param = layer.eltwise_param
-    coeff = [float(c) for c in numpy.concatenate(param.coeff)] if param.coeff else []
+    coeff = param.coeff.tolist()
     _check(not coeff or len(coeff) == len(layer.bottom),
            f'{len(coeff)} coefficients for {len(layer.bottom)} inputs')
     return functools.partial(_eltwise, operation=param.operation, coeff=coeff)
@@ -371,3 +375,108 @@ _SET_UP = {
     'SoftmaxWithLoss': lambda layer: F.softmax_cross_entropy,
     'Split': lambda layer: functools.partial(_split, n=len(layer.top)),
 }
+
+
+# What sets up a layer, by its type and by the number that the type has in old files: methods of
+# CaffeFunction, or of classes that derive from it.
+_type_to_method = {}
+_oldname_to_method = {}
+_V1_NUMBERS = {_messages.v1_name(name): number for number, name in _model_file._V1_TYPES.items()}
+
+
+def _layer(typ, oldname):
+    """Returns a decorator of methods that set up layers.
+
+    A method gets the layer of the file. It puts a function into ``self.forwards`` by the name of
+    the layer, or adds a link of this name, and calls ``self._add_layer(layer)``.
+
+    Args:
+        typ (str): Type of the layers, in new files.
+        oldname (str): Type of the layers in old files, such as ``'INNER_PRODUCT'``, or ``None``.
+
+    Raises:
+        AttributeError: There is no such type in old files.
+    """
+    def decorate(method):
+        _type_to_method[typ] = method
+        if oldname is not None:
+            if oldname not in _V1_NUMBERS:
+                raise AttributeError(f'old files of Caffe have no type {oldname!r}')
+            _oldname_to_method[_V1_NUMBERS[oldname]] = method
+        return method
+    return decorate
+
+
+def _install_methods():
+    """Gives CaffeFunction a method ``_setup_...`` for each type, for derived classes to call."""
+    for name in _SET_UP:
+        oldname = _messages.v1_name(name)
+        words = oldname.lower().replace('softmax_loss', 'softmax_with_loss').replace(
+            'batch_norm', 'batchnorm')
+        setattr(CaffeFunction, f'_setup_{words}', CaffeFunction._setup_known_layer)
+        _layer(name, oldname if oldname in _V1_NUMBERS else None)(CaffeFunction._setup_known_layer)
+    _layer('Data', 'DATA')(CaffeFunction._setup_data)
+
+
+_install_methods()
+
+
+def _get_num(blob):
+    """Size of the first axis of a blob."""
+    return blob.num if blob.num > 0 else blob.shape.dim[0]
+
+
+def _get_channels(blob):
+    """Size of the second axis of a blob."""
+    return blob.channels if blob.channels > 0 else blob.shape.dim[1]
+
+
+def _get_height(blob):
+    """Rows of the images, or of the matrix, of a blob."""
+    return blob.height if blob.height > 0 else blob.shape.dim[_image_axis(blob)]
+
+
+def _get_width(blob):
+    """Columns of the images, or of the matrix, of a blob."""
+    return blob.width if blob.width > 0 else blob.shape.dim[_image_axis(blob) + 1]
+
+
+def _image_axis(blob):
+    ndim = len(blob.shape.dim)
+    if ndim not in (2, 4):
+        raise RuntimeError(f'{ndim}-dimensional array is not supported')
+    return ndim - 2
+
+
+def _get_ksize(param):
+    """Size of a window: a number, or height and width."""
+    return _one_or_two(param, 'kernel', 'kernel_size', 0)
+
+
+def _get_stride(param):
+    """Stride of a window: a number, or height and width."""
+    return _one_or_two(param, 'stride', 'stride', 1)
+
+
+def _get_pad(param):
+    """Padding: a number, or height and width."""
+    return _one_or_two(param, 'pad', 'pad', 0)
+
+
+def _one_or_two(param, short, name, default):
+    height, width = getattr(param, short + '_h') or 0, getattr(param, short + '_w') or 0
+    if height:
+        return height, width
+    both = getattr(param, name)
+    if isinstance(both, int) or both is None:
+        return both or default
+    both = list(both)
+    if not both and name != 'kernel_size':
+        return default
+    return both[0] if len(both) == 1 else both
+
+
+def __getattr__(name):
+    if name == 'caffe_pb':
+        return _messages.classes()
+    raise AttributeError(f'module {__name__!r} has no attribute {name!r}')

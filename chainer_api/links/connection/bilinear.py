@@ -70,7 +70,7 @@ class Bilinear(link.Link):
     def zero_grads(self):
         """Fills the gradients of all parameters with zeros."""
         for param in self.params():
-            param.zerograd()
+            param._fill_grad_with_zeros()
 
 
 def _parameter(name, initial, shape):

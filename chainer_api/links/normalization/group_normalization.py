@@ -56,7 +56,14 @@ class GroupNormalization(link.Link):
 
         Returns:
             Variable: Shape and dtype of the input.
+
+        Raises:
+            ValueError: The input has no axis of channels.
         """
+        if x.ndim < 2:
+            raise ValueError(
+                'Input dimension must be at least 2, including batch size dimension (first '
+                f'dimension), not {x.ndim}.')
         if self.gamma.array is None:
             self._initialize_params(x.shape[1])
         return F.group_normalization(x, self.groups, self.gamma, self.beta, self.eps)

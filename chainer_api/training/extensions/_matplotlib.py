@@ -2,15 +2,16 @@
 import importlib.util
 import warnings
 
+installed = importlib.util.find_spec('matplotlib') is not None
+
 
 def available():
     """Whether Matplotlib is installed; warns if it is not."""
-    found = importlib.util.find_spec('matplotlib') is not None
-    if not found:
+    if not installed:
         warnings.warn(
             'matplotlib is not installed on your environment, so nothing will be plotted at this '
             'time. Please install matplotlib to plot figures.\n\n  $ pip install matplotlib\n')
-    return found
+    return installed
 
 
 class Headless:

@@ -92,7 +92,7 @@ class _Snapshot(extension.Extension):
             self._load_newest(trainer)
         if self.writer is not None and self.n_retains > 0:
             self.writer._add_cleanup_hook(functools.partial(
-                _remove_old, self._pattern(), trainer.out, self.n_retains))
+                _remove_old, self._format(), trainer.out, self.n_retains))
         if self._resumed_random_state is not None:
             numpy.random.set_state(self._resumed_random_state)
 
@@ -132,19 +132,17 @@ class _Snapshot(extension.Extension):
         _files.write_whole(
             os.path.join(trainer.out, name), lambda path: self._savefun(path, target), durable=True)
         if self.n_retains > 0:
-            _remove_old(self._pattern(), trainer.out, self.n_retains)
+            _remove_old(self._format(), trainer.out, self.n_retains)
 
-    def _pattern(self):
+    def _format(self):
         if callable(self.filename):
             raise TypeError('n_retains and autoload need a format string as the file name, to know '
                             'the snapshots by')
-        return ''.join(
-            re.escape(text) + ('' if field is None else '(.+)')
-            for text, field, _, _ in string.Formatter().parse(self.filename))
+        return self.filename
 
     def _load_newest(self, trainer):
         target = trainer if self._target is None else self._target
-        names = _find(self._pattern(), trainer.out)
+        names = [name for _, name in _find_snapshot_files(self._format(), trainer.out)]
         for name in reversed(names):
             path = os.path.join(trainer.out, name)
             problem = _load(path, target)
@@ -157,21 +155,42 @@ class _Snapshot(extension.Extension):
                 'to start anew')
 
 
-def _find(pattern, folder):
-    """The names of the snapshots in a folder, oldest first."""
+# The names of the three below are those of Chainer 7, which others import.
+
+def _find_snapshot_files(fmt, path):
+    """Times and names of the snapshots in the folder ``path``, oldest first.
+
+    ``fmt`` is the format string of their names.
+    """
+    pattern = ''.join(
+        re.escape(text) + ('' if field is None else '(.+)')
+        for text, field, _, _ in string.Formatter().parse(fmt))
     found = []
-    with os.scandir(folder) as entries:
+    with os.scandir(path) as entries:
         for entry in entries:
             match = re.fullmatch(pattern, entry.name)
             if match and entry.is_file():
                 # Numbers decide between files of one clock tick.
                 numbers = [int(g) if g.isdecimal() else -1 for g in match.groups()]
-                found.append((entry.stat().st_mtime_ns, numbers, entry.name))
-    return [name for _, _, name in sorted(found)]
+                status = entry.stat()
+                found.append((status.st_mtime_ns, numbers, entry.name, status.st_mtime))
+    return [(time, name) for _, _, name, time in sorted(found)]
 
 
-def _remove_old(pattern, folder, n_retains):
-    for name in _find(pattern, folder)[:-n_retains]:
+def _find_latest_snapshot(fmt, path):
+    """The name of the newest snapshot, ``None`` if there is none."""
+    found = _find_snapshot_files(fmt, path)
+    return found[-1][1] if found else None
+
+
+def _find_stale_snapshots(fmt, path, n_retains):
+    """The names of all but the ``n_retains`` newest snapshots; of all if it is not positive."""
+    names = [name for _, name in _find_snapshot_files(fmt, path)]
+    return names[:-n_retains] if n_retains > 0 else names
+
+
+def _remove_old(fmt, folder, n_retains):
+    for name in _find_stale_snapshots(fmt, folder, n_retains):
         os.remove(os.path.join(folder, name))
 
 

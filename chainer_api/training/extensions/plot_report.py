@@ -7,6 +7,8 @@ from chainer.training import _files, extension
 from chainer.training import trigger as trigger_module
 from chainer.training.extensions import _matplotlib
 
+_available = _matplotlib.installed
+
 
 class PlotReport(extension.Extension):
     """Extension that plots the means of reported values over intervals.

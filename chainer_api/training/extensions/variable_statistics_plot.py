@@ -11,6 +11,7 @@ from chainer.training import _files, extension
 from chainer.training import trigger as trigger_module
 from chainer.training.extensions import _matplotlib
 
+_available = _matplotlib.installed
 _COLOR = 'C0'
 
 

@@ -112,7 +112,7 @@ def test_sampling_filter_errors():
     up = initializers.UpsamplingDeconvFilter()
     with pytest.raises(ValueError, match='ksize must be all same: 3 != 4'):
         up(np.empty((1, 1, 3, 4)))
-    with pytest.raises(AssertionError, match='channels differ'):
+    with pytest.raises(AssertionError, match='as many as there are output channels: 3 != 2'):
         up(np.empty((2, 3, 4, 4)))
     with pytest.raises(ValueError, match='ksize'):
         up(np.empty((2, 2)))

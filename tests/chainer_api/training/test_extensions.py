@@ -449,7 +449,7 @@ class TestPlotReport:
         lambda model: extensions.PlotReport(['main/loss'], trigger=(1, 'iteration')),
         lambda model: extensions.VariableStatisticsPlot(model, trigger=(1, 'iteration'))])
     def test_without_matplotlib(self, tmp_path, monkeypatch, make):
-        monkeypatch.setattr(_matplotlib.importlib.util, 'find_spec', lambda name: None)
+        monkeypatch.setattr(_matplotlib, 'installed', False)
         trainer = make_trainer(str(tmp_path), (3, 'iteration'))
         trainer.extend(make(model_of(trainer)))
         with pytest.warns(UserWarning, match='matplotlib is not installed') as caught:

@@ -207,13 +207,14 @@ class TestAutoload:
         for name in 'a.1', 'ab1', 'a.', 'xa.1':
             (tmp_path / name).write_bytes(b'')
         extension = extensions.snapshot(filename='a.{.updater.iteration}')
-        assert _snapshot._find(extension._pattern(), tmp_path) == ['a.1']
+        assert _snapshot._find_latest_snapshot(extension._format(), tmp_path) == 'a.1'
 
     def test_order_of_files_of_one_moment(self, tmp_path):
         for i in (9, 10, 8):
             (tmp_path / f's_{i}').write_bytes(b'')
             os.utime(tmp_path / f's_{i}', (5, 5))
-        assert _snapshot._find('s_(.+)', tmp_path) == ['s_8', 's_9', 's_10']
+        assert [name for _, name in _snapshot._find_snapshot_files('s_{}', tmp_path)] == [
+            's_8', 's_9', 's_10']
 
 
 class Lazy(chainer.Chain):

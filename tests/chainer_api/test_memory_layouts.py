@@ -1,0 +1,101 @@
+"""Orders of axes in memory. Shapes and axes are those of 7.8.1; there only cuDNN's functions take
+Variables with a layout, and their arrays cannot be seen."""
+import itertools
+
+import numpy as np
+import pytest
+
+import chainer
+from chainer import functions as F
+from chainer import gradient_check, memory_layouts
+from chainer.memory_layouts import CUDNN_CHANNEL_LAST_W, CUDNN_CHANNEL_LAST_X
+
+X = np.arange(120, dtype=np.float32).reshape(2, 3, 4, 5)
+
+
+def test_names():
+    assert memory_layouts.CUDNN_CHANNEL_FIRST_X is memory_layouts.CUDNN_CHANNEL_FIRST_W is None
+    assert CUDNN_CHANNEL_LAST_X == 'CUDNN_CHANNEL_LAST_X'
+    assert CUDNN_CHANNEL_LAST_W == 'CUDNN_CHANNEL_LAST_W'
+
+
+@pytest.mark.parametrize('layout', [CUDNN_CHANNEL_LAST_X, CUDNN_CHANNEL_LAST_W])
+def test_variables_with_a_layout(layout):
+    x = chainer.Variable(X)
+    assert x.layout is None
+    y = x.as_layout(layout)
+    assert (y.layout, y.shape) == (layout, (2, 3, 4, 5))
+    assert type(y.creator).__name__ == 'AsLayout'
+    np.testing.assert_array_equal(y.array, X)
+    # Bytes from one element of each axis to the next.
+    assert y.array.strides == (240, 4, 60, 12)
+    assert memory_layouts.get_raw_shape(y) == (2, 4, 5, 3)
+    assert memory_layouts.get_semantic_shape(y) == (2, 3, 4, 5)
+    assert memory_layouts.get_semantic_shape(y, assumed_layout=layout) == (2, 3, 4, 5)
+    with pytest.raises(AssertionError, match='layout of the Variable'):
+        memory_layouts.get_semantic_shape(y, assumed_layout=None)
+    back = y.as_layout(None)
+    assert (back.layout, back.array.strides) == (None, X.strides)
+    np.testing.assert_array_equal(back.array, X)
+
+
+def test_the_layout_that_is_there_already():
+    x = chainer.Variable(X)
+    assert x.as_layout(None) is x
+    y = x.as_layout(CUDNN_CHANNEL_LAST_X)
+    assert y.as_layout(CUDNN_CHANNEL_LAST_X) is y
+
+
+def test_shapes_of_arrays():
+    assert memory_layouts.get_raw_shape(X) == memory_layouts.get_semantic_shape(X) == (2, 3, 4, 5)
+    assert memory_layouts.get_semantic_shape(
+        X, assumed_layout=CUDNN_CHANNEL_LAST_X) == (2, 5, 3, 4)
+
+
+@pytest.mark.parametrize('ndim, to_last, to_first', [
+    (3, (0, 2, 1), (0, 2, 1)), (4, (0, 2, 3, 1), (0, 3, 1, 2)),
+    (5, (0, 2, 3, 4, 1), (0, 4, 1, 2, 3))])
+def test_axes(ndim, to_last, to_first):
+    axes = memory_layouts._get_layout_transpose_axes
+    for last in (CUDNN_CHANNEL_LAST_X, CUDNN_CHANNEL_LAST_W):
+        assert axes(ndim, None, last) == axes(ndim, last, None, inverse=True) == to_last
+        assert axes(ndim, last, None) == axes(ndim, None, last, inverse=True) == to_first
+        assert axes(ndim, last, last) is None
+    assert axes(ndim, None, None) is None
+
+
+def test_errors():
+    x = chainer.Variable(X)
+    with pytest.raises(ValueError, match="from 'None' to 'foo'"):
+        x.as_layout('foo')
+    with pytest.raises(AssertionError, match='different things'):
+        x.as_layout(CUDNN_CHANNEL_LAST_X).as_layout(CUDNN_CHANNEL_LAST_W)
+
+
+def test_derivatives():
+    def f(x):
+        return F.tanh(x.as_layout(CUDNN_CHANNEL_LAST_X)).as_layout(CUDNN_CHANNEL_LAST_W)
+
+    x = np.random.RandomState(0).randn(2, 3, 2, 2)
+    gradient_check.check_backward(f, x, x)
+    gradient_check.check_double_backward(f, x, x, x)
+
+
+@pytest.mark.parametrize('given', list(itertools.product([False, True], repeat=2)))
+def test_parameters(given):
+    with_shape, later = given
+    if with_shape:
+        p = chainer.Parameter(
+            1., None if later else (2, 3, 4, 5), layout=CUDNN_CHANNEL_LAST_W)
+        if later:
+            p.initialize((2, 3, 4, 5))
+        assert p.shape == (2, 3, 4, 5)
+    else:
+        # Such an array has its axes in this order.
+        p = chainer.Parameter(X, layout=CUDNN_CHANNEL_LAST_W)
+        assert p.shape == (2, 5, 3, 4)
+        np.testing.assert_array_equal(p.array, X.transpose(0, 3, 1, 2))
+    assert p.layout == CUDNN_CHANNEL_LAST_W
+    assert memory_layouts.get_raw_shape(p) == tuple([p.shape[axis] for axis in (0, 2, 3, 1)])
+    assert p.array.transpose(0, 2, 3, 1).flags.c_contiguous
+    assert chainer.Parameter(1., ()).shape == ()
