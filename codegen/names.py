@@ -13,6 +13,8 @@ import numpy as np
 RESERVED = frozenset({*keyword.kwlist, *dir(builtins), "np", "scratch", "kept", "i", "j"})
 RESERVED |= {"run", "arrays", "flags"}  # of native programs
 
+_AT_IMPORT = dict(vars(np))
+
 
 class Names:
     """Gives each object one name, and collects the lines that define the module-level ones."""
@@ -39,7 +41,7 @@ class Names:
         """The name of ``numpy.<path>``."""
         if path not in self._paths:
             self._paths[path] = self._define(path.replace(".", "_"), f"np.{path}")
-            self.constants[self._paths[path]] = operator.attrgetter(path)(np)
+            self.constants[self._paths[path]] = _original(path)
         return self._paths[path]
 
     def value(self, value: object, hint: str) -> str:
@@ -91,6 +93,13 @@ class Names:
         return name
 
 
+def _original(path: str) -> Any:
+    """What NumPy has there; a trace in another thread may have put something in its place."""
+    first, _, rest = path.partition(".")
+    found = _AT_IMPORT.get(first, getattr(np, first))
+    return operator.attrgetter(rest)(found) if rest else found
+
+
 def _numpy_path(value: object) -> str | None:
     """Where a function of NumPy is found, ``linalg.inv``."""
     module, name = getattr(value, "__module__", None), getattr(value, "__name__", None)
@@ -98,7 +107,7 @@ def _numpy_path(value: object) -> str | None:
         return None
     for path in (name, f"{module[6:]}.{name}".lstrip(".")):
         try:
-            if operator.attrgetter(path)(np) is value:
+            if _original(path) is value:
                 return path
         except AttributeError:
             continue

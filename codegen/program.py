@@ -40,6 +40,7 @@ class Program:
         space = dict(self.constants)
         exec(compile(self.source, filename, "exec"), space)
         function = space.pop(self.name)
+        space.update(self.constants)  # np.empty may have been something else just now
         linecache.cache[filename] = (
             len(self.source),
             None,

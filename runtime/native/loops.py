@@ -38,6 +38,8 @@ def loop_of(ufunc: np.ufunc, dtypes: tuple[np.dtype[Any], ...]) -> tuple[int, in
     It is the one that NumPy calls itself, chosen for this processor when NumPy was imported. Loops
     of numbers need no GIL.
     """
+    if type(ufunc) is not np.ufunc:
+        return None
     u = _UFunc.from_address(id(ufunc))
     told = (u.nin, u.nout, u.nargs, u.ntypes, (u.name or b"").decode())
     if told != (ufunc.nin, ufunc.nout, ufunc.nargs, ufunc.ntypes, ufunc.__name__):

@@ -104,6 +104,18 @@ def test_the_text_of_a_layer():
     assert backward.source == BACKWARD
 
 
+def test_numpy_as_it_was_imported(monkeypatch):
+    """While another thread traces, some of NumPy's functions are replaced."""
+    x, b = array("x", 3, 2), Building()
+    graph = b.graph((x,), b.concatenate(x, x, axis=0))
+    with monkeypatch.context() as patch:
+        patch.setattr(np, "concatenate", lambda *args: 1 / 0)
+        loaded = generate(graph, title="test").load()
+    value = np.ones((3, 2), "f")
+    (got,) = loaded.function(value, loaded.new_scratch(), ())
+    assert got.shape == (6, 2)
+
+
 def test_the_same_graph_gives_the_same_program():
     one, other = (programs(built_layer()) for _ in range(2))
     assert [p.source for p in one] == [p.source for p in other]
