@@ -27,9 +27,12 @@ from .driver import (
 from .settle import Flags, Settlement
 from .steps import Loop, Place, Region, Step
 
+#: Programs with fewer bytes of values keep the GIL: taking it back costs more than it gives others.
+BRIEF_BYTES = 1 << 17
+
 
 class Linker(Protocol):
-    """Knows addresses; compiles what has none yet."""
+    """Knows addresses; compiles what has none yet. ``brief`` functions keep the GIL."""
 
     flags: Flags
 
@@ -43,7 +46,7 @@ class Linker(Protocol):
 
     def libc(self, name: str) -> int: ...
 
-    def callable(self, name: str) -> Callable[[Any], int]: ...
+    def callable(self, name: str, brief: bool = False) -> Callable[[Any], int]: ...
 
 
 @dataclass(slots=True)
@@ -129,7 +132,8 @@ class NativeProgram(Program):
     def load(self) -> Loaded:
         """Compile the kernels and the Python function."""
         constants = dict(self.constants)
-        constants["run"] = self.linker.callable("run")
+        brief = self.intermediate_bytes < BRIEF_BYTES
+        constants["run"] = self.linker.callable("run", brief)
         for name, segment in self.segments.items():
             constants[name] = segment.link(self.linker)
             segment.settlement.flags = self.linker.flags

@@ -72,8 +72,9 @@ class MachineLinker:
     def driver(self, name: str) -> int:
         return self.engine.function(_DRIVER[name], lambda: self._text)
 
-    def callable(self, name: str) -> Callable[[Any], int]:
-        return ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.py_object)(self.driver(name))
+    def callable(self, name: str, brief: bool = False) -> Callable[[Any], int]:
+        kind = ctypes.PYFUNCTYPE if brief else ctypes.CFUNCTYPE
+        return kind(ctypes.c_int64, ctypes.py_object)(self.driver(name))
 
     def loop(self, loop: Loop) -> int:
         found = loop_of(loop.ufunc, loop.dtypes)

@@ -2,6 +2,7 @@
 
 import logging
 import sys
+import threading
 
 import numpy as np
 import pytest
@@ -93,4 +94,17 @@ def test_the_background_goes_on_after_a_failure(caplog):
     background.do(lambda: done.append(1))
     assert background.wait(60) and done == [1]
     assert "ZeroDivisionError" in caplog.text
+    background.do(lambda: done.append(2))  # a new thread: the first has ended
+    assert background.wait(60) and done == [1, 2]
+
+
+def test_what_has_not_begun_is_dropped_at_exit():
+    background, done, begun, go_on = Background(), [], threading.Event(), threading.Event()
+    background.do(lambda: (begun.set(), go_on.wait(60), done.append(1)))
+    background.do(lambda: done.append(2))
+    assert begun.wait(60)
+    threading.Timer(0, go_on.set).start()
+    with background._lock:
+        background._jobs.clear()
     background.stop()
+    assert done == [1] and background.wait(60)
