@@ -248,7 +248,8 @@ class Link(device_resident.DeviceResident):
                 :meth:`params`; those that were given as arrays keep their values.
 
         Returns:
-            Link: The copy. It has no name, for it belongs to no chain.
+            Link: The copy. It belongs to no chain, and only deep copies of plain links keep their
+            name.
 
         Raises:
             ValueError: ``mode`` is another one.
@@ -257,7 +258,8 @@ class Link(device_resident.DeviceResident):
         if mode == 'share':
             return self._shared_copy()
         ret = copy.deepcopy(self)
-        ret.name = None
+        if isinstance(self, (Chain, ChainList)):
+            ret.name = None
         if mode == 'init':
             ret._reinitialize(set())
         return ret

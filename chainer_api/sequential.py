@@ -319,7 +319,7 @@ def _describe(layer):
     if isinstance(layer, (_link.Chain, _link.ChainList)):
         return f'{name}\twhose structure is determined at runtime'
     if isinstance(layer, _link.Link):
-        return '\t'.join([name, *map(_describe_param, layer.params())])
+        return '\t'.join([name, *map(_describe_param, layer.params()), ''])
     if isinstance(layer, functools.partial):
         return repr(layer)
     if getattr(layer, '__name__', None) == '<lambda>':

@@ -2,7 +2,26 @@
 import sys
 
 
-def with_unit(value, units, unit='auto'):
+def fitting(value, units):
+    """The largest unit of which ``value`` is at least one; the smallest for small values."""
+    return next((name for name, size in units.items() if value >= size), list(units)[-1])
+
+
+def choose(values, units, unit):
+    """The unit for a column of values: ``'auto'`` is the one that fits the largest of them.
+
+    Raises:
+        ValueError: ``unit`` is neither that nor ``'auto_foreach'`` (one for each) nor in ``units``.
+    """
+    if unit == 'auto':
+        return fitting(max(values, default=0), units)
+    if unit != 'auto_foreach' and unit not in units:
+        raise ValueError(
+            f"unknown unit {unit!r}: use 'auto', 'auto_foreach' or one of {', '.join(units)}")
+    return unit
+
+
+def with_unit(value, units, unit='auto_foreach'):
     """Return a measured value as text with a unit.
 
     Args:
@@ -10,11 +29,8 @@ def with_unit(value, units, unit='auto'):
         units (dict): For each unit, from the largest to the smallest, what one of it is.
         unit (str): The unit; by default the largest of which it is at least one.
     """
-    if unit == 'auto':
-        fitting = [name for name, size in units.items() if value >= size]
-        unit = fitting[0] if fitting else list(units)[-1]
-    elif unit not in units:
-        raise ValueError(f"unknown unit {unit!r}: use 'auto' or one of {', '.join(units)}")
+    if unit == 'auto_foreach':
+        unit = fitting(value, units)
     return f'{value / units[unit]:3.2f}{unit}'
 
 

@@ -108,19 +108,23 @@ class CupyMemoryProfileHook(function_hook.FunctionHook):
             record['occurrence'] += 1
         return summary
 
-    def print_report(self, file=None, unit='auto'):
+    def print_report(self, file=None, unit='auto_foreach'):
         """Write a table of bytes and numbers of calls.
 
         Args:
             file: Output file, standard output by default.
-            unit ({'auto', 'B', 'KB', 'MB', 'GB', ...}): Unit of the sizes; by default one that
-                fits each.
+            unit ({'auto', 'auto_foreach', 'B', 'KB', 'MB', 'GB', ...}): Unit of the sizes; by
+                default one that fits each, and with ``'auto'`` one for a column.
         """
         rows = [('FunctionName', 'UsedBytes', 'AcquiredBytes', 'Occurrence')]
-        for name, record in self.summary().items():
+        summary = self.summary()
+        used, acquired = (
+            _report.choose([record[key] for record in summary.values()], _UNITS, unit)
+            for key in ('used_bytes', 'acquired_bytes'))
+        for name, record in summary.items():
             rows.append((
                 name,
-                _report.with_unit(record['used_bytes'], _UNITS, unit),
-                _report.with_unit(record['acquired_bytes'], _UNITS, unit),
+                _report.with_unit(record['used_bytes'], _UNITS, used),
+                _report.with_unit(record['acquired_bytes'], _UNITS, acquired),
                 str(record['occurrence'])))
         _report.write_table(rows, file)

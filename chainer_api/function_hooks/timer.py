@@ -85,16 +85,18 @@ class TimerHook(function_hook.FunctionHook):
             record['occurrence'] += 1
         return summary
 
-    def print_report(self, file=None, unit='auto'):
+    def print_report(self, file=None, unit='auto_foreach'):
         """Write a table of times and numbers of calls.
 
         Args:
             file: Output file, standard output by default.
-            unit ({'auto', 'sec', 'ms', 'us', 'ns'}): Unit of the times; by default one that fits
-                each.
+            unit ({'auto', 'auto_foreach', 'sec', 'ms', 'us', 'ns'}): Unit of the times; by default
+                one that fits each, and with ``'auto'`` one for all.
         """
         rows = [('FunctionName', 'ElapsedTime', 'Occurrence')]
-        for name, record in self.summary().items():
+        summary = self.summary()
+        unit = _report.choose([r['elapsed_time'] for r in summary.values()], _UNITS, unit)
+        for name, record in summary.items():
             elapsed = _report.with_unit(record['elapsed_time'], _UNITS, unit)
             rows.append((name, elapsed, str(record['occurrence'])))
         _report.write_table(rows, file)

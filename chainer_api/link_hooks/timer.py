@@ -85,7 +85,8 @@ class TimerHook(link_hook.LinkHook):
 
         Args:
             file: Output file.
-            unit (str): Unit of the times: ``'auto'``, ``'sec'``, ``'ms'``, ``'us'`` or ``'ns'``.
+            unit (str): Unit of the times: ``'sec'``, ``'ms'``, ``'us'`` or ``'ns'``, ``'auto'``
+                (the one that fits the largest) or ``'auto_foreach'`` (one for each).
 
         Raises:
             ValueError: ``unit`` is another one.
@@ -93,7 +94,9 @@ class TimerHook(link_hook.LinkHook):
         if isinstance(file, str):  # Chainer 7 takes the unit first
             file, unit = sys.stdout if unit == 'auto' else unit, file
         rows = [('LinkName', 'ElapsedTime', 'Occurrence')]
-        for name, record in self.summary().items():
+        summary = self.summary()
+        unit = _report.choose([r['elapsed_time'] for r in summary.values()], _UNITS, unit)
+        for name, record in summary.items():
             elapsed = _report.with_unit(record['elapsed_time'], _UNITS, unit)
             rows.append((name, elapsed, str(record['occurrence'])))
         _report.write_table(rows, file)

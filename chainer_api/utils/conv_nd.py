@@ -26,6 +26,18 @@ def _plain(value):
     return value
 
 
+def dilation(dilate, n):
+    """:func:`as_tuple` of a dilation, which is not negative.
+
+    >>> chainer.utils.conv_nd.dilation(2, 2)
+    (2, 2)
+    """
+    values = as_tuple(dilate, n)
+    if min(values, default=0) < 0:
+        raise ValueError(f'Dilate should be positive, but {dilate} is supplied.')
+    return values
+
+
 def check_ndim(x, ndim):
     """Raise ``ValueError`` unless ``x`` has ``ndim`` axes beside batch and channels."""
     if len(x.shape) - 2 != ndim:

@@ -790,3 +790,13 @@ def test_no_warnings_in_everyday_use():
         tree.cleargrads()
         tree.copy()
         str(tree)
+
+
+@pytest.mark.parametrize('mode', ['share', 'copy', 'init'])
+def test_names_of_copies(mode):
+    # As in 5.4; 7.8.1 keeps those of chains, too.
+    chain = chainer.Chain(l=chainer.links.Linear(2, 2))
+    chain.name = 'chain'
+    copied = chain.copy(mode)
+    assert (copied.name, copied.l.name) == (None, 'l')
+    assert chain.l.copy(mode).name == (None if mode == 'share' else 'l')

@@ -276,9 +276,9 @@ def test_str():
         chainer.Link(), chainer.Chain(a=L.Linear(1, 1)), build('Kf'), int,
         lambda x: x)
     lines = str(seq).split('\n')
-    assert lines[:3] == ['0\tLinear\tW(3, 2)\tb(3,)', '1\ttanh', '2\tLinear\tW(None)']
+    assert lines[:3] == ['0\tLinear\tW(3, 2)\tb(3,)\t', '1\ttanh', '2\tLinear\tW(None)\t']
     assert lines[3] == '3\tfunctools.partial(<built-in function max>, 3)'
-    assert lines[4] == '4\tLink'
+    assert lines[4] == '4\tLink\t'
     assert lines[5].startswith('5\tChain\t')
     assert lines[6] == '6\tSequential\twhich has 2 layers'
     assert lines[7] == '7\tint'

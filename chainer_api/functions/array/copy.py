@@ -1,6 +1,7 @@
 """Copying between devices."""
 import chainer
 from chainer import backend, function_node
+from chainer.backends import cuda
 from chainer.utils import type_check
 
 
@@ -39,4 +40,6 @@ def copy(x, dst):
     >>> F.copy(np.array([1., 2.]), -1).array
     array([1., 2.])
     """
+    if dst is cuda.DummyDevice:
+        dst = -1
     return Copy(backend.get_device_from_array(x), chainer.get_device(dst)).apply((x,))[0]

@@ -15,7 +15,7 @@ class ConvolutionND(function_node.FunctionNode):
         self.stride = conv_nd.as_tuple(stride, ndim)
         self.pad = conv_nd.as_tuple(pad, ndim)
         self.cover_all = cover_all
-        self.dilate = conv_nd.as_tuple(dilate, ndim)
+        self.dilate = conv_nd.dilation(dilate, ndim)
         self.groups = groups
 
     def check_type_forward(self, in_types):

@@ -14,7 +14,7 @@ class DeconvolutionND(function_node.FunctionNode):
         self.stride = conv_nd.as_tuple(stride, ndim)
         self.pad = conv_nd.as_tuple(pad, ndim)
         self.outsize = conv_nd.as_tuple(outsize, ndim)
-        self.dilate = conv_nd.as_tuple(dilate, ndim)
+        self.dilate = conv_nd.dilation(dilate, ndim)
         self.groups = groups
 
     def check_type_forward(self, in_types):

@@ -1,4 +1,6 @@
 """Batch normalization."""
+import warnings
+
 import numpy
 
 import chainer
@@ -270,6 +272,10 @@ def batch_normalization(x, gamma, beta, *, eps=2e-5, running_mean=None, running_
         argument.check_unexpected_kwargs(
             kwargs, train='train argument is not supported anymore. Use chainer.using_config')
         argument.assert_kwargs_empty(kwargs)
+    if x.size == gamma.size != 0:
+        warnings.warn(
+            'batch_normalization of a batch of one: each value is its own mean, so the results are '
+            'beta, whatever the input')
     function = BatchNormalization(eps, running_mean, running_var, decay, axis)
     return function.apply((x, gamma, beta))[0]
 

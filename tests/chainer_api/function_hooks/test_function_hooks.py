@@ -95,6 +95,10 @@ def test_timer_report(capsys):
     hook.print_report(file, unit='us')
     assert file.getvalue().splitlines()[1:] == [
         'LinearFunction  1240000.00us           1', '          ReLU   593053.00us           2']
+    for unit, times in (('auto', '1.24sec 0.59sec'), ('auto_foreach', '1.24sec 593.05ms')):
+        file = io.StringIO()  # as in 7.8.1; 5.4 has no argument, and takes one for each
+        hook.print_report(file, unit=unit)
+        assert [line.split()[1] for line in file.getvalue().splitlines()[1:]] == times.split()
     with pytest.raises(ValueError, match="unknown unit 'h'.*sec, ms, us, ns"):
         hook.print_report(unit='h')
 

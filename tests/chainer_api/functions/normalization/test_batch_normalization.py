@@ -1,5 +1,8 @@
 """Running statistics of batch normalization, which are state outside of the function."""
+import warnings
+
 import numpy as np
+import pytest
 
 import chainer
 import chainer.functions as F
@@ -76,3 +79,17 @@ def test_moments_of_the_batch_are_left_on_the_function():
     np.testing.assert_allclose(
         function.inv_std, (x.array.var(axis=(0, 2)) + 2e-5) ** -.5, rtol=1e-5)
     assert function.axis == (0, 2) and function.key_axis == (1,)
+
+
+@pytest.mark.parametrize(('shape', 'warned'), [
+    ((1, 3), True), ((1, 3, 1, 1), True), ((2, 3), False), ((1, 3, 2, 2), False), ((0, 3), False)])
+def test_batch_of_one_is_warned_of(shape, warned):
+    # As in 5.4 and 7.8.1.
+    x, ones = np.ones(shape, 'f'), np.ones(3, 'f')
+    for call in (lambda: F.batch_normalization(x, ones, ones),
+                 lambda: chainer.links.BatchNormalization(3)(x)):
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter('always')
+            call()
+        assert [w.category for w in caught if 'batch of one' in str(w.message)] == [
+            UserWarning] * warned
