@@ -274,7 +274,11 @@ def table(rows, quick):
 def main(words, quick, output):
     import models
 
-    names = [n for n in models.CASES if not words or any(w in n for w in words)]
+    exact = set(words) & set(models.CASES)
+    parts = [w for w in words if w not in exact]
+    names = [
+        n for n in models.CASES if not words or n in exact or any(w in n for w in parts)
+    ]
     if quick and not words:
         names = [n for n in names if not n.startswith("large")]
     rows = []
