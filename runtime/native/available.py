@@ -18,6 +18,6 @@ def native_target() -> NativeTarget | None:
 
         linker = MachineLinker()
         return NativeTarget(NumpyMachine(linker), linker)
-    except (ImportError, OSError, RuntimeError, AttributeError) as error:
+    except (ImportError, OSError, RuntimeError, AttributeError, TypeError) as error:
         logger.info("programs of NumPy calls run, since there is no native code here: %s", error)
         return None

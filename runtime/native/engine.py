@@ -25,6 +25,16 @@ _LIMIT = 64 << 20  # bytes of objects on disk
 _lock = threading.Lock()
 
 
+def _new_lock() -> None:
+    """A child of ``fork`` would wait for a thread that it does not have."""
+    global _lock
+    _lock = threading.Lock()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_new_lock)
+
+
 class Engine:
     """One processor, one LLVM. Raises :class:`ImportError` where llvmlite is missing."""
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import functools
+import sys
 from typing import Any
 
 import numpy as np
@@ -53,6 +54,8 @@ def loop_of(ufunc: np.ufunc, dtypes: tuple[np.dtype[Any], ...]) -> tuple[int, in
 
 def layout() -> Layout | None:
     """Where tuples and arrays keep their facts; None if this Python or NumPy differs."""
+    if sys.implementation.name != "cpython" or ctypes.sizeof(ctypes.c_void_p) != 8:
+        return None
     items = tuple.__basicsize__
     array = np.empty((3, 5, 7), np.int16).transpose(2, 0, 1)
     found = Layout(items, _HEAD - 8, _HEAD, _HEAD + 8, _HEAD + 16, _HEAD + 24, _HEAD + 40)

@@ -62,7 +62,8 @@ class MachineLinker:
         found, flags = layout(), _FLAGS.get(platform.machine())
         if found is None or flags is None:
             raise ImportError("native code does not know this Python, NumPy or processor")
-        self.flags, self._layout = flags, found
+        self.flags = flags
+        self._libc = {name: libc_address(name) for name in ("feclearexcept", "fetestexcept")}
         self.engine = Engine()
         self._text = driver.driver_text(found)
 
@@ -86,7 +87,7 @@ class MachineLinker:
         return id(np.dtype(dtype.char))
 
     def libc(self, name: str) -> int:
-        return libc_address(name)
+        return self._libc[name]
 
 
 class NumpyMachine:
