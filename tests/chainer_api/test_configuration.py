@@ -178,7 +178,7 @@ def test_runtime_info(capsys):
     chainer.print_runtime_info()
     lines = capsys.readouterr().out.splitlines()
     assert [line.split(':')[0] for line in lines if line[0] != ' '] == [
-        'Platform', 'Python', 'Chainer', 'NumPy', 'CuPy', 'iDeep']
+        'Platform', 'Python', 'Chainer', 'ChainerX', 'NumPy', 'CuPy', 'iDeep']
     assert f'NumPy: {np.__version__}' in lines
     file = io.StringIO()
     chainer.print_runtime_info(file)
