@@ -12,7 +12,7 @@ def generate_matrix(shape, dtype=float, *, singular_values):
             broadcasts to ``(..., min(m, n))``.
 
     Raises:
-        TypeError: If the dtype is neither floating point nor complex.
+        TypeError: If the dtype is neither floating point nor complex, or values are not real.
         ValueError: If a singular value is negative, or ``shape`` has less than two axes.
 
     .. doctest::
@@ -28,6 +28,8 @@ def generate_matrix(shape, dtype=float, *, singular_values):
     if dtype.kind not in 'fc':
         raise TypeError(f'dtype {dtype} is not supported: it must be floating point or complex')
     singular_values = numpy.asarray(singular_values)
+    if singular_values.dtype.kind not in 'biuf':
+        raise TypeError(f'singular_values are not real, but {singular_values.dtype}')
     if (singular_values < 0).any():
         raise ValueError('negative singular value is given')
     k = min(shape[-2:])

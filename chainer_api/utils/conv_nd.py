@@ -1,6 +1,7 @@
 """Windows of convolution over any number of axes."""
 import numpy
 
+from chainer.utils import _errors
 from chainwright.runtime.kernels import windows
 
 
@@ -14,7 +15,8 @@ def as_tuple(x, n):
         return (_plain(x),) * n
     values = tuple([_plain(value) for value in x])
     if len(values) != n:
-        raise ValueError(f'one value or {n} of them expected, one for each axis; got {x}')
+        raise _errors.AssertedValueError(
+            f'one value or {n} of them expected, one for each axis; got {x}')
     return values
 
 
@@ -114,7 +116,7 @@ def im2col_nd(img, ksize, stride, pad, cover_all=False, dilate=1, outsize=None, 
     if outsize is None:
         outsize = get_conv_outsizes(img.shape[2:], ksize, stride, pad, cover_all, dilate)
     if min(outsize) <= 0:
-        raise ValueError(
+        raise _errors.AssertedValueError(
             f'no window of size {ksize} fits into an input of size {img.shape[2:]} '
             f'with pad {pad}: make ksize smaller or pad larger')
     return windows.im2col(

@@ -1,7 +1,7 @@
 """Convolution over any number of axes."""
 from chainer import function_node
 from chainer import functions as F
-from chainer.utils import conv_nd, type_check
+from chainer.utils import _errors, conv_nd, type_check
 from chainwright.runtime.kernels import convolution as kernels
 
 
@@ -57,7 +57,7 @@ class ConvolutionND(function_node.FunctionNode):
         outsize = conv_nd.get_conv_outsizes(
             shape, ksize, self.stride, self.pad, self.cover_all, self.dilate)
         if min(outsize) <= 0:
-            raise ValueError(
+            raise _errors.AssertedValueError(
                 f'{type(self).__name__}: an input of size {shape} with pad {self.pad} is smaller '
                 f'than filters of size {ksize} with dilate {self.dilate}')
         return outsize

@@ -2,7 +2,7 @@
 from chainer import function_node
 from chainer import functions as F
 from chainer.functions.connection import convolution_nd
-from chainer.utils import conv, conv_nd, type_check
+from chainer.utils import _errors, conv, conv_nd, type_check
 from chainwright.runtime.kernels import convolution as kernels
 
 
@@ -64,7 +64,7 @@ class DeconvolutionND(function_node.FunctionNode):
             low if size is None else size
             for size, low in zip(self.outsize, smallest, strict=True)])
         if min(outsize) <= 0:
-            raise ValueError(
+            raise _errors.NothingLeftError(
                 f'{type(self).__name__}: nothing is left of an input of size {shape}, spread '
                 f'by filters of size {ksize}, without pad {self.pad} on each side')
         return outsize

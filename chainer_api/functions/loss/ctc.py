@@ -4,7 +4,7 @@ import numpy
 from chainer import backend, function_node, utils
 from chainer import functions as F
 from chainer.functions.activation import log_softmax
-from chainer.utils import type_check
+from chainer.utils import _errors, type_check
 from chainwright.runtime.kernels import ctc
 
 
@@ -114,7 +114,8 @@ def connectionist_temporal_classification(
     if not isinstance(blank_symbol, int):
         raise TypeError('blank_symbol must be non-negative integer.')
     if not 0 <= blank_symbol < x[0].shape[1]:
-        raise ValueError(f'blank_symbol must be a label, from 0 to {x[0].shape[1] - 1}')
+        raise _errors.AssertedValueError(
+            f'blank_symbol must be a label, from 0 to {x[0].shape[1] - 1}')
     xp = backend.get_array_module(x[0])
     if input_length is None:
         input_length = xp.full(len(x[0]), len(x), 'i')

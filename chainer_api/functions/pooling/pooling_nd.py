@@ -1,6 +1,6 @@
 """Base of pooling over any number of axes."""
 from chainer import function_node
-from chainer.utils import conv_nd, type_check
+from chainer.utils import _errors, conv_nd, type_check
 
 
 class _PoolingND(function_node.FunctionNode):
@@ -37,7 +37,7 @@ class _PoolingND(function_node.FunctionNode):
         outsize = conv_nd.get_conv_outsizes(
             shape, self.ksize, self.stride, self.pad, self.cover_all)
         if min(outsize) <= 0:
-            raise ValueError(
+            raise _errors.AssertedValueError(
                 f'{type(self).__name__}: an input of size {shape} with pad {self.pad} is smaller '
                 f'than windows of size {self.ksize}')
         return outsize

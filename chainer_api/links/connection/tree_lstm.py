@@ -6,6 +6,7 @@ import chainer
 from chainer import functions as F
 from chainer import link
 from chainer.links.connection import linear
+from chainer.utils import _errors
 
 
 class ChildSumTreeLSTM(link.Chain):
@@ -99,7 +100,7 @@ class NaryTreeLSTM(link.Chain):
 
     def __init__(self, in_size, out_size, n_ary=2):
         if n_ary < 1:
-            raise ValueError(f'n_ary must be positive, not {n_ary}')
+            raise _errors.AssertedValueError(f'n_ary must be positive, not {n_ary}')
         super().__init__()
         self.in_size = in_size
         self.state_size = out_size
@@ -126,7 +127,7 @@ class NaryTreeLSTM(link.Chain):
             ValueError: The number of arguments is not ``2 * n_ary + 1``, or all are ``None``.
         """
         if len(cshsx) != 2 * self.n_ary + 1:
-            raise ValueError(
+            raise _errors.AssertedValueError(
                 f'{2 * self.n_ary + 1} arguments are needed for {self.n_ary} children: cell '
                 f'states, outputs, and the input; but {len(cshsx)} were given')
         cs, _, x = _children_and_input(self, cshsx)
@@ -140,7 +141,7 @@ class NaryTreeLSTM(link.Chain):
 def _children_and_input(unit, cshsx):
     n_children = len(cshsx) // 2
     if len(cshsx) % 2 == 0:
-        raise ValueError(
+        raise _errors.AssertedValueError(
             'the cell states of all children, as many outputs, and the input are needed; but '
             f'{len(cshsx)} arguments were given')
     given = next((a for a in cshsx if a is not None), None)
