@@ -4,6 +4,9 @@ _distribution = 'chainwright'  # asked for by _version, which other __init__ fil
 
 from chainer._version import __version__ as __version__
 import chainerx as chainerx
+from chainer import _allocation
+
+_allocation.keep_freed_memory()
 from chainer.configuration import config as config
 from chainer.configuration import global_config as global_config
 from chainer.configuration import using_config as using_config

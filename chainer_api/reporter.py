@@ -259,7 +259,11 @@ class Summary:
         try:
             self._x = serializer('_x', self._x)
             self._x2 = serializer('_x2', self._x2)
-            self._n = serializer('_n', float(self._n))  # weights need not be integers
+            # Weights need not be integers; Chainer 7 saves and loads those that are as such.
+            n = float(self._n)
+            if isinstance(serializer, _Serializer) and n.is_integer():
+                n = int(n)
+            self._n = serializer('_n', n)
         except KeyError:
             warnings.warn('The previous statistics are not saved.')
 

@@ -22,6 +22,8 @@ class Extension:
     trigger = (1, 'iteration')
     priority = PRIORITY_READER
     name = None
+    #: The default name in files of Chainer 7, if it is another one.
+    default_name_in_7 = None
 
     @property
     def default_name(self):

@@ -19,8 +19,9 @@ from chainer.training.triggers.interval_trigger import IntervalTrigger
 class _Entry:
     """An extension as it is registered."""
 
-    def __init__(self, extension, priority, trigger, call_before_training):
+    def __init__(self, extension, name_in_7, priority, trigger, call_before_training):
         self.extension = extension
+        self.name_in_7 = name_in_7
         self.priority = priority
         self.trigger = trigger
         self.call_before_training = call_before_training
@@ -126,12 +127,11 @@ class Trainer:
         if kwargs:
             raise TypeError(f'extend() got unexpected arguments: {", ".join(kwargs)}')
         _check_extension(extension)
+        name_in_7 = None
+        if name is None and isinstance(extension, extension_module.Extension):
+            name_in_7 = self._unused(extension.default_name_in_7)
         name = _name_of(extension, name)
-        unique = name
-        ordinal = 0
-        while unique in self._extensions:
-            ordinal += 1
-            unique = f'{name}_{ordinal}'
+        unique = self._unused(name)
         if trigger is None:
             trigger = getattr(extension, 'trigger', None) or extension_module.Extension.trigger
         if priority is None:
@@ -139,7 +139,18 @@ class Trainer:
         with contextlib.suppress(AttributeError):  # bound methods take no attributes
             extension.name = unique
         self._extensions[unique] = _Entry(
-            extension, priority, trigger_module.get_trigger(trigger), call_before_training)
+            extension, name_in_7, priority, trigger_module.get_trigger(trigger),
+            call_before_training)
+
+    def _unused(self, name):
+        """The name, or if it is in use (or None) one with the next free number (or None)."""
+        used = {*self._extensions, *(entry.name_in_7 for entry in self._extensions.values())}
+        unique = name
+        ordinal = 0
+        while unique in used and name is not None:
+            ordinal += 1
+            unique = f'{name}_{ordinal}'
+        return unique
 
     def get_extension(self, name):
         """The extension of a name; raises ``ValueError`` if there is none."""
@@ -248,13 +259,56 @@ class Trainer:
         triggers = serializer['extension_triggers']
         for name, entry in self._extensions.items():
             entry.call('serialize', extensions[name])
-            trigger_module.serialize_trigger(entry.trigger, triggers[name])
+            trigger_module.serialize_trigger(
+                entry.trigger, _under_either_name(triggers, name, entry.name_in_7))
         if isinstance(serializer, serializer_module.Deserializer):
             self._snapshot_elapsed_time = serializer(
                 '_snapshot_elapsed_time', self._snapshot_elapsed_time)
         else:
             started = self._done or self._start_at is not None
             serializer('_snapshot_elapsed_time', self.elapsed_time if started else 0.)
+
+
+class _BothNames(serializer_module.Serializer):
+    """Saves values under two names."""
+
+    def __init__(self, *serializers):
+        self._serializers = serializers
+
+    def __getitem__(self, key):
+        return _BothNames(*[serializer[key] for serializer in self._serializers])
+
+    def __call__(self, key, value):
+        for serializer in self._serializers:
+            serializer(key, value)
+        return value
+
+
+class _EitherName(serializer_module.Deserializer):
+    """Loads values that may have another name in files of Chainer 7."""
+
+    def __init__(self, parent, *names):
+        self._parent = parent
+        self._names = names
+
+    def __getitem__(self, key):
+        return _EitherName(self._parent, *[f'{name}/{key}' for name in self._names])
+
+    def __call__(self, key, value):
+        for name in self._names[:-1]:
+            try:
+                return self._parent[name](key, value)
+            except (KeyError, ValueError):  # no such value, or no such group
+                continue
+        return self._parent[self._names[-1]](key, value)
+
+
+def _under_either_name(serializer, name, name_in_7):
+    if name_in_7 is None or name_in_7 == name:
+        return serializer[name]
+    if isinstance(serializer, serializer_module.Deserializer):
+        return _EitherName(serializer, name_in_7, name)
+    return _BothNames(serializer[name], serializer[name_in_7])
 
 
 def _add_notes(error, problems):

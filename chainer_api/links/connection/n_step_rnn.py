@@ -8,8 +8,58 @@ from chainer.utils import argument
 
 
 def argsort_list_descent(lst):
-    """Returns the indices that sort a list of sequences, the longest first, as an int32 array."""
-    return numpy.argsort([-len(x) for x in lst]).astype(numpy.int32)
+    """Positions of the longest sequence, the second longest and so on, as an int32 array.
+
+    Sequences of one length stand in the order that NumPy gave them when Chainer was written, for
+    dropout draws its numbers in it. NumPy sorts otherwise by now, and on each processor in its own
+    way.
+
+    >>> from chainer.links.connection.n_step_rnn import argsort_list_descent
+    >>> argsort_list_descent([[1], [1, 2, 3], [1, 2]]).tolist()
+    [1, 2, 0]
+    """
+    keys = [-len(x) for x in lst]
+    order = list(range(len(keys)))
+    _sort(keys, order, 0, len(order) - 1)
+    return numpy.array(order, numpy.int32)
+
+
+def _sort(keys, order, first, last):
+    """Quicksort of ``order[first:last + 1]`` by their keys: the pivot is the median of the first,
+    middle and last element, and short pieces are sorted by insertion, which keeps equal ones in
+    place."""
+    while last - first > 15:
+        middle = _split(keys, order, first, last)
+        _sort(keys, order, middle + 1, last)
+        last = middle - 1
+    order[first:last + 1] = sorted(order[first:last + 1], key=keys.__getitem__)
+
+
+def _split(keys, order, first, last):
+    """Moves what is less than the pivot before it, and what is greater behind it; returns its
+    place. Equal ones are exchanged, too."""
+    middle = (first + last) // 2
+    for low, high in (first, middle), (middle, last), (first, middle):
+        if keys[order[high]] < keys[order[low]]:
+            _swap(order, low, high)
+    pivot = keys[order[middle]]
+    _swap(order, middle, last - 1)
+    low, high = first + 1, last - 2
+    while True:
+        while keys[order[low]] < pivot:
+            low += 1
+        while keys[order[high]] > pivot:
+            high -= 1
+        if low >= high:
+            break
+        _swap(order, low, high)
+        low, high = low + 1, high - 1
+    _swap(order, low, last - 1)
+    return low
+
+
+def _swap(order, i, j):
+    order[i], order[j] = order[j], order[i]
 
 
 def permutate_list(lst, indices, inv):

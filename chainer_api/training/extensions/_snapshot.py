@@ -72,6 +72,7 @@ class _Snapshot(extension.Extension):
     trigger = (1, 'epoch')
     priority = -100
     default_name = None
+    default_name_in_7 = '_Snapshot'
 
     def __init__(self, default_name, target, filename, savefun, writer, condition,
                  snapshot_on_error, n_retains, autoload, random_state):

@@ -4,6 +4,7 @@ import shutil
 import subprocess
 
 from chainer import computational_graph, configuration, variable
+from chainer import serializer as serializer_module
 from chainer.training import _files, extension
 
 _VARIABLE_STYLE = {'shape': 'octagon', 'fillcolor': '#E0E0E0', 'style': 'filled'}
@@ -85,6 +86,10 @@ class DumpGraph(extension.Extension):
     def serialize(self, serializer):
         """Saves or restores whether the graph was written."""
         self._flag_called = serializer('_flag_called', self._flag_called)
+        if not isinstance(serializer, serializer_module.Deserializer):
+            # Chainer 7 asks for it, to restore the flag; here it is known from the process alone.
+            serializer('_original_flag', bool(
+                _waiting.get('original flag', configuration.config.keep_graph_on_report)))
 
 
 def _write(path, text):

@@ -1,6 +1,7 @@
 """An attribute of the optimizer that is multiplied at given times."""
 import bisect
 
+from chainer import serializer as serializer_module
 from chainer.training.extensions import _shift
 
 
@@ -23,4 +24,13 @@ class MultistepShift(_shift.Shift):
         self._step_value = sorted(step_value)
 
     def _value(self, t):
-        return self._init * self._gamma ** bisect.bisect_right(self._step_value, t)
+        return self._init * self._gamma ** self._steps(t)
+
+    def _steps(self, t):
+        return bisect.bisect_right(self._step_value, t)
+
+    def serialize(self, serializer):
+        """Saves or restores the number of calls, the initial value and that of now."""
+        super().serialize(serializer)
+        if not isinstance(serializer, serializer_module.Deserializer):
+            serializer('_current_step', self._steps(self._t))  # Chainer 7 asks for it
