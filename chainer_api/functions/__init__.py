@@ -267,3 +267,13 @@ from chainer.functions.pooling.unpooling_nd import unpooling_3d as unpooling_3d
 from chainer.functions.pooling.unpooling_nd import unpooling_nd as unpooling_nd
 from chainer.functions.pooling.upsampling_2d import upsampling_2d as upsampling_2d
 from chainer.functions.util.forget import forget as forget
+
+
+def __getattr__(name):
+    """Classes of functions under this name, as Chainer 1 to 4 had them (``F.MaxPooling2D``)."""
+    if name[:1].isupper():
+        from chainer.functions import _classes
+        found = _classes.find(name)
+        if found is not None:
+            return found
+    raise AttributeError(f'module {__name__!r} has no attribute {name!r}')

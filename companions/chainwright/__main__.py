@@ -2,7 +2,7 @@
 import argparse
 import sys
 
-from chainwright import doctor
+from chainwright import doctor, migration
 
 
 def _parser():
@@ -10,6 +10,10 @@ def _parser():
     commands = parser.add_subparsers(dest='command', required=True, metavar='COMMAND')
     commands.add_parser(
         'doctor', help='examine the installation: is `import chainer` this package, whole?')
+    migrate = commands.add_parser(
+        'migrate', help='find the places of a project that NumPy 2 or a newer Chainer want edited; '
+        'nothing is changed')
+    migrate.add_argument('path', metavar='PATH', help='a file, or a folder with Python files')
     return parser
 
 
@@ -22,8 +26,8 @@ def main(args=None):
     Returns:
         int: Exit status.
     """
-    _parser().parse_args(args)
-    return doctor.main()
+    given = _parser().parse_args(args)
+    return doctor.main() if given.command == 'doctor' else migration.main(given.path)
 
 
 if __name__ == '__main__':
