@@ -83,7 +83,7 @@ RUNS = [
 STATIC_GRAPH = [
     ('static_graph_optimizations/mnist/train_mnist.py', '-e 1 -u 10'),
     ('static_graph_optimizations/cifar/train_cifar.py', '-e 1 -b 20'),
-    ('static_graph_optimizations/ptb/train_ptb.py', '-e 1 -u 10 -b 100 -l 6'),
+    ('static_graph_optimizations/ptb/train_ptb.py', '-e 1 -u 10 -b 100 -l 3'),
 ]
 SCRIPTS = sorted({run[0] for run in RUNS + STATIC_GRAPH})
 REPLAYED = re.compile(r'([\w.]+): (\d+) replayed, (\d+) define-by-run')
@@ -136,6 +136,28 @@ def needed(path, options):
         pytest.importorskip('google.protobuf')
     if 'h5' in options:
         pytest.importorskip('h5py')
+
+
+@pytest.mark.parametrize('path, options', [
+    ('ptb/train_ptb.py', '-u 10 -b 20 -l 6'),
+    ('word2vec/train_word2vec.py', '-b 600'),
+    ('vae/train_vae.py', ''),
+    ('dcgan/train_dcgan.py', '-b 20 --ch 8 --display-interval 2 --snapshot-interval 2'),
+    ('pos/postagging.py', ''),
+    ('memnn/train_memnn.py', '-b 50'),
+    ('static_graph_optimizations/ptb/train_ptb.py', '-u 10 -b 100 -l 3'),
+])
+def test_goes_on_from_a_snapshot(example, path, options):
+    needed(path, options)
+    options = ['--test', *shlex.split(options)]
+    example(path).main(*options, '-e', '1', replaced=FEWER.get(path, ()))
+    before = json.loads(pathlib.Path('result/log').read_text())
+    snapshot, = pathlib.Path('result').glob('snapshot*')
+    example(path).main(*options, '-e', '2', '-r', str(snapshot), replaced=FEWER.get(path, ()))
+    after = json.loads(pathlib.Path('result/log').read_text())
+    assert after[:len(before)] == before
+    assert len(after) > len(before)
+    assert after[-1]['iteration'] > before[-1]['iteration']
 
 
 @pytest.mark.parametrize('path, options', STATIC_GRAPH)

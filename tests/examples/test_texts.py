@@ -118,8 +118,8 @@ class TestPtb:
     def test_unrolled_network_is_the_same(self, example):
         """Both examples report the same perplexity of the same validation text."""
         printed = [
-            example(path).main('--test', '-e', '1', '-b', '100', '-l', '5', '-u', '8',
-                               replaced=[('get_words()', 'get_words(1000, 50)')])
+            example(path).main('--test', '-e', '1', '-b', '100', '-l', '3', '-u', '8',
+                               replaced=[('get_words()', 'get_words(1000, 60)')])
             for path in ('ptb/train_ptb.py', 'static_graph_optimizations/ptb/train_ptb.py')]
         rows = [next(line for line in text.replace('\x1b[J', '').splitlines()
                      if line[:1].isdigit()).split() for text in printed]
