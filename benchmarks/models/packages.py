@@ -91,7 +91,7 @@ def _predicts(model, size, n=1):
 
 
 @chainercv
-def chainercv_resnet50(compiled):
+def large_chainercv_resnet50(compiled):
     """Its ResNet at a small size, up to the scores."""
     net = _cv().links.ResNet50(n_class=5, arch="he")
     net.pick = "fc6"
@@ -100,7 +100,7 @@ def chainercv_resnet50(compiled):
 
 
 @chainercv
-def chainercv_se_resnet50(compiled):
+def large_chainercv_se_resnet50(compiled):
     net = _cv().links.SEResNet50(n_class=5)
     net.pick = "fc6"
     net.__class__ = type("Net", (type(net),), {"forward": compiled(type(net).forward)})
@@ -109,9 +109,9 @@ def chainercv_se_resnet50(compiled):
 
 @chainercv
 def chainercv_resblock(compiled):
+    _cv()
     from chainercv.links.model.resnet import ResBlock
 
-    _cv()
     block = with_compiled(compiled, ResBlock, 2, 8, 4, 16, 2)
     whole = chainer.Sequential(L.Convolution2D(3, 8, 3, pad=1), block, F.relu, L.Linear(None, 5))
     return _predicts(whole, 12, 2)
@@ -119,6 +119,7 @@ def chainercv_resblock(compiled):
 
 @chainercv
 def chainercv_segnet(compiled):
+    _cv()
     from chainercv.links import PixelwiseSoftmaxClassifier, SegNetBasic
 
     net = with_compiled(compiled, SegNetBasic, n_class=4)
@@ -134,6 +135,7 @@ def chainercv_segnet(compiled):
 @chainercv
 def chainercv_multibox(compiled):
     """The head of SSD and its loss with hard negatives."""
+    _cv()
     from chainercv.links.model.ssd import Multibox, multibox_loss
 
     class Net(chainer.Chain):
@@ -158,13 +160,13 @@ def chainercv_multibox(compiled):
         label = (r.rand(2, 400) > 0.9) * r.randint(1, 4, (2, 400))
         return r.randn(2, 3, 16, 16).astype("f"), r.randn(2, 400, 4).astype("f"), label.astype("i")
 
-    _cv()
     return Case(Net(), batch)
 
 
 @chainercv
 def chainercv_faster_rcnn_train(compiled):
     """The training chain of Faster R-CNN: proposals, targets and heads, on a small extractor."""
+    _cv()
     from chainercv.links.model.faster_rcnn import (
         FasterRCNN,
         FasterRCNNTrainChain,
@@ -184,7 +186,6 @@ def chainercv_faster_rcnn_train(compiled):
             h = F.relu(self.fc(pooled))
             return self.loc(h), self.score(h)
 
-    _cv()
     extractor = chainer.Sequential(
         L.Convolution2D(3, 8, 3, 2, 1), F.relu, L.Convolution2D(8, 8, 3, 2, 1), F.relu
     )
@@ -204,6 +205,7 @@ def chainercv_faster_rcnn_train(compiled):
 
 @chainercv
 def chainercv_fpn(compiled):
+    _cv()
     from chainercv.links.model.fpn import FPN
 
     class Base(chainer.Chain):
@@ -217,7 +219,6 @@ def chainercv_fpn(compiled):
             h = F.relu(self.c1(x))
             return h, F.relu(self.c2(h))
 
-    _cv()
     net = with_compiled(compiled, FPN, Base(), 2, (1 / 2, 1 / 4))
 
     def forward(x, _):

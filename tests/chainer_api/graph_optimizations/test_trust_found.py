@@ -1,10 +1,11 @@
-"""The order in which gradients are added, where random programs have found it to differ.
+"""What random programs and the models of the benchmark have found: the smallest program of each.
 
-Last bits, and the smallest program of each; :mod:`trust` says what is compared.
+:mod:`trust` says what is compared.
 """
 
+import numpy as np
 import pytest
-from trust import Base, check, table, total, variable
+from trust import Base, check, run, table, total, variable
 
 import chainer
 import chainer.functions as F
@@ -73,7 +74,53 @@ def sums_over_waiting_calls():
     return Model
 
 
+@fault
+def spatial_transformer():
+    """A function of the library with an attribute that is called like a method of nodes."""
+
+    class Model(Base):
+        def forward(self, x):
+            theta = F.reshape(F.tile(self.a(x)[:, :3] * 0.1, (1, 2)), (-1, 2, 3))
+            grid = F.spatial_transformer_grid(theta, (4, 4))
+            image = F.reshape(F.tile(x, (1, 4)), (-1, 1, 4, 4))
+            return F.spatial_transformer_sampler(image, grid)
+
+    return Model
+
+
+@fault
+def attributes_of_a_function_of_the_users():
+    """Names that a user takes for attributes of a function are the user's."""
+    names = "places retained kept order image leaf piece run promise program app matcher key"
+
+    class Mine(chainer.FunctionNode):
+        def __init__(self):
+            super().__init__()
+            for name in names.split():
+                setattr(self, name, (1, 2))
+
+        def forward(self, inputs):
+            self.places = inputs[0].shape
+            return (np.tanh(inputs[0]),)
+
+        def backward(self, indexes, gys):
+            return (gys[0] * len(self.places),)
+
+    class Model(Base):
+        def forward(self, x):
+            return F.sigmoid(Mine().apply((self.a(x),))[0]) * x
+
+    return Model
+
+
 @pytest.mark.xfail(strict=False, reason="before the new way of a call")
 @pytest.mark.parametrize("make", FAULTS, ids=lambda f: f.__name__)
-def test_sums(make):
+def test_found(make):
     check(make)
+
+
+@pytest.mark.parametrize("make", FAULTS, ids=lambda f: f.__name__)
+def test_none_raises_define_by_run(make):
+    """Names inside of the library are not in the way of a function's own."""
+    raised = [fact for step in run(make, False) for fact in step if fact[0] == "exception"]
+    assert not raised
