@@ -11,7 +11,7 @@ import warnings
 import numpy
 
 import chainer
-from chainer import configuration, function_hook, variable
+from chainer import _tracing, configuration, function_hook, variable
 from chainer.backends import cuda
 from chainer.function_node import FunctionNode, check_nan
 
@@ -103,7 +103,117 @@ def _gradients(func, targets, gys, grads):
     return gxs
 
 
-def _step(func, targets, gys, grads, check, debug, lazy):
+class _Order:
+    """Has gradients added in the order of define-by-run, where programs stand for functions.
+
+    There each gradient comes from one function, and functions run in the order of their rank and
+    number. A piece runs when the last of its functions would, so its gradients may be late: they
+    wait, with what says where they belong, until nothing can come before them any more.
+    """
+
+    def __init__(self):
+        self._places = {}  # node -> places of the gradients in its list
+        self._waiting = {}  # pieces that are to run, and what waits -> their highest rank
+        self.longer = []  # nodes whose lists have grown, and the lists
+        self._late = {}  # pieces that run later than their rank says -> (rank, what they wait for)
+
+    def pushed(self, func):
+        """``func`` is going to run."""
+        if func.is_piece:
+            self._waiting[func] = func.highest_rank
+
+    def waits(self, func):
+        """Return the key with which ``func`` has to wait in the heap, ``None`` if it runs now.
+
+        A piece may have a result of lower rank than the inputs of others of its functions. It
+        waits for whatever may use that result; what comes before the piece waits for it.
+        """
+        rank = None
+        if func.is_piece and func not in self._late:
+            lowest = func.lowest_rank
+            if lowest <= func.rank:
+                rank = lowest - 0.5
+                self._late[func] = rank, _functions_before(func)
+                key = (-rank, 0, 0, -func.number, func)
+        for piece, (bound, before) in self._late.items():
+            if func in before and (rank is None or bound < rank):
+                rank = bound
+                key = (-bound, 1, -func.rank, -func.number, func)
+        if rank is None:
+            return None
+        self._waiting[func] = func.highest_rank if func.is_piece else func.rank
+        return key
+
+    def runs(self, func, heap):
+        """``func`` runs now. Returns the first place that gradients of others may still have."""
+        self._waiting.pop(func, None)
+        if func in self._late:
+            self._late[func] = 0, frozenset()
+        return self._next_place(heap)
+
+    def _next_place(self, heap):
+        places = [(-rank, -float('inf')) for rank in self._waiting.values()]
+        if heap:
+            places.append((heap[0][0], heap[0][3]))
+        return min(places, default=(float('inf'), 0))
+
+    def arrived(self, node, place):
+        """A gradient was added to the list of ``node``."""
+        self._places.setdefault(node, [_FIRST]).append(place)
+
+    def begins(self, node, place):
+        """The list of ``node`` begins with a gradient."""
+        self._places[node] = [place]
+
+    def fold(self, heap):
+        """Add what nothing can come between any more; ``heap`` holds what is to run."""
+        longer, self.longer = self.longer, []
+        for node, gradients in longer:
+            self._sort(node, gradients)
+            places = self._places[node]
+            if places[-1][:2] < self._next_place(heap):
+                gradients[:] = _sum(gradients),
+                del places[:-1]
+
+    def total(self, node, gradients):
+        """Return the sum of all."""
+        self._sort(node, gradients)
+        return _sum(gradients)
+
+    def _sort(self, node, gradients):
+        places = self._places.get(node)
+        if places is not None and any([a > b for a, b in zip(places, places[1:])]):
+            order = sorted(range(len(places)), key=places.__getitem__)
+            gradients[:] = [gradients[k] for k in order]
+            places[:] = [places[k] for k in order]
+
+
+_FIRST = (-float('inf'), 0, 0)  # the place of a gradient that is there from the beginning
+
+
+def _functions_before(func):
+    """Return the functions on which the inputs of ``func`` depend."""
+    found = set()
+    stack = [func]
+    while stack:
+        for x in stack.pop().inputs or ():
+            creator = x._creator_node
+            if creator is not None and creator not in found:
+                found.add(creator)
+                stack.append(creator)
+    return found
+
+
+def _key(func):
+    """Return where a function stands in the heap: the order of define-by-run."""
+    return -func.rank, 0, 0, -func.number, func
+
+
+def _make_order():
+    return _Order() if FunctionNode.pieces_exist else None
+
+
+def _step(func, targets, gys, grads, check, debug, lazy, order):
     """Run the backward computation of ``func`` and add its results to ``grads``.
 
     Args:
@@ -114,6 +224,7 @@ def _step(func, targets, gys, grads, check, debug, lazy):
         check (bool): Whether shapes and dtypes of the results are checked.
         debug (bool): Whether they are checked for NaN.
         lazy (bool): Whether gradients wait until all of them can be added in one go.
+        order (_Order): The order in which they are added, if it is not that of arrival.
     """
     inputs = func.inputs
     hooks = _hook_state.function_hooks
@@ -137,6 +248,9 @@ def _step(func, targets, gys, grads, check, debug, lazy):
         raise
 
     longer = None
+    places = None
+    if order is not None:
+        places = func.places(targets)
     for k, i in enumerate(targets):
         gx = gxs[k]
         if gx is None:
@@ -153,14 +267,21 @@ def _step(func, targets, gys, grads, check, debug, lazy):
         arrived = grads.get(node)
         if arrived is None:
             grads[node] = [gx]
+            if places is not None:
+                order.begins(node, places[k])
         else:
             arrived.append(gx)
             if longer is None:
                 longer = []
-            longer.append(arrived)
+            longer.append((node, arrived))
+            if places is not None:
+                order.arrived(node, places[k])
     if longer is not None and not lazy:
-        for arrived in longer:
-            arrived[:] = _sum(arrived),
+        for node, arrived in longer:
+            if order is None:
+                arrived[:] = _sum(arrived),
+            else:
+                order.longer.append((node, arrived))
     if hooks is not None:
         for hook in hooks:
             hook.backward_postprocess(func, in_data, gy_data)
@@ -189,17 +310,24 @@ def _warn_of_one_element():
 def backward_from_variable(var, retain_grad, enable_double_backprop, loss_scale):
     """Do what :meth:`chainer.Variable.backward` says."""
     node = var._node
+    _tracing.settle('backward')
+    with _tracing.aside():
+        _backward_from(var, node, retain_grad, enable_double_backprop, loss_scale)
+
+
+def _backward_from(var, node, retain_grad, enable_double_backprop, loss_scale):
     gy = node._grad_var
     if gy is None:
         if var._array is not None and var._array.size == 1:
             if var._array.ndim:
                 _warn_of_one_element()
             node._grad_var = gy = _ones(var, loss_scale)
-    func = node._creator_node
-    if func is None:
+    if node._creator_node is None:
         if node._old_style_grad_generator is not None:
             _refuse_old_style(node)
         return
+    _show_functions([node], enable_double_backprop)
+    func = node._creator_node
     node._grad_var = None
     # What configuration.using_config('enable_backprop', ...) does, in less time.
     entries = configuration.local_entries.__dict__
@@ -218,6 +346,26 @@ def backward_from_variable(var, retain_grad, enable_double_backprop, loss_scale)
             entries['enable_backprop'] = old
 
 
+def _show_functions(nodes, enable_double_backprop):
+    """Dissolve the pieces before ``nodes`` where single functions matter.
+
+    They do where gradients are to be differentiated again, and to hooks.
+    """
+    if not enable_double_backprop and not _hook_state.function_hooks and not _peek('debug'):
+        return
+    seen = set()
+    stack = list(nodes)
+    while stack:
+        node = stack.pop()
+        func = node._creator_node
+        if func is not None and func.is_piece:
+            func.dissolve()
+            func = node._creator_node
+        if func is not None and func not in seen and func.inputs is not None:
+            seen.add(func)
+            stack.extend(func.inputs)
+
+
 def _is_simple(func):
     """Whether backward ends with ``func``, and nobody wants to see how it goes."""
     for x in func.inputs:
@@ -234,21 +382,23 @@ def _is_simple(func):
 def _backward_one(func, node, gy):
     """Backward through ``func`` alone: its gradients are those of leaves."""
     inputs = func.inputs
-    if func.trusted_gradients:
-        func.prepare_alone(node)
-        targets = func.all_inputs
-    else:
-        targets = tuple([i for i, x in enumerate(inputs) if x._requires_grad])
-        if not targets:
-            return
+    if func.is_piece:
+        func.prepare({x for x in inputs if x._grad_var is not None}, (float('inf'), 0))
+    targets = tuple([i for i, x in enumerate(inputs) if x._requires_grad])
+    if not targets:
+        return
     gxs = _gradients(func, targets, (gy,) if len(func.outputs) == 1 else tuple(
         [gy if y() is node else None for y in func.outputs]), {})
-    for k, i in enumerate(targets):
+    positions = range(len(targets))
+    if func.is_piece:
+        positions = sorted(positions, key=func.places(targets).__getitem__)
+    for k in positions:
         gx = gxs[k]
         if gx is None:
             continue
+        i = targets[k]
         x = inputs[i]
-        if not func.trusted_gradients:
+        if not func.is_piece:  # those of a piece are right by construction
             array = gx._array if isinstance(gx, _Variable) else _wrong_gradient(func, i, gx)
             if array is None:
                 continue
@@ -279,6 +429,14 @@ def backward(outputs, grad_outputs=None, *, enable_double_backprop=False):
         array(8.)
     """
     _check_variables(outputs=outputs)
+    nodes = [y._node for y in outputs]
+    _tracing.settle('backward')
+    with _tracing.aside():
+        _show_functions(nodes, enable_double_backprop)
+        _backward(outputs, grad_outputs, enable_double_backprop)
+
+
+def _backward(outputs, grad_outputs, enable_double_backprop):
     if grad_outputs is None:
         grad_outputs = [_used_up_gradient(y) for y in outputs]
     grad_outputs = _gradients_or_none('grad_outputs', grad_outputs, len(outputs))
@@ -306,6 +464,7 @@ def _backward_to_leaves(grads, start, retain_grad, loss_scale):
     heap = []
     seen = set()
     leaves = {}
+    order = _make_order()
     for node in start:
         func = node._creator_node
         if func is None:
@@ -314,29 +473,21 @@ def _backward_to_leaves(grads, start, retain_grad, loss_scale):
                 grads[node].insert(0, node._grad_var)
         elif func not in seen:
             seen.add(func)
-            heap.append((-func.rank, -func.number, func))
+            heap.append(_key(func))
+            if order is not None:
+                order.pushed(func)
     heapq.heapify(heap)
     debug = _peek('debug')
     lazy = _peek('lazy_grad_sum')
 
     while heap:
-        func = _heappop(heap)[2]
-        inputs = func.inputs
-        if len(func.outputs) > 1:
-            _use_set_gradients(func, grads, retain_grad)
-        if func.trusted_gradients:
-            func.prepare(grads)
-        gys = []
-        for ref in func.outputs:
-            y = ref()
-            arrived = None if y is None else grads.pop(y, None)
-            if arrived is None:
-                gys.append(None)
+        func = _heappop(heap)[4]
+        if order is not None:
+            key = order.waits(func)
+            if key is not None:
+                _heappush(heap, key)
                 continue
-            gy = arrived[0] if len(arrived) == 1 else _sum(arrived)
-            gys.append(gy)
-            if retain_grad:
-                y.grad_var = gy
+        inputs = func.inputs
         targets = []
         for i, x in enumerate(inputs):
             if not x._requires_grad:
@@ -348,23 +499,46 @@ def _backward_to_leaves(grads, start, retain_grad, loss_scale):
                     _refuse_old_style(x)
                 if x._grad_var is not None:
                     grads[x] = [x._grad_var]
+        if len(func.outputs) > 1:
+            _use_set_gradients(func, grads, retain_grad)
+        if order is not None:
+            func.prepare(grads, order.runs(func, heap))
+        gys = []
+        for ref in func.outputs:
+            y = ref()
+            arrived = None if y is None else grads.pop(y, None)
+            if arrived is None:
+                gys.append(None)
+                continue
+            gy = arrived[0] if len(arrived) == 1 else _total(y, arrived, order)
+            gys.append(gy)
+            if retain_grad:
+                y.grad_var = gy
         if not targets:
             continue
-        _step(func, tuple(targets), tuple(gys), grads, True, debug, lazy)
+        _step(func, tuple(targets), tuple(gys), grads, True, debug, lazy, order)
         for x in inputs:
             creator = x._creator_node
             if creator is not None and creator not in seen and x in grads:
                 seen.add(creator)
-                _heappush(heap, (-creator.rank, -creator.number, creator))
+                if order is not None:
+                    order.pushed(creator)
+                _heappush(heap, _key(creator))
+        if order is not None:
+            order.fold(heap)
 
     for x in leaves:
         arrived = grads.get(x)
         if arrived is not None:
-            x.grad_var = _sum(arrived)
+            x.grad_var = _total(x, arrived, order)
             if loss_scale is not None:
                 leaf = x.get_variable_or_none()
                 if leaf is not None:
                     leaf._loss_scale = loss_scale
+
+
+def _total(node, gradients, order):
+    return _sum(gradients) if order is None else order.total(node, gradients)
 
 
 def _has_set_gradients(nodes):
@@ -462,7 +636,21 @@ def grad(
     _check_lengths(outputs=outputs, grad_outputs=grad_outputs)
     _check_lengths(inputs=inputs, grad_inputs=grad_inputs)
 
+    output_nodes = [y._node for y in outputs]
     input_nodes = [x._node for x in inputs]
+    _tracing.settle('chainer.grad')
+    with _tracing.aside():
+        _show_functions(output_nodes, enable_double_backprop)
+        results = _grad(outputs, input_nodes, grad_outputs, grad_inputs, retain_grad,
+                        enable_double_backprop, loss_scale)
+    if set_grad:
+        for x, gx in zip(inputs, results, strict=True):
+            x.grad_var = gx
+    return results
+
+
+def _grad(outputs, input_nodes, grad_outputs, grad_inputs, retain_grad, enable_double_backprop,
+          loss_scale):
     wanted = _nodes_between([y._node for y in outputs], input_nodes)
     grads = {}
     with configuration.using_config('enable_backprop', enable_double_backprop):
@@ -473,12 +661,8 @@ def grad(
         for node, gx in zip(input_nodes, grad_inputs, strict=True):
             if gx is not None:
                 grads.setdefault(node, []).append(gx)
-        results = _backward_between(grads, [y._node for y in outputs], wanted, input_nodes,
-                                    retain_grad)
-    if set_grad:
-        for x, gx in zip(inputs, results, strict=True):
-            x.grad_var = gx
-    return results
+        return _backward_between(grads, [y._node for y in outputs], wanted, input_nodes,
+                                 retain_grad)
 
 
 def _nodes_between(output_nodes, input_nodes):
@@ -520,6 +704,7 @@ def _backward_between(grads, start, wanted, input_nodes, retain_grad):
     seen = set()
     inputs_left = set(input_nodes)
     results = {}
+    order = _make_order()
     debug = _peek('debug')
     lazy = _peek('lazy_grad_sum')
 
@@ -527,19 +712,26 @@ def _backward_between(grads, start, wanted, input_nodes, retain_grad):
         func = node._creator_node
         if func is not None and func not in seen and any([x in wanted for x in func.inputs]):
             seen.add(func)
-            _heappush(heap, (-func.rank, -func.number, func))
+            _heappush(heap, _key(func))
+            if order is not None:
+                order.pushed(func)
 
     for node in start:
         push(node)
     while heap:
-        func = _heappop(heap)[2]
-        if func.trusted_gradients:
-            func.prepare(grads)
+        func = _heappop(heap)[4]
+        if order is not None:
+            key = order.waits(func)
+            if key is not None:
+                _heappush(heap, key)
+                continue
+        if order is not None:
+            func.prepare(grads, order.runs(func, heap))
         gys = []
         for ref in func.outputs:
             y = ref()
             arrived = None if y is None else grads.pop(y, None)
-            gy = None if arrived is None else _sum(arrived)
+            gy = None if arrived is None else _total(y, arrived, order)
             gys.append(gy)
             if gy is not None:
                 if y in inputs_left:
@@ -547,13 +739,15 @@ def _backward_between(grads, start, wanted, input_nodes, retain_grad):
                 if retain_grad:
                     y.grad_var = gy
         targets = tuple([i for i, x in enumerate(func.inputs) if x in wanted])
-        _step(func, targets, tuple(gys), grads, False, debug, lazy)
+        _step(func, targets, tuple(gys), grads, False, debug, lazy, order)
         for i in targets:
             x = func.inputs[i]
             if x in grads:
                 push(x)
+        if order is not None:
+            order.fold(heap)
     for node in input_nodes:
         if node not in results:
             arrived = grads.get(node)
-            results[node] = None if arrived is None else _sum(arrived)
+            results[node] = None if arrived is None else _total(node, arrived, order)
     return [results[node] for node in input_nodes]

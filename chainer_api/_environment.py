@@ -92,6 +92,7 @@ def default_settings():
         'use_cudnn_tensor_core': _choice('CHAINER_USE_CUDNN_TENSOR_CORE', _TERNARY, 'auto'),
         'use_ideep': _choice('CHAINER_USE_IDEEP', _TERNARY, 'never'),
         'use_static_graph': True,
+        'static_check': 'spaced',
         'warn_nondeterministic': _flag('CHAINER_WARN_NONDETERMINISTIC'),
     }
 

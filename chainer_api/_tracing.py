@@ -1,14 +1,123 @@
-"""Where a compiler meets define-by-run.
+"""Where compiled methods meet define-by-run.
 
-``state.trace`` is ``None`` while nothing is recorded. While it is set (in one thread),
-:meth:`chainer.FunctionNode.apply` hands each forward computation to
-``state.trace.apply_function(node, in_data)``, which returns the tuple of output arrays.
+``state`` belongs to the thread. While a decorated method runs, ``state.run`` is its
+:class:`~chainer.graph_optimizations._run.Run`: :meth:`chainer.FunctionNode.apply` asks it first.
+While a graph is recorded, ``state.trace`` takes the place of functions' ``forward``.
+
+A run may hand out Variables whose array is a :class:`Promise`: shape and dtype, but no values yet.
+Whoever needs values or the graph goes through the functions of this module, which have the promise
+kept. Library code that needs nothing but shapes and dtypes reads ``_array`` directly.
 """
+import functools
+import sys
 import threading
 
+import numpy
 
-class _TraceState(threading.local):
+
+class _State(threading.local):
+    run = None
     trace = None
 
 
-state = _TraceState()
+state = _State()
+
+#: Counts up whenever a configuration entry is set or deleted by its object.
+config_version = [0]
+
+# All runs of all threads that are under way, for looks from other threads.
+_active = {}
+
+
+class Promise(numpy.ndarray):
+    """The array of a Variable whose values are still to be computed."""
+
+
+@functools.lru_cache(256)
+def promise(shape, dtype):
+    """Return the promise of an array: it takes no memory."""
+    one = numpy.zeros(1, dtype)
+    return numpy.lib.stride_tricks.as_strided(one, shape, (0,) * len(shape)).view(Promise)
+
+
+def begin(run):
+    """A decorated method starts in this thread."""
+    state.run = run
+    _active[id(run)] = run
+
+
+def end(run):
+    """It has ended."""
+    state.run = None
+    _active.pop(id(run), None)
+
+
+def look(variable, why):
+    """Have the promise of ``variable`` kept: somebody needs its values, or the graph."""
+    run = state.run
+    if run is None or not run.owns(variable):
+        # A look from another thread (or from code that the run has put aside).
+        run = next((r for r in tuple(_active.values()) if r.owns(variable)), run)
+    if run is not None:
+        run.look(variable, why)
+    if type(variable._array) is Promise:
+        raise RuntimeError(
+            'chainwright: a Variable has lost the call that was to compute it; please report this')
+
+
+def settle(why):
+    """Have everything computed that this thread's run has put off."""
+    if state.run is not None:
+        state.run.settle(why)
+
+
+def stop(why):
+    """Have the rest of this thread's run be define-by-run."""
+    if state.run is not None:
+        state.run.stop(why)
+
+
+class aside:
+    """Context in which this thread's run is put aside: functions are applied as always."""
+
+    __slots__ = ('_run',)
+
+    def __enter__(self):
+        self._run, state.run = state.run, None
+
+    def __exit__(self, *_):
+        state.run = self._run
+
+
+class WrittenArray:
+    """Attribute of a link that holds an array which functions write to: running statistics.
+
+    The array stands in the link's dictionary as any other. While a compiled method runs, whoever
+    reads the attribute, but for the library's own links, finds it as define-by-run would have
+    left it.
+    """
+
+    def __set_name__(self, owner, name):
+        self._name = name
+
+    def __get__(self, link, owner=None):
+        if link is None:
+            return self
+        try:
+            array = link.__dict__[self._name]
+        except KeyError:
+            raise AttributeError(
+                f'{type(link).__name__!r} object has no attribute {self._name!r}') from None
+        run = state.run
+        if run is not None:
+            if sys._getframe(1).f_globals['__name__'].startswith('chainer.'):
+                run.statistics.add(id(array))
+            else:
+                run.looked_at_array(array)
+        return array
+
+    def __set__(self, link, value):
+        link.__dict__[self._name] = value
+
+    def __delete__(self, link):
+        del link.__dict__[self._name]

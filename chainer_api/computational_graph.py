@@ -145,7 +145,7 @@ def _walk(outputs):
     while stack:
         node = stack.pop()
         if isinstance(node, variable.VariableNode):
-            creator = _creator(node)
+            creator = node.creator_node  # inside of a compiled call, the one in there
             before = () if creator is None else (creator,)
         else:
             before = node.inputs or ()
@@ -155,12 +155,3 @@ def _walk(outputs):
                 seen[other] = None
                 stack.append(other)
     return list(seen), list(edges)
-
-
-def _creator(node):
-    """Return the function that made a variable: inside of a compiled call, the one in there."""
-    creator = node.creator_node
-    if hasattr(creator, 'expand_for_graph'):
-        creator.expand_for_graph()  # puts the functions of the call into its place
-        creator = node.creator_node
-    return creator

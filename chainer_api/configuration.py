@@ -2,6 +2,8 @@
 import sys
 import threading
 
+from chainer import _tracing
+
 
 def _show(entries, file):
     file = sys.stdout if file is None else file
@@ -24,10 +26,26 @@ class GlobalConfig:
         user_beam_width 5
     """
 
+    def __setattr__(self, name, value):
+        _changes(name)
+        super().__setattr__(name, value)
+
+    def __delattr__(self, name):
+        _changes(name)
+        super().__delattr__(name)
+
     def show(self, file=None):
         """Write all entries to ``file`` (by default standard output), one a line, sorted by
         name."""
         _show(vars(self), file)
+
+
+def _changes(name):
+    """An entry is about to change: compiled methods look at the configuration again."""
+    _tracing.config_version[0] += 1
+    run = _tracing.state.run
+    if run is not None:
+        run.config_changes(name)
 
 
 class LocalConfig:
@@ -52,11 +70,13 @@ class LocalConfig:
         return getattr(self._global, name)
 
     def __setattr__(self, name, value):
+        _changes(name)
         setattr(self._local, name, value)
 
     def __delattr__(self, name):
         if name not in self._local.__dict__:
             raise AttributeError(f'the thread has not set {name!r}')
+        _changes(name)
         delattr(self._local, name)
 
     def show(self, file=None):

@@ -2,6 +2,8 @@
 import collections
 import threading
 
+from chainer import _tracing
+
 
 class _ThreadLocal(threading.local):
     function_hooks = None
@@ -47,6 +49,7 @@ class FunctionHook:
     name = 'FunctionHook'
 
     def __enter__(self):
+        _tracing.stop('a function hook was registered')
         hooks = get_function_hooks()
         if self.name in hooks:
             raise KeyError(

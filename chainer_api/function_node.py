@@ -20,6 +20,7 @@ _ref = weakref.ref
 _local_entries = configuration.local_entries
 _global_entries = configuration.global_entries
 _trace_state = _tracing.state
+_Promise = _tracing.Promise
 _hook_state = function_hook._thread_local
 _check_types = type_check.check_forward
 _next_number = itertools.count(1).__next__
@@ -82,9 +83,8 @@ class FunctionNode:
     _supports_static_optimizations = False
     #: Why the function cannot be recorded, if it cannot: one line.
     opaque = None
-    #: Whether gradients have the right shapes and dtypes by construction. Backward then calls
-    #: ``prepare(grads)`` first, with the gradients on their way, by node and in order of arrival.
-    trusted_gradients = False
+    #: Whether this is a program of a compiled method, which stands for several functions.
+    is_piece = False
 
     _input_indexes_to_retain = None
     _output_indexes_to_retain = None
@@ -137,6 +137,20 @@ class FunctionNode:
                 inputs.
             RuntimeError: In debug mode, if an output contains NaN.
         """
+        run = _trace_state.run
+        if run is not None:
+            run.busy = True
+            if run.halted:
+                run.wait()
+            try:
+                outputs = run.step(run, self, inputs)
+                return run.other(self, inputs) if outputs is None else outputs
+            finally:
+                run.busy = False
+        return self._apply(inputs)
+
+    def _apply(self, inputs):
+        """Do what :meth:`apply` says, at once."""
         input_vars = []
         in_data = []
         requires_grad = False
@@ -152,7 +166,10 @@ class FunctionNode:
             input_vars.append(x)
             array = x._array
             if type(array) is not _ndarray:
-                on_cpu = False
+                if type(array) is _Promise:  # of a compiled method that runs in another thread
+                    _tracing.look(x, 'another thread')
+                    array = x._array
+                on_cpu = on_cpu and type(array) is _ndarray
             in_data.append(array)
         in_data = tuple(in_data)
 
@@ -281,6 +298,25 @@ class FunctionNode:
                 f'an input of {self.label} has no data: it is None (in backward, set `grad` of a '
                 'variable with several elements first), or it is a parameter to be initialized '
                 f'first (Parameter.initialize). What failed: {error}') from error
+
+    #: Whether there has been any piece in this process.
+    pieces_exist = False
+
+    def prepare(self, grads, bound):
+        """Called by backward before :meth:`backward`, where there are pieces.
+
+        Args:
+            grads (container): The nodes that gradients have reached.
+            bound (tuple): The first of the :meth:`places` that gradients of others may have.
+        """
+
+    def places(self, targets):
+        """Return what says in which order gradients of the inputs ``targets`` are added."""
+        rank, number = -self.rank, -self.number
+        return [(rank, number, i) for i in targets]
+
+    def dissolve(self):
+        """Put the functions that a piece stands for in its place (others: do nothing)."""
 
     def siblings_of(self, reached):
         """Return the indexes of the outputs whose set gradients count, where no gradient has

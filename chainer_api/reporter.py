@@ -124,8 +124,10 @@ def _observing(reporter, observation):
 
 def _without_graph(value):
     if isinstance(value, variable.Variable):
+        if type(value._array) is _tracing.Promise and _tracing.state.run is not None:
+            return _tracing.state.run.detached(value)
         return variable.Variable(
-            value._array, name=value.name, requires_grad=value.requires_grad)
+            value.array, name=value.name, requires_grad=value.requires_grad)
     return value
 
 
@@ -163,9 +165,6 @@ def report(values, observer=None):
         >>> reporter.observation
         {'loss': 0.5}
     """
-    trace = _tracing.state.trace
-    if trace is not None:
-        trace.report(values, observer)  # a replay reports again
     reporters = _thread_local.reporters
     if reporters:
         reporters[-1].report(values, observer)

@@ -5,12 +5,14 @@ import weakref
 import numpy
 
 import chainer
-from chainer import backend
+from chainer import _tracing, backend
 from chainer import initializers as initializers
 from chainer.backends import _chainerx, _cpu, cuda, intel64
 from chainer.utils import argument
 
 _ndarray = numpy.ndarray
+_Promise = _tracing.Promise
+_run_state = _tracing.state
 
 
 class NotAnArray(TypeError):
@@ -86,7 +88,7 @@ class VariableNode:
     def creator(self):
         """Function that made the variable: the :class:`~chainer.Function` of an old-style
         function, else the :class:`~chainer.FunctionNode`."""
-        node = self._creator_node
+        node = self.creator_node
         if isinstance(node, chainer.FunctionAdapter):
             return node.function
         return node
@@ -98,10 +100,16 @@ class VariableNode:
     @property
     def creator_node(self):
         """:class:`~chainer.FunctionNode` that made the variable."""
+        func = self._creator_node
+        if func is not None and func.is_piece:
+            func.dissolve()
         return self._creator_node
 
     @creator_node.setter
     def creator_node(self, func):
+        old = self._creator_node
+        if old is not None and old.is_piece and len(old.outputs) > 1:
+            old.dissolve()  # the other results keep what made them
         self._creator_node = func
         if func is not None:
             self._rank = func.rank + 1
@@ -207,6 +215,9 @@ class _LazyNode:
     def __get__(self, variable, cls=None):
         if variable is None:
             return self
+        if type(variable._array) is _Promise:
+            _tracing.look(variable, 'the graph of a Variable')
+            return variable._node
         variable._node = node = VariableNode(variable, None)
         return node
 
@@ -302,6 +313,7 @@ class Variable:
         return self._copy_to(_new_variable(type(self)))
 
     def _copy_to(self, target):
+        self.array  # noqa: B018 - whose promise, if it is one, is kept before
         sharers = self._sharers
         if sharers is None:
             sharers = self._sharers = [_ref(self)]
@@ -330,7 +342,14 @@ class Variable:
     @property
     def array(self):
         """Data array, ``None`` if the variable is uninitialized."""
-        return self._array
+        array = self._array
+        if type(array) is _Promise:
+            _tracing.look(self, 'the array of a Variable')
+            return self._array
+        run = _run_state.run
+        if run is not None:
+            run.looked_at(self, array)
+        return array
 
     @array.setter
     def array(self, d):
@@ -339,7 +358,7 @@ class Variable:
     @property
     def data(self):
         """Data array; :attr:`array` is preferred, since NumPy arrays have a ``data``, too."""
-        return self._array
+        return self.array
 
     @data.setter
     def data(self, d):
@@ -348,6 +367,8 @@ class Variable:
     def _set_array(self, d):
         if type(d) is not _ndarray:
             _check_array(d)
+        if _run_state.run is not None:
+            _run_state.run.rebinds(self, d)
         self._array = d
         self._node._update_data_info(d)
         if self._sharers is not None:
@@ -385,7 +406,7 @@ class Variable:
 
         Setting ``None`` unchains the variable; the function that made it can be set again.
         """
-        return self._node._creator_node
+        return self._node.creator_node
 
     @creator_node.setter
     def creator_node(self, func):
@@ -502,7 +523,7 @@ class Variable:
             - statistics: mean=1.00000000, std=0.00000000
             - grad: None
         """
-        array = self._array
+        array = self.array
         device = None
         if array is not None:
             device = 'CPU' if isinstance(array, _ndarray) else array.device
@@ -600,7 +621,7 @@ class Variable:
         self._fill_grad_with_zeros()
 
     def _fill_grad_with_zeros(self):
-        array = self._array
+        array = self.array
         if array is None:
             return
         gv = self._node._grad_var
@@ -642,7 +663,7 @@ class Variable:
         Args:
             var (Variable): The other variable.
         """
-        src = var._array
+        src = var.array
         if src is None:
             if self._array is None:
                 return
@@ -650,7 +671,8 @@ class Variable:
             src = var._array
         elif self._array is None:
             self.initialize(src.shape)
-        backend.copyto(self._array, src)
+        _tracing.settle('an array was copied into that of a Variable')
+        backend.copyto(self.array, src)
 
     def backward(self, retain_grad=False, enable_double_backprop=False, loss_scale=None):
         """Compute the gradients of all variables that this one was computed from.
@@ -697,7 +719,7 @@ class Variable:
 
     def retain_data(self):
         """Keep the array alive with the node."""
-        self._node.data = self._array
+        self._node.data = self.array
 
     def set_creator(self, gen_func):
         """Set the function (``Function`` or ``FunctionNode``) that made the variable."""
@@ -719,6 +741,9 @@ class Variable:
         while stack:
             node = stack.pop()
             func = node._creator_node
+            if func is not None and func.is_piece and len(func.outputs) > 1:
+                func.dissolve()
+                func = node._creator_node
             node.unchain()
             if func is not None and func not in seen:
                 seen.add(func)
@@ -758,7 +783,7 @@ class Variable:
             device: See :func:`chainer.get_device`.
         """
         device = chainer.get_device(device)
-        array = self._array
+        array = self.array
         if array is None or _is_on(device, array):
             return
         self._stop_sharing()
@@ -914,7 +939,7 @@ class Parameter(Variable):
 
     def __reduce__(self):
         return _recover_parameter, (
-            self._array, self.name, self.grad,
+            self.array, self.name, self.grad,
             self._array is None and self._first_grad is None, self.initializer,
             self.update_rule, self.device)
 

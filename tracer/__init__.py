@@ -1,52 +1,25 @@
-"""Watches arrays flow through one call and writes down what happened.
+"""Writes down what array code does: real arrays in, graph nodes out.
 
 It knows arrays and Python, not the front end: :class:`Recorder` and the recording arrays write
-nodes, :mod:`.watch` tells when values are looked at and which functions of the user ran, and
-:mod:`.reads` tells which globals and closure variables those depend on.
+nodes, :mod:`.blank` makes arrays to record on that take no memory, and :mod:`.places` tells the
+user's code from libraries'.
 """
 
-from .reads import GONE, CodeReads, Functions, Read, StandIns, code_reads, look_up
+from .blank import blank, virtual
+from .places import add_library, is_library, user_frame
 from .recarray import RecArray, Storage, root, unwrap
-from .recorder import Escape, Mark, Recorder, Source
-from .watch import (
-    CallWatch,
-    FreshArray,
-    WatchedArray,
-    add_library,
-    fresh,
-    holds_watched,
-    is_library,
-    reporting,
-    unwatch,
-    user_location,
-    watch,
-)
+from .recorder import Escape, Recorder
 
 __all__ = [
-    "CallWatch",
-    "CodeReads",
     "Escape",
-    "FreshArray",
-    "Functions",
-    "GONE",
-    "Mark",
-    "Read",
     "RecArray",
     "Recorder",
-    "Source",
-    "StandIns",
     "Storage",
-    "WatchedArray",
     "add_library",
-    "code_reads",
-    "fresh",
-    "holds_watched",
+    "blank",
     "is_library",
-    "look_up",
-    "reporting",
     "root",
-    "unwatch",
     "unwrap",
-    "user_location",
-    "watch",
+    "user_frame",
+    "virtual",
 ]

@@ -28,7 +28,7 @@ class Namespace:
 
     def __init__(self, recorder: Recorder) -> None:
         self._recorder = recorder
-        self.random = Random(recorder)
+        self.random = Random(recorder) if recorder.random is None else recorder.random
 
     def __getattr__(self, name: str) -> Any:
         value = getattr(np, name)
@@ -97,14 +97,14 @@ class Random:
         def draw(*args: Any, **kwargs: Any) -> Any:
             rec = self._recorder
             if not rec.live:
-                return self._drawn(function, args, kwargs)
+                return function(*unwrap(args), **unwrap(kwargs))
             template = Template()
             frozen = freeze(template.take(args)), freeze(template.take(kwargs))
             return record(
                 rec,
                 "random",
                 tuple(template.arrays),
-                lambda: self._drawn(function, args, kwargs),
+                lambda: function(*unwrap(args), **unwrap(kwargs)),
                 fn=name,
                 args=frozen[0],
                 kwargs=frozen[1],
@@ -112,11 +112,6 @@ class Random:
 
         self.__dict__[name] = draw
         return draw
-
-    def _drawn(self, function: Any, args: Any, kwargs: Any) -> Any:
-        result = function(*unwrap(args), **unwrap(kwargs))
-        self._recorder.on_random()
-        return result
 
 
 def namespace(recorder: Recorder) -> Namespace:

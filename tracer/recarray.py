@@ -19,7 +19,7 @@ from numpy.lib.mixins import NDArrayOperatorsMixin
 
 from chainwright.ir import OPS, Node, Slot, freeze
 
-from .watch import unwatch
+from .blank import emptied
 
 if TYPE_CHECKING:
     from .recorder import Recorder
@@ -57,7 +57,7 @@ def unwrap(value: Any) -> Any:
         return {k: unwrap(v) for k, v in value.items()}
     if kind is slice:
         return slice(unwrap(value.start), unwrap(value.stop), unwrap(value.step))
-    return unwatch(value)
+    return value
 
 
 class Template:
@@ -122,6 +122,7 @@ def record(
         result = run()
     if not rec.live:
         return result
+    result = _emptied(result, operands)
     if isinstance(result, (tuple, list)):
         views = tuple(_looks_into(r, operands) for r in result)
         if any(v is not None for v in views):
@@ -150,6 +151,13 @@ def record(
     if view is not None:
         made.storage.shared = operands[view].storage.shared = True
     return made
+
+
+def _emptied(result: Any, operands: tuple[Any, ...]) -> Any:
+    """The result without its values, unless it shows memory of an operand."""
+    if type(result) in (tuple, list):
+        return type(result)([_emptied(r, operands) for r in result])
+    return result if _looks_into(result, operands) is not None else emptied(result)
 
 
 def _looks_into(result: Any, operands: tuple[Any, ...]) -> int | None:

@@ -7,7 +7,7 @@ different. Where that cannot be promised, :meth:`Recorder.escape` ends the recor
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
@@ -16,7 +16,6 @@ import numpy as np
 from chainwright.ir import Node, Origin, constant, literal, make, placeholder
 
 from .recarray import RecArray, Storage, root
-from .watch import unwatch
 
 SCALARS = (bool, int, float, complex, type(None))
 
@@ -28,25 +27,6 @@ class Escape(NamedTuple):
     where: str
 
 
-class Source(NamedTuple):
-    """Where an array that outlives the call is found at each replay.
-
-    ``how`` is 'item' (``owner[key]``) or 'attr' (``owner.key``).
-    """
-
-    text: str
-    how: str
-    owner: Any
-    key: Any
-
-
-class Mark(NamedTuple):
-    """A point to which a recording can be taken back."""
-
-    nodes: int
-    versions: tuple[tuple[Storage, Node, int], ...]
-
-
 class Recorder:
     """Records the operations of one call (and later of its backward) as graph nodes."""
 
@@ -55,14 +35,11 @@ class Recorder:
         self.live = True
         self.escaped: Escape | None = None
         self.origin: Origin | None = None
+        #: What array code gets for ``xp.random``: by default, draws are recorded as nodes.
+        self.random: Any = None
         self.known: dict[int, RecArray] = {}
         self.roots: dict[int, np.ndarray] = {}
-        self.written: dict[int, Storage] = {}
-        self.firsts: dict[int, Node] = {}  # what written storages held before
-        self.sources: dict[int, tuple[np.ndarray, Source]] = {}
-        self.externals: list[tuple[Node, Source, RecArray]] = []
-        self.closed = False  # whether unknown arrays are refused instead of held constant
-        self.on_random: Callable[[], None] = lambda: None
+        self._externals: list[tuple[Node, RecArray]] = []
         self._constants: dict[int, tuple[np.ndarray, Node]] = {}
         self._keep: list[Any] = []
 
@@ -74,25 +51,15 @@ class Recorder:
         self.know(array, RecArray(self, array, Storage(node)))
         return node
 
-    def adopt(self, array: np.ndarray, node: Node) -> None:
-        """Know ``array`` as the value of a node that was recorded before."""
-        if id(array) not in self.known:
-            self.know(array, RecArray(self, array, Storage(node)))
+    def external(self, array: np.ndarray, name: str) -> Node:
+        """Like :meth:`input`, of an array that outlives the call: it is written in place."""
+        node = self.input(array, name, "external")
+        self._externals.append((node, self.known[id(array)]))
+        return node
 
-    def constants_only(self) -> Recorder:
-        """A recorder that knows the constants and bound arrays of this one, and holds no more."""
-        made = Recorder()
-        made.sources, made._constants = self.sources, dict(self._constants)
-        return made
-
-    def adopt_all(self, other: Recorder) -> None:
-        """Know what another recording of the same call had for constants and bound arrays.
-
-        Anything else unknown is refused from now on: it may differ from call to call.
-        """
-        self.sources.update(other.sources)
-        self._constants.update(other._constants)
-        self.closed = True
+    def is_written(self, array: np.ndarray) -> bool:
+        """Whether an external array has been written."""
+        return any(rec.held is array and rec.storage.version for _, rec in self._externals)
 
     def know(self, array: np.ndarray, rec: RecArray) -> None:
         """Remember that ``array`` holds the value of ``rec``; held strongly, so ids stay unique."""
@@ -101,40 +68,19 @@ class Recorder:
         self.roots[id(owner)] = owner
         self._keep.append(array)
 
-    def offer_source(self, array: np.ndarray, source: Source) -> None:
-        """Tell where ``array`` lives, for the case that the call uses it."""
-        if id(array) not in self.known:
-            self.sources.setdefault(id(array), (array, source))
-
     def wrap(self, array: Any) -> Any:
         """The recording array for a real one: a known value, a bound array or a constant."""
-        array = unwatch(array)
         if not isinstance(array, np.ndarray):
             return array
         rec = self.known.get(id(array))
         if rec is not None and rec.held is array:
             return rec
-        if id(array) in self.sources:
-            return self._bind(array)
         return self._capture(array)
-
-    def _bind(self, array: np.ndarray) -> RecArray:
-        source = self.sources[id(array)][1]
-        node = placeholder(source.text, array.shape, array.dtype, array.strides, "external")
-        storage = Storage(node)
-        rec = RecArray(self, array, storage)
-        self.externals.append((node, source, rec))
-        self.know(array, rec)
-        return rec
 
     def _capture(self, array: np.ndarray) -> RecArray:
         owner = root(array)
         if id(owner) in self.roots:
             self.escape("a view of a traced array was made outside of recorded functions")
-        elif self.closed and id(array) not in self._constants:
-            self.escape(
-                "backward uses an array that forward did not have and no function has made"
-            )
         held = self._constants.get(id(array))
         if held is None:
             # By value: nothing of the user's may change it later.
@@ -148,14 +94,7 @@ class Recorder:
         """The node whose value ``array`` holds now."""
         return self.wrap(array).node()
 
-    def home_of(self, rec: RecArray) -> Node:
-        """The placeholder of an array that outlives the call, the present value of others."""
-        for node, _, bound in self.externals:
-            if bound is rec:
-                return node
-        return rec.node()
-
-    # -- ending and taking back
+    # -- ending
 
     def escape(self, reason: str, where: str = "") -> None:
         """End the recording: what follows runs on plain arrays."""
@@ -164,30 +103,12 @@ class Recorder:
             self.escaped = Escape(reason, place)
             self.live = False
 
-    def mark(self) -> Mark:
-        """A point to return to with :meth:`rewind`."""
-        written = self.written.values()
-        return Mark(len(self.nodes), tuple((s, s.node, s.version) for s in written))
-
     def write(self, storage: Storage, value: Node) -> None:
         """A new version of a storage."""
         if storage.shared:
             self.escape("an array is written whose memory another one shares")
-        self.written.setdefault(id(storage), storage)
-        self.firsts.setdefault(id(storage), storage.node)
         storage.node = value
         storage.version += 1
-
-    def rewind(self, mark: Mark) -> None:
-        """Forget the nodes since ``mark`` and record again."""
-        del self.nodes[mark.nodes :]
-        before = {id(storage) for storage, _, _ in mark.versions}
-        for key in [k for k in self.written if k not in before]:
-            storage, first = self.written.pop(key), self.firsts.pop(key)
-            storage.node, storage.version = first, 0
-        for storage, node, version in mark.versions:
-            storage.node, storage.version = node, version
-        self.live, self.escaped = True, None
 
     @contextmanager
     def suspended(self) -> Iterator[None]:
@@ -233,7 +154,7 @@ class Recorder:
 
     def pending_writes(self) -> None:
         """Emit the writes to arrays that outlive the call, after all that reads them."""
-        for target, _, rec in self.externals:
+        for target, rec in self._externals:
             storage = rec.storage
             if storage.node is not target:
                 self.emit("write", (target, storage.node))

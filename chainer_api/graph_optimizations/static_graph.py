@@ -4,34 +4,36 @@ from __future__ import annotations
 
 import functools
 import inspect
+import threading
 import time
 import weakref
+from collections import OrderedDict
 from collections.abc import Callable
 from typing import Any
 
-from chainer import _tracing, configuration, function_hook, link_hook
-from chainwright.runtime import Cache, Key, Ledger, Report
+from chainer import _tracing, function_hook
+from chainwright.runtime import Ledger, Report
 
-from ._arguments import Flat, Unsupported, rebuild
-from ._host import Changed
-from ._recording import Results, Unreplayable
-from ._replay import Entry, StaticScheduleFunction, first_call
-from ._session import Session
+from ._account import Account
+from ._piece import Plan, StaticScheduleFunction
+from ._run import Run, Sync
+from ._trace import Untraceable
+from ._tree import Application, Spec, entry_code, settings_now
 
 __all__ = ["ScheduleManager", "StaticScheduleFunction", "static_graph"]
 
-_FEW, _MANY, _PER_KEY = 8, 64, 4  # schedules kept by a chain: minimize_cache_size or not
-_MISSES = 6  # traces in a row, each because the same thing has changed
+_FEW, _MANY = 8, 64  # ways through a method that keep programs: minimize_cache_size or not
+_COLD = 8  # ways without programs that are remembered
+_PATIENCE = 16  # calls without a program until the method is left alone for a while
+_LONGEST = 1024  # calls for which it is left alone at most
 _OPTIONS = (
     "force_test_define_by_run",
     "minimize_cache_size",
     "verbosity_level",
     "enable_double_backprop",
 )
-_trace_state = _tracing.state
-_local, _global = configuration.local_entries, configuration.global_entries
+_state = _tracing.state
 _function_hooks = function_hook._thread_local
-_link_hooks = link_hook._thread_local
 
 
 class Options:
@@ -61,153 +63,215 @@ class Options:
 
 
 class Site:
-    """One decorated method of one chain: its schedules, and the way of each call."""
+    """One decorated method of one chain: the ways that its calls go, and their programs."""
 
     def __init__(self, method: Callable[..., Any], name: str, options: Options) -> None:
         self.method, self.name, self.options = method, name, options
         self.ledger = Ledger(name, options.verbosity)
-        self.cache: Cache[Entry] = Cache(options.limit, _PER_KEY)
-        self._misses: list[str] = []
-        self._changing: str | None = None
-        self._told: set[str] = set()
-        self._last: tuple[Entry, Any, bool, bool] | None = None
+        self.account = Account(self.ledger)
+        self.root = Application(None)
+        self.recent = self.root  # the application noted last
+        self.thread = 0
+        self._ways: OrderedDict[Application, None] = OrderedDict()  # by their last application
+        self._lock = threading.RLock()
+        self._without = 0  # calls in a row without a program
+        self._pause, self._asleep = 4, 0
 
     def __call__(self, chain: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        local = _local.__dict__.get
-        train = local("train", _global["train"])
-        backprop = local("enable_backprop", _global["enable_backprop"])
         if (
-            _trace_state.trace is not None  # an outer call records this one as its own part
-            or self._changing is not None
+            _state.run is not None  # a part of the outer call
+            or _state.trace is not None
             or _function_hooks.function_hooks
-            or _link_hooks.hooks
-            or local("debug", _global["debug"])
-            or (not train and self.options.force_test_define_by_run)
+            or self._asleep
         ):
-            return self._eager(chain, args, kwargs)
-        last = self._last
-        if last is not None and not kwargs and last[2] is train and last[3] is backprop:
-            # The common case: as the last time.
-            entry, check, _, _ = last
-            arrays = check(args)
-            if arrays is not None and (entry.schedule is not None or entry.ready()):
-                return self._replay(entry, args, arrays, chain, args, kwargs)
-        return self._look_up(chain, args, kwargs, train, backprop)
+            return self._plainly(chain, args, kwargs)
+        settings = settings_now()
+        if (
+            settings is None
+            or settings.debug
+            or self.options.force_test_define_by_run
+            and not settings.train
+        ):
+            return self._plainly(chain, args, kwargs)
+        return self._run(settings, chain, args, kwargs)
 
-    def _look_up(self, chain: Any, args: Any, kwargs: Any, train: bool, backprop: bool) -> Any:
-        try:
-            flat = Flat(args, kwargs)
-            key = Key(flat.structure, flat.aliases, train, backprop)
-            entries = self.cache.get(key)
-        except (Unsupported, TypeError) as e:
-            return self._unsupported(e, chain, args, kwargs)
-        for entry in entries or ():
-            arrays = entry.enter(args, flat.leaves)
-            if arrays is not None:
-                if entry.reason is not None:
-                    return self._eager(chain, args, kwargs)
-                if not entry.ready():
-                    self.ledger.eager_calls += 1
-                    session = Session(self.name, recording=False)
-                    return self._run(session, entry, chain, args, kwargs, flat.leaves)[0]
-                if entry.simple:
-                    self._last = (entry, entry.check, train, backprop)
-                return self._replay(entry, flat.leaves, arrays, chain, args, kwargs)
-        return self._trace(chain, args, kwargs, flat, key, entries)
-
-    def _replay(self, entry: Entry, leaves: Any, arrays: Any, *call: Any) -> Any:
-        try:
-            result = entry.replay(leaves, arrays)
-        except Changed:
-            self._last = None
-            return self._eager(*call)
-        self.ledger.hits += 1
-        return result
-
-    def _eager(self, chain: Any, args: Any, kwargs: Any) -> Any:
-        self.ledger.eager_calls += 1
+    def _plainly(self, chain: Any, args: Any, kwargs: Any) -> Any:
+        if _state.run is None and _state.trace is None:
+            self.ledger.eager_calls += 1
+            if self._asleep:
+                self._asleep -= 1
         return self.method(chain, *args, **kwargs)
 
-    def _unsupported(self, error: Exception, chain: Any, args: Any, kwargs: Any) -> Any:
-        reason = f"an argument cannot be compared with those of another call: {error}"
-        if reason not in self._told:
-            self._told.add(reason)
-            self.ledger.add("define-by-run", reason, _line(self.method))
-        return self._eager(chain, args, kwargs)
-
-    def _trace(self, chain: Any, args: Any, kwargs: Any, flat: Flat, key: Key, entries: Any) -> Any:
-        reason = self._why(entries)
-        if self._changing is not None:
-            return self._eager(chain, args, kwargs)
+    def _run(self, settings: Any, chain: Any, args: Any, kwargs: Any) -> Any:
         started = time.perf_counter()
-        session = Session(self.name)
-        entry = Entry(self.ledger, key, args, kwargs)
-        result, results = self._run(session, entry, chain, args, kwargs, flat.leaves)
-        self._keep(entry, session, results)
-        self.ledger.add("trace", reason, _line(self.method), time.perf_counter() - started)
-        if entry.reason is not None:
-            self.ledger.eager_calls += 1
-        if self._last is not None:
-            self.cache.get(self._last[0].key)  # it has been used without the cache noticing
-        for gone in self.cache.add(key, entry):
-            self.ledger.add("evicted", "the cache is full")
-            if self._last is not None and self._last[0] is gone:
-                self._last = None
+        run = Run(self, settings)
+        _tracing.begin(run)
+        try:
+            try:
+                result = self.method(chain, *args, **kwargs)
+            finally:
+                # Also after an exception: the Variables handed out may be held anywhere.
+                run.finish()
+        finally:
+            _tracing.end(run)
+            self._after(run, time.perf_counter() - started)
         return result
 
-    def _run(
-        self, session: Session, entry: Entry, chain: Any, args: Any, kwargs: Any, leaves: Any
-    ) -> tuple[Any, Results]:
-        """Run the method define-by-run, as one node of the caller's graph."""
-        inner: dict[int, Any] = {}
-        for i, leaf in enumerate(leaves):
-            if id(leaf) not in inner:
-                inner[id(leaf)] = session.argument(leaf, i)
+    # -- after a call
 
-        def stand_in(leaf: Any) -> Any:
-            return inner.get(id(leaf), leaf)
+    def _after(self, run: Run, seconds: float) -> None:
+        account = self.account
+        followed = run.noted == 0 and run.stopped is None
+        account.called(seconds, run.app.plain if followed else 0.0, run.programs)
+        account.stopped(run.settled)
+        account.details.update(run.details)
+        if run.programs:
+            self._without, self._pause = 0, 4
+        else:
+            self._has_no_program()
+        if run.noted and not run.programs and not run.realized and run.stopped is None:
+            run.app.plain = min(seconds, run.app.plain or seconds)
+        if run.syncs or followed:
+            with self._lock:
+                self._learn(run)
 
-        given = tuple(rebuild(a, stand_in) for a in args)
-        named = {k: rebuild(v, stand_in) for k, v in kwargs.items()}
-        result = None
-        try:
-            result = session.run(chain, self.method, given, named)
-        finally:
-            # After an exception, what the call has set by now stays set, as without the decorator.
-            results = Results(session, result, leaves)
-            result = first_call(session, entry, results, leaves)
-        return result, results
+    def _has_no_program(self) -> None:
+        self._without += 1
+        if self._without >= _PATIENCE:
+            self._asleep, self._pause = self._pause, min(2 * self._pause, _LONGEST)
+            if self._pause > 8:
+                self._without = _PATIENCE - 4
 
-    def _keep(self, entry: Entry, session: Session, results: Results) -> None:
-        entry.saw(session)
-        if session.recorder.live:
+    def _learn(self, run: Run) -> None:
+        """Trace what has been seen twice, as far as the account allows it."""
+        app = run.app
+        self._remember(app)
+        new = []
+        for sync in run.syncs:
+            seen = sync.app.sightings[sync.first] = sync.app.sightings.get(sync.first, 0) + 1
+            if seen >= 2:
+                new.append(sync)
+        if new and len(new) == len(run.syncs) and self.account.allows():
+            self._compile(new, run)
+        dirty = [p for a in app.path(1) for plan in a.plans.values() for p in plan.dirty]
+        for piece in dirty:  # without a program, its backward takes longer than define-by-run
+            self._renew(piece)
+
+    def _compile(self, syncs: list[Sync], run: Run) -> None:
+        path = run.app.path(1)
+        specs = _specs(path)
+        waiting = list(syncs)
+        import networkx  # noqa: F401 - loading it is no part of what this method costs
+
+        started = time.perf_counter()
+        while waiting:
+            sync = waiting.pop(0)
+            if sync.app.depth < sync.first:
+                continue
+            old = sync.app.plans.get(sync.first)
+            wanted = sync.alive | (old.wanted if old is not None else frozenset())
+            apps = sync.app.path(sync.first)
+            eager = next((a for a in apps if a.eager is not None), None)
+            if eager is not None:
+                waiting[:0] = _split(sync, eager, path)
+                continue
             try:
-                entry.record(session, results)
-            except Unreplayable as e:
-                session.escape(str(e))
-        if not session.recorder.live:
-            entry.give_up(session.recorder.escaped)
+                sync.app.plans[sync.first] = Plan(self.name, apps, specs, wanted, self.account)
+            except Untraceable as e:
+                if e.app.eager is None:
+                    e.app.eager = str(e)
+                    e.app.renew()
+                    self.ledger.add("opaque", f"{e.app.label}: {e}", _place(e.app))
+                waiting.insert(0, sync)
+        for app in path:
+            app.becomes(hot=True)
+        seconds = time.perf_counter() - started
+        self.ledger.add("compile", self._why(run), _line(self.method), seconds)
 
-    def _why(self, entries: list[Entry] | None) -> str:
-        """Why no schedule fits; the same thing changing again and again ends the attempts."""
-        if not entries:
-            self._misses.clear()
-            return "the first call with these arguments" if len(self.cache) else "the first call"
-        reason = entries[0].prologue.explain() or "a guard failed"
-        self._misses.append(reason)
-        if len(self._misses) >= _MISSES and len(set(self._misses[-_MISSES:])) == 1:
-            self._changing = reason
-            self.ledger.add(
-                "define-by-run",
-                f"{reason} in every call, so no recording stays valid",
-                _line(self.method),
-            )
-        return reason
+    def _why(self, run: Run) -> str:
+        return "a way through the method was seen for the second time"
+
+    def _renew(self, piece: Any) -> None:
+        started = time.perf_counter()
+        try:
+            piece.renew()
+        except Untraceable as e:  # what could be traced once can be traced again
+            piece.dropped = True
+            self.ledger.add("define-by-run", str(e), _place(e.app))
+        seconds = time.perf_counter() - started
+        self.ledger.add("compile", "a new kind of backward has come", _line(self.method), seconds)
+
+    # -- memory
+
+    def _remember(self, app: Application) -> None:
+        """Forget the ways that were not taken for the longest time."""
+        ways = self._ways
+        ways[app] = None
+        ways.move_to_end(app)
+        for hot, limit in ((True, self.options.limit), (False, _COLD)):
+            some = [a for a in ways if a.hot is hot]
+            for old in some[: max(len(some) - limit, 0)]:
+                del ways[old]
+                self._forget(old)
+
+    def _forget(self, app: Application) -> None:
+        while app.parent is not None and not app.children and app not in self._ways:
+            parent = app.parent
+            for key, found in list(parent.children.items()):
+                if app in found:
+                    found.remove(app)
+                    if not found:
+                        del parent.children[key]
+            if parent.next is app:
+                parent.predict(None)
+            app.plans.clear()
+            app = parent
+
+    def forget_programs(self) -> None:
+        """What was known about the ways through the method does not hold any more."""
+        stack = [self.root]
+        while stack:
+            app = stack.pop()
+            app.becomes(hot=False)
+            app.plans.clear()
+            app.sightings.clear()
+            stack += [child for found in app.children.values() for child in found]
+
+    def plans(self) -> list[Plan]:
+        """The programs of all ways."""
+        found, stack = [], [self.root]
+        while stack:
+            app = stack.pop()
+            found += app.plans.values()
+            stack += [child for some in app.children.values() for child in some]
+        return found
 
     def end_forward(self) -> None:
-        for entry in self.cache:
-            if entry.schedule is not None:
-                entry.schedule.trim()
+        for plan in self.plans():
+            for piece in plan.pieces:
+                piece.schedule.trim()
+
+
+def _specs(path: list[Application]) -> dict[int, Spec]:
+    """What the values on a way look like, by slot."""
+    specs: dict[int, Spec] = {}
+    for app in path:
+        specs.update(app.leaves)
+        specs.update(zip(app.output_slots, app.outputs, strict=True))
+    return specs
+
+
+def _split(sync: Sync, eager: Application, path: list[Application]) -> list[Sync]:
+    """The sync points before and after an application that is no part of a program."""
+    assert eager.parent is not None
+    later = {s for a in path[eager.depth - 1 :] for s in (*a.inputs, *a.arrays.values())}
+    made = {s for a in path[sync.first - 1 : eager.depth - 1] for s in a.output_slots}
+    before = sync._replace(app=eager.parent, alive=frozenset(made & (later | sync.alive)))
+    return [before, sync._replace(first=eager.depth + 1)]
+
+
+def _place(app: Application) -> str:
+    return f"{app.origin.file}:{app.origin.line}"
 
 
 def _line(method: Callable[..., Any]) -> str:
@@ -246,10 +310,10 @@ class ScheduleManager:
     def programs(self) -> list[CompiledProgram]:
         """The compiled programs, with their source, IR text and graphs."""
         return [
-            CompiledProgram(entry)
+            CompiledProgram(piece.schedule)
             for site in self._sites.values()
-            for entry in site.cache
-            if entry.schedule is not None
+            for plan in site.plans()
+            for piece in plan.pieces
         ]
 
     def __copy__(self) -> None:
@@ -276,8 +340,8 @@ class Reports(tuple[Report, ...]):
 class CompiledProgram:
     """A schedule, for reading: its programs, its graphs, and the memory it takes."""
 
-    def __init__(self, entry: Entry) -> None:
-        self._schedule = entry.schedule
+    def __init__(self, schedule: Any) -> None:
+        self._schedule = schedule
 
     @property
     def source(self) -> str:
@@ -404,14 +468,13 @@ def _decorate(method: Any, options: Options) -> Callable[..., Any]:
 
     @functools.wraps(method)
     def call(self: Any, *args: Any, **kwargs: Any) -> Any:
-        try:
-            site = self.__dict__["schedule_manager"]._sites[method]
-            if site.chain() is self:
-                return site(self, args, kwargs)
-        except (KeyError, AttributeError):
-            pass
-        return _site(self, method, name, options)(self, args, kwargs)
+        manager = vars(self).get("schedule_manager") if hasattr(self, "__dict__") else None
+        site = None if manager is None else manager._sites.get(method)
+        if site is None or site.chain() is not self:
+            site = _site(self, method, name, options)
+        return site(self, args, kwargs)
 
+    entry_code(call.__code__)
     return call
 
 

@@ -276,22 +276,3 @@ def test_results_that_look_into_an_argument():
     rec, _, (result,) = record(writes, [a.copy() for a in first])
     assert "whose memory another one shares" in rec.escaped.reason
     assert same(result, writes(*[a.copy() for a in first]))
-
-
-def test_a_recording_can_be_taken_back():
-    rec = Recorder()
-    x, y = np.arange(3.0), np.ones(3)
-    rec.input(x, "x", "argument")
-    rec.input(y, "y", "argument")
-    a = rec.wrap(x) + 1
-    a *= 2
-    mark = rec.mark()
-    before = [(r.storage.node, r.storage.version) for r in (a, rec.wrap(y))]
-    a *= 3
-    b = rec.wrap(y)
-    b += 1
-    float(a.sum())
-    assert not rec.live
-    rec.rewind(mark)
-    assert rec.live and rec.escaped is None and len(rec.nodes) == mark.nodes
-    assert before == [(r.storage.node, r.storage.version) for r in (a, b)]

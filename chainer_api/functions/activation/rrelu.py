@@ -99,5 +99,7 @@ def rrelu(x, l=1. / 8, u=1. / 3, *, r=None, return_r=False, **kwargs):
             kwargs, train='train argument is not supported anymore. Use chainer.using_config')
         argument.assert_kwargs_empty(kwargs)
     function = RReLU(l, u, r)
+    if return_r:
+        function.opaque = 'its slopes are wanted'
     y, = function.apply((x,))
     return (y, function.r) if return_r else y

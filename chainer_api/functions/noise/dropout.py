@@ -88,5 +88,7 @@ def dropout(x, ratio=.5, *, mask=None, return_mask=False, **kwargs):
         y = chainer.as_variable(x)
         return (y, None) if return_mask else y
     function = Dropout(ratio, mask, return_mask)
+    if return_mask:
+        function.opaque = 'its mask is wanted'
     y, = function.apply((x,))
     return (y, function.mask) if return_mask else y

@@ -70,5 +70,7 @@ def gaussian(mean, ln_var, *, eps=None, return_eps=False):
     array([-1.,  2.], dtype=float32)
     """
     function = Gaussian(eps)
+    if return_eps:
+        function.opaque = 'its noise is wanted'
     y, = function.apply((mean, ln_var))
     return (y, function.eps) if return_eps else y

@@ -44,5 +44,7 @@ def max_pooling_2d(x, ksize, stride=None, pad=0, cover_all=True, return_indices=
     """
     conv_nd.check_ndim(x, 2)
     function = MaxPooling2D(ksize, stride, pad, cover_all, return_indices)
+    if return_indices:
+        function.opaque = 'its places of the maxima are wanted'
     y, = function.apply((x,))
     return (y, function.indexes) if return_indices else y

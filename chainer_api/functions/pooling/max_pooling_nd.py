@@ -47,6 +47,8 @@ def max_pooling_nd(x, ksize, stride=None, pad=0, cover_all=True, return_indices=
     array([[[1., 3., 5.]]], dtype=float32)
     """
     function = MaxPoolingND(len(x.shape) - 2, ksize, stride, pad, cover_all, return_indices)
+    if return_indices:
+        function.opaque = 'its places of the maxima are wanted'
     y, = function.apply((x,))
     return (y, function.indexes) if return_indices else y
 

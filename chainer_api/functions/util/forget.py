@@ -1,6 +1,6 @@
 """Calling a function without keeping its intermediate results."""
 import chainer
-from chainer import _backprop, _tracing, configuration, function_node, variable
+from chainer import _backprop, configuration, function_node, variable
 from chainer.functions.util import _recompute
 
 
@@ -54,7 +54,7 @@ def forget(func, *xs):
     """Call a function without keeping its intermediate results for backward.
 
     Backward calls the function again, to compute them anew: this saves memory and costs time. In
-    a static graph ``func`` is called as it is: the compiler itself decides what to keep.
+    a static graph ``func`` is called between two programs.
 
     Args:
         func (callable): takes and returns Variables (one, or a tuple). It gives the same
@@ -74,8 +74,5 @@ def forget(func, *xs):
     """
     function = Forget(func)
     xs = [chainer.as_variable(x) for x in xs]
-    if _tracing.state.trace is not None:
-        ys = _call(func, xs)
-    else:
-        ys = function.apply(xs)
+    ys = function.apply(xs)
     return ys[0] if len(ys) == 1 else ys

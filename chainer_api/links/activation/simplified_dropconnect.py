@@ -64,7 +64,7 @@ class SimplifiedDropconnect(link.Link):
         Returns:
             Variable: Shape (batch, out_size).
         """
-        if self.W.array is None:
+        if self.W._array is None:
             self._initialize_params(utils.size_of_shape(x.shape[1:]))
         return F.simplified_dropconnect(
             x, self.W, self.b, self.ratio, train, mask, use_batchwise_mask)

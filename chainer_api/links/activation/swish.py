@@ -41,6 +41,6 @@ class Swish(link.Link):
         Returns:
             Variable: Shape of the input.
         """
-        if self.beta.array is None:
+        if self.beta._array is None:
             self.beta.initialize(x.shape[1:])
         return F.swish(x, self.beta)

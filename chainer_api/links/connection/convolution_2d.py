@@ -119,7 +119,7 @@ class Convolution2D(link.Link):
         Returns:
             Variable: Shape (batch, out_channels, out_height, out_width).
         """
-        if self.W.array is None:
+        if self.W._array is None:
             self._initialize_params(x.shape[1])
         return F.convolution_2d(
             x, self.W, self.b, self.stride, self.pad, dilate=self.dilate, groups=self.groups)

@@ -103,7 +103,7 @@ class ConvolutionND(link.Link):
         Returns:
             Variable: Shape (batch, out_channels, l_1, ..., l_N).
         """
-        if self.W.array is None:
+        if self.W._array is None:
             self._initialize_params(x.shape[1])
         return F.convolution_nd(
             x, self.W, self.b, self.stride, self.pad, self.cover_all, self.dilate, self.groups)

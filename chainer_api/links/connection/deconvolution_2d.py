@@ -83,7 +83,7 @@ class Deconvolution2D(link.Link):
         Returns:
             Variable: Shape (batch, out_channels, out_height, out_width).
         """
-        if self.W.array is None:
+        if self.W._array is None:
             self._initialize_params(x.shape[1])
         return F.deconvolution_2d(
             x, self.W, self.b, self.stride, self.pad, self.outsize, dilate=self.dilate,

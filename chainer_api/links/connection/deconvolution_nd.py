@@ -78,7 +78,7 @@ class DeconvolutionND(link.Link):
         Returns:
             Variable: Shape (batch, out_channels, l_1, ..., l_N).
         """
-        if self.W.array is None:
+        if self.W._array is None:
             self._initialize_params(x.shape[1])
         return F.deconvolution_nd(
             x, self.W, self.b, self.stride, self.pad, self.outsize, self.dilate, self.groups)

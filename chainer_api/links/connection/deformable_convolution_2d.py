@@ -113,7 +113,7 @@ class DeformableConvolution2DSampler(link.Link):
         Returns:
             Variable: Shape (batch, out_channels, out_height, out_width).
         """
-        if self.W.array is None:
+        if self.W._array is None:
             self._initialize_params(x.shape[1])
         return F.deformable_convolution_2d_sampler(
             x, offset, self.W, self.b, self.stride, self.pad)

@@ -67,6 +67,6 @@ class DepthwiseConvolution2D(link.Link):
         Returns:
             Variable: Shape (batch, in_channels * channel_multiplier, out_height, out_width).
         """
-        if self.W.array is None:
+        if self.W._array is None:
             self._initialize_params(x.shape[1])
         return F.depthwise_convolution_2d(x, self.W, self.b, self.stride, self.pad)

@@ -99,6 +99,6 @@ class Linear(link.Link):
         Returns:
             Variable: The batch axes, then one of size ``out_size``.
         """
-        if self.W.array is None:
+        if self.W._array is None:
             self._initialize_params(utils.size_of_shape(x.shape[n_batch_axes:]))
         return F.linear(x, self.W, self.b, n_batch_axes=n_batch_axes)

@@ -73,6 +73,6 @@ class LocalConvolution2D(link.Link):
         Returns:
             Variable: Shape (batch, out_channels, out_height, out_width).
         """
-        if self.W.array is None:
+        if self.W._array is None:
             self._initialize_params(x.shape[1], x.shape[2:])
         return F.local_convolution_2d(x, self.W, self.b, stride=self.stride)

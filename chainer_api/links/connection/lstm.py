@@ -87,7 +87,7 @@ class StatelessLSTM(LSTMBase):
         Returns:
             tuple of two Variables: The new ``c`` and ``h``, of shape (batch, out_size).
         """
-        if self.upward.W.array is None:
+        if self.upward.W._array is None:
             self._initialize_upward(x)
         gates = self.upward(x)
         if h is not None:
@@ -177,7 +177,7 @@ class LSTM(LSTMBase):
         Returns:
             Variable: Outputs of shape (batch, out_size).
         """
-        if self.upward.W.array is None:
+        if self.upward.W._array is None:
             self._initialize_upward(x)
         gates = self.upward(x)
         h = self.h

@@ -2,7 +2,7 @@
 import numpy
 
 import chainer
-from chainer import configuration, initializers, link, variable
+from chainer import _tracing, configuration, initializers, link, variable
 from chainer import functions as F
 from chainer.utils import argument
 
@@ -73,6 +73,9 @@ class BatchNormalization(link.Link):
 
     gamma = None
     beta = None
+
+    avg_mean = _tracing.WrittenArray()
+    avg_var = _tracing.WrittenArray()
 
     def __init__(self, size=None, decay=0.9, eps=2e-5, dtype=None, use_gamma=True, use_beta=True,
                  initial_gamma=None, initial_beta=None, axis=None, initial_avg_mean=None,

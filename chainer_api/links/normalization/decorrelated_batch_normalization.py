@@ -3,7 +3,7 @@ import warnings
 
 import numpy
 
-from chainer import configuration, link, serializer
+from chainer import _tracing, configuration, link, serializer
 from chainer import functions as F
 
 
@@ -37,6 +37,9 @@ class DecorrelatedBatchNormalization(link.Link):
         >>> L.DecorrelatedBatchNormalization(4, groups=2)(x).shape
         (8, 4)
     """
+
+    avg_mean = _tracing.WrittenArray()
+    avg_projection = _tracing.WrittenArray()
 
     def __init__(self, size, groups=16, decay=0.9, eps=2e-5, dtype=numpy.float32):
         super().__init__()

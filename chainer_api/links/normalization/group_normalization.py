@@ -64,6 +64,6 @@ class GroupNormalization(link.Link):
             raise ValueError(
                 'Input dimension must be at least 2, including batch size dimension (first '
                 f'dimension), not {x.ndim}.')
-        if self.gamma.array is None:
+        if self.gamma._array is None:
             self._initialize_params(x.shape[1])
         return F.group_normalization(x, self.groups, self.gamma, self.beta, self.eps)

@@ -51,6 +51,6 @@ class LayerNormalization(link.Link):
         Returns:
             Variable: Shape and dtype of the input.
         """
-        if self.gamma.array is None:
+        if self.gamma._array is None:
             self._initialize_params(utils.size_of_shape(x.shape[1:]))
         return F.layer_normalization(x, self.gamma, self.beta, self.eps)

@@ -20,36 +20,12 @@ import weakref
 
 import numpy as np
 import pytest
-from trust import Base, Box, check, marked, simple, table, total, variable
+from trust import Base, Box, check, simple, table, total, variable
 
 import chainer
 import chainer.distributions as D
 import chainer.functions as F
 import chainer.links as L
-
-# Rows that fail as long as a replay leaves Python out.
-BEFORE = """
-    action_value_as_result argument_as_result argument_popped array_of_an_argument_is_itself
-    attribute_of_a_function categorical_as_result cholesky_caught closure_as_result command_line
-    configuration_set_inside constant_as_result context_variable copies_inside
-    count_in_a_closure count_in_an_attribute counter_on_a_function counter_on_a_module
-    cycle_in_an_attribute deep_objects default_value_of_a_function defaults_replaced
-    deque_as_result dictionary_as_output_argument dictionary_of_self_as_result
-    distribution_as_result double_backprop_of_forget exception_after_effects
-    exception_of_an_unused_function exception_of_ones_own exceptions_of_data existence_of_a_file
-    file_loaded_inside forget_with_dropout function_of_the_library_replaced
-    function_put_into_the_library functions_in_another_thread generator_as_result
-    generator_in_an_attribute global_list index_out_of_range label_out_of_range
-    large_nested_lists list_as_output_argument list_iterator_in_an_attribute memory_view
-    method_of_a_child_shadowed method_of_a_class_replaced method_shadowed_by_an_attribute
-    module_imported_inside module_in_a_closure object_array_as_result object_as_result
-    object_on_self_is_the_only_result ordered_dictionary_as_result parameter_written_after_use
-    partial_as_result random_branches record_array reports_from_inside seeded_inside
-    set_as_result state_read_between_draws staticmethod_shadowed_by_an_attribute
-    target_of_a_weak_reference warning_in_each_call warnings_as_errors
-""".split()
-
-TWICE = pytest.mark.xfail(strict=False, reason="before the new way of a call")
 
 FAULTS, fault = table()
 
@@ -1159,8 +1135,8 @@ def exception_of_ones_own():
 @pytest.mark.parametrize(
     "kind",
     [
-        pytest.param(KeyError, marks=TWICE),
-        pytest.param(AttributeError, marks=TWICE),
+        KeyError,
+        AttributeError,
         ValueError,
         StopIteration,
     ],
@@ -1733,6 +1709,6 @@ def test_checks_change_nothing(mode):
     check(make)
 
 
-@pytest.mark.parametrize("make", marked(FAULTS, BEFORE))
+@pytest.mark.parametrize("make", FAULTS, ids=lambda f: f.__name__)
 def test_the_users_python(make):
     check(make)

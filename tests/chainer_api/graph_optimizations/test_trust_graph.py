@@ -10,29 +10,12 @@ import weakref
 
 import numpy as np
 import pytest
-from trust import Base, check, marked, table, total, variable
+from trust import Base, check, table, total, variable
 
 import chainer
 import chainer.computational_graph
 import chainer.functions as F
 import chainer.links as L
-
-# Rows that fail as long as one node stands for a whole call.
-BEFORE = """
-    adversarial_perturbation_of_a_hidden_layer argument_with_a_graph
-    array_of_a_kept_variable_replaced batch_normalization_alone creators
-    discriminator_updated_before_the_generator double_backprop_of_a_nested_chain
-    double_backprop_of_recurrent_state double_backprop_with_a_mode_inside
-    double_backprop_with_dropout_and_statistics freed_graphs grad_cam gradients_accumulate
-    gradients_between_kept_variables gradients_of_kept_variables gradients_with_given_outputs
-    kept_variable_unchained kept_variable_unchained_backward many_kept_variables
-    one_of_several_results_unchained outputs_used_inside_and_outside
-    parameters_rebound_before_backward parameters_without_gradients
-    parameters_written_before_backward partly_without_gradients recurrent_state_never_unchained
-    result_that_depends_on_another retained_gradients shared_parameters_in_two_chains
-    statistics_changed_before_backward sums_of_gradients_with_double_backprop
-    three_uses_inside_and_outside two_losses_of_which_one_is_unchained
-""".split()
 
 FAULTS, fault = table()
 
@@ -681,7 +664,6 @@ def chained(function, calls):
     return make
 
 
-@pytest.mark.xfail(strict=False, reason="before the new way of a call")
 @pytest.mark.parametrize("calls", [1, 2, 3])
 @pytest.mark.parametrize("name", ["tanh", "exp", "sigmoid", "square", "softplus", "log_softmax"])
 def test_double_backprop_through_chained_calls(name, calls):
@@ -1035,6 +1017,6 @@ def optimizer_with_hooks():
     return Model
 
 
-@pytest.mark.parametrize("make", marked(FAULTS, BEFORE))
+@pytest.mark.parametrize("make", FAULTS, ids=lambda f: f.__name__)
 def test_the_graph(make):
     check(make)

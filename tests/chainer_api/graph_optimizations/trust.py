@@ -272,14 +272,6 @@ def check(fault, calls=CALLS):
     assert told is None, f"{fault.__name__}: {told}"
 
 
-def marked(faults, before):
-    """Parameters of a test; rows named in ``before`` may fail."""
-    mark = pytest.mark.xfail(strict=False, reason="before the new way of a call")
-    return [
-        pytest.param(f, id=f.__name__, marks=[mark] * (f.__name__ in before)) for f in faults
-    ]
-
-
 def table():
     """A list of faults, and the decorator that puts a function into it."""
     faults = []

@@ -1,0 +1,600 @@
+"""Programs for pieces of calls, and the nodes that stand for them in the graph.
+
+In: applications that lie between two sync points. Out: a :class:`Plan`, which computes what
+somebody holds of them and hangs it on nodes of the graph. What may not happen: another graph than
+define-by-run's among the Variables that somebody can reach.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+import weakref
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from chainer import _tracing, configuration
+from chainer.function_node import FunctionNode, _next_number
+from chainer.variable import Variable, VariableNode, _make_gradient
+from chainwright.runtime import Kept, Schedule
+
+from ._backward import gradients
+from ._random import set_generator_state
+from ._trace import Backward, Input, Late, Traced, Untraceable, application_order
+from ._tree import Application, Settings, Spec
+
+if TYPE_CHECKING:
+    from ._account import Account
+    from ._run import Run
+
+logger = logging.getLogger("chainwright")
+_ref = weakref.ref
+
+
+class StaticScheduleFunction(FunctionNode):
+    """Functions that one program has computed, as a single node of the graph."""
+
+    is_piece = True
+    _kept: Kept | None = None  # with _backwards, of the schedule that has run
+    _backwards: Any = {}
+    _rebuilt: Rebuilt | None = None
+    _alone: tuple[bool, ...] = ()  # leaves used several times: no gradient has reached them yet
+    _checking = False
+
+    def __init__(self, piece: Piece, leaves: Any, states: Any) -> None:
+        self._piece, self._leaves, self._states = piece, leaves, states
+        FunctionNode.pieces_exist = True
+        self._retained: dict[int, Any] = {}  # arrays of results that functions retain
+
+    def prepare(self, grads: Any, bound: Any) -> None:
+        piece, inputs = self._piece, self.inputs
+        assert inputs is not None
+        if not piece.same_leaf:
+            return
+        # The gradients of several uses of a leaf are added by the program, where no other can
+        # come before or between them; what comes before this piece has a lower rank than it.
+        places = self.places(range(len(piece.uses)))
+        self._alone = tuple(
+            [
+                inputs[group[0]] not in grads
+                and (last := max([places[k] for k in group]))[:2] < bound
+                and -last[0] >= self.rank
+                for group in piece.same_leaf
+            ]
+        )
+
+    @property
+    def highest_rank(self) -> int:
+        """The highest rank of the functions."""
+        assert self.outputs is not None
+        return max([node._rank for ref in self.outputs if (node := ref())], default=1) - 1
+
+    @property
+    def lowest_rank(self) -> int:
+        """The lowest rank of a result."""
+        assert self.outputs is not None
+        return min([node._rank for ref in self.outputs if (node := ref())], default=1)
+
+    def _ranks_of_uses(self) -> Sequence[int]:
+        """The rank of the function of each use."""
+        piece, inputs = self._piece, self.inputs
+        assert inputs is not None
+        if self.rank == 0:
+            return piece.static_ranks
+        ranks = {slot: inputs[k]._rank for slot, k in piece.input_of.items()}
+        return [max([ranks.get(s, 0) + d for s, d in far]) for far in piece.use_distances]
+
+    def places(self, targets: Any) -> list[Any]:
+        ranks, piece = self._ranks_of_uses(), self._piece
+        return [
+            (-ranks[i], 1 - self.number - piece.use_positions[i][0], piece.use_positions[i][1])
+            for i in targets
+        ]
+
+    def siblings_of(self, reached: Sequence[bool]) -> list[int]:
+        sets = [s for s, r in zip(self._piece.siblings, reached, strict=True) if r]
+        return [k for k, r in enumerate(reached) if not r and any(k in s for s in sets)]
+
+    def backward(
+        self, target_input_indexes: tuple[int, ...], grad_outputs: tuple[Any, ...]
+    ) -> tuple[Any, ...]:
+        key = (
+            self._order(),
+            self._alone,
+            *[None if g is None else
+              (g._array.dtype, g._array.strides, g._requires_grad) for g in grad_outputs],
+        )
+        started = time.perf_counter()
+        found = None
+        run = self._backwards.get(key)
+        if run is not None:
+            found = self._by_program(run, self._piece.backwards[key], grad_outputs)
+        else:
+            self._piece.wants(key)
+        if found is None or self._checking:
+            plain = self._by_graph(grad_outputs)
+            if found is not None and not _equal_gradients(found, plain):
+                self._piece.account.distrust(self._piece, "a gradient")
+            found = plain
+        self._piece.account.backward_seconds += time.perf_counter() - started
+        return tuple([found[i] if i < len(found) else None for i in target_input_indexes])
+
+    def _by_program(self, run: Any, backward: Backward, grad_outputs: Any) -> Any:
+        arrays = [g._array for g in grad_outputs if g is not None]
+        for late in backward.late:
+            array = self._late(late)
+            if array is None or (array.shape, array.dtype, array.strides) != (
+                late.node.shape, late.node.dtype, late.node.strides
+            ):
+                return None
+            arrays.append(array)
+        assert self._kept is not None
+        made = run(self._kept.values, tuple(arrays))
+        if self._piece.all_present(backward):
+            return list(map(_make_gradient, made, backward.requires_grad))
+        found: list[Any] = [None] * len(self._piece.uses)
+        for k, array, flag in zip(backward.present, made, backward.requires_grad, strict=True):
+            found[k] = _make_gradient(array, flag)
+        return found
+
+    def _late(self, late: Any) -> Any:
+        """What a function would find now in an input or output that it has retained."""
+        assert self.inputs is not None and self.outputs is not None
+        if late.leaf is not None:
+            k = self._piece.input_of.get(late.leaf)
+            if k is not None:
+                return self.inputs[k]._data
+            return self._leaves.get(late.leaf)
+        k = self._piece.chained_number.get(late.output)
+        node = None if k is None else self.outputs[k]()
+        variable = None if node is None else node.get_variable_or_none()
+        return self._retained.get(late.output) if variable is None else variable._array
+
+    def _by_graph(self, grad_outputs: Any) -> Any:
+        rebuilt = self.rebuild()
+        piece = self._piece
+        return gradients(
+            rebuilt.aliases, rebuilt.outputs, grad_outputs, self._alone, piece.same_leaf
+        )
+
+    def _order(self) -> Any:
+        """Ranks of the leaves, where the order of sums inside depends on them."""
+        piece, inputs = self._piece, self.inputs
+        assert inputs is not None
+        if self.rank == 0 or not piece.order_matters:
+            return None
+        ranks = [inputs[piece.input_of[slot]]._rank for slot in piece.order_matters]
+        return piece.normal_order(tuple(ranks))
+
+    def rebuild(self) -> Rebuilt:
+        """The functions of define-by-run, applied again with the same random numbers."""
+        if self._rebuilt is None:
+            with _tracing.aside():
+                self._rebuilt = self._piece.rebuild(self._leaves, self._states, self.inputs)
+        self._read_late(self._rebuilt)
+        return self._rebuilt
+
+    def _read_late(self, rebuilt: Rebuilt) -> None:
+        """Have functions find in what they have retained what they would find now."""
+        piece = self._piece
+        assert self.inputs is not None
+        for slot in piece.retained:
+            array = self.inputs[piece.input_of[slot]]._data
+            for alias in rebuilt.by_slot[slot] if array is not None else ():
+                alias._array = alias.node._data = array
+        for k in piece.retained_outputs:
+            y = rebuilt.values[piece.results[k]]
+            array = self._late(Late(None, None, k))
+            if array is not None:
+                y._array = y.node._data = array
+
+    def dissolve(self) -> None:
+        """Put the define-by-run graph in the place of this node, for good."""
+        if self.inputs is None or self.outputs is None:
+            return
+        rebuilt = self.rebuild()
+        piece, places = self._piece, {}
+        for slot, aliases in rebuilt.by_slot.items():
+            k = piece.input_of.get(slot)
+            for alias in aliases if k is not None else ():
+                places[id(alias.node)] = self.inputs[k]
+        for inner, ref in zip(rebuilt.outputs, self.outputs, strict=True):
+            outer = ref()
+            if outer is not None:
+                places[id(inner.node)] = outer
+                outer._creator_node = inner.node._creator_node
+                if outer._data is None and inner.node._data is not None:
+                    variable = outer.get_variable_or_none()
+                    outer._data = inner.node._data if variable is None else variable._array
+        n = len(rebuilt.functions) + 1
+        for k, func in enumerate(rebuilt.functions):
+            if func.inputs is None:
+                continue
+            func.inputs = tuple([places.get(id(node), node) for node in func.inputs])
+            func.outputs = tuple(
+                [_ref(places[id(ref())]) if id(ref()) in places else ref for ref in func.outputs]
+            )
+            func.number = self.number - 1 + (k + 1) / n
+            func.rank = max([node._rank for node in func.inputs], default=0)
+            for ref in func.outputs:
+                node = ref()
+                if node is not None:
+                    node._rank = func.rank + 1
+        piece.account.dissolved += 1
+
+
+def _equal_gradients(a: Sequence[Any], b: Sequence[Any]) -> bool:
+    return all(
+        (x is None) == (y is None) and (x is None or same_bytes(x._array, y._array))
+        for x, y in zip(a, b, strict=True)
+    )
+
+
+def same_bytes(a: np.ndarray, b: np.ndarray) -> bool:
+    """Whether two arrays are equal bit for bit.
+
+    >>> same_bytes(np.array([np.nan]), np.array([np.nan])), same_bytes(np.zeros(2), -np.zeros(2))
+    (True, False)
+    """
+    if a is b:
+        return True
+    if a.shape != b.shape or a.dtype != b.dtype:
+        return False
+    if a.nbytes > 4096 and a.dtype.itemsize in (1, 2, 4, 8) and a.flags.c_contiguous:
+        if b.flags.c_contiguous:
+            form = f"u{a.dtype.itemsize}"
+            return bool(np.array_equal(a.view(form), b.view(form)))
+    return a.tobytes() == b.tobytes()
+
+
+class Rebuilt:
+    """The define-by-run graph of a call of a piece."""
+
+    def __init__(self, aliases: Any, by_slot: Any, values: Any, functions: Any, outputs: Any):
+        self.aliases: list[Variable] = aliases
+        self.by_slot: dict[int, list[Variable]] = by_slot
+        self.values: dict[int, Variable] = values
+        self.functions: list[FunctionNode] = functions
+        self.outputs: list[Variable] = outputs
+
+
+class Piece:
+    """Applications that one program computes and one node of the graph stands for."""
+
+    def __init__(
+        self, name: str, apps: Sequence[Application], specs: dict[int, Spec],
+        results: Iterable[int], account: Account,
+    ) -> None:
+        self.name, self.apps, self.account = name, apps, account
+        self._specs, self.results = specs, sorted(results)
+        self.keys: dict[Any, None] = {}
+        self._refused: set[Any] = set()
+        self.trusted = 0  # checks that it has passed
+        self.uses_since_check = 0
+        self.dropped = False
+        traced = self._record(self._first_keys)
+        self.inputs: list[Input] = traced.inputs
+        self.written = traced.written
+        self.uses = [(use.slot, use.ordinal) for use in traced.uses]
+        self.same_leaf = traced.same_leaf
+        self.chained = traced.chained
+        self.plain = [s for s in self.results if s not in set(self.chained)]
+        #: Which input of the node shows a leaf.
+        self.node_inputs = [*[slot for slot, _ in self.uses], *traced.passive]
+        self.input_of = {slot: k for k, slot in reversed([*enumerate(self.node_inputs)])}
+        place = {slot: k for k, slot in enumerate(self.chained)}
+        self.chained_number = {
+            k: place[s] for k, s in enumerate(self.results) if s in place
+        }
+        self.retained = [s for s in traced.retained if s in self.input_of]
+        self.retained_outputs = [
+            k for k, s in enumerate(self.results) if traced._values[s].node._data is not None
+        ]
+        self.distances, self.use_distances = traced.distances()
+        self.static_ranks = [max([d for _, d in far]) for far in self.use_distances]
+        n = len(apps) + 1
+        #: Of each use: how far its function stands in the piece (0 to 1), and which input it is.
+        self.use_positions = [((use.app + 1) / n, use.input) for use in traced.uses]
+        self.order_matters = traced.leaves_of_order()
+        self._orders: dict[Any, Any] = {}
+        self.siblings = _siblings([traced._values[s] for s in self.chained])
+        self.states_needed = any(app.draws for app in apps)
+        self._order_of_inputs()
+
+    def _order_of_inputs(self) -> None:
+        slots = [i.slot for i in self.inputs]
+        #: Slots of the inputs, where none is a random draw.
+        self.slots = None if None in slots else slots
+
+    def _first_keys(self, traced: Traced) -> None:
+        """Expect the one kind of backward that there can be for a single result."""
+        if len(traced.chained) == 1:
+            y = traced._values[traced.chained[0]]
+            if y.requires_grad and traced.uses:
+                array = np.empty(y.shape, y.dtype) if y.size < 64 else y._array
+                strides = array.strides if y.size < 64 else _dense(y)
+                alone = (True,) * len(traced.same_leaf)
+                self.keys[(None, alone, (y.dtype, strides, True))] = None
+
+    def _record(self, expect: Any = None) -> Traced:
+        started = time.perf_counter()
+        traced = Traced(self.name, self.apps, self._specs, self.results)
+        if expect is not None:
+            expect(traced)
+        self.backwards: dict[Any, Backward] = {}
+        for key in list(self.keys):
+            try:
+                self.backwards[key] = traced.backward(key)
+            except (Untraceable, ValueError, TypeError) as e:
+                if expect is not None and traced.session.recorder.live is False:
+                    traced = Traced(self.name, self.apps, self._specs, self.results)
+                del self.keys[key]
+                self._refused.add(key)
+                self.account.note("define-by-run", f"{e}", self._where())
+        self.account.spend("trace", started)
+        started = time.perf_counter()
+        graphs = {key: backward.graph for key, backward in self.backwards.items()}
+        self.schedule = Schedule(traced.forward, graphs, self.name)
+        self.account.spend("compile", started)
+        self.dirty = False
+        return traced
+
+    def _where(self) -> str:
+        origin = self.apps[0].origin
+        return f"{origin.file}:{origin.line}"
+
+    def normal_order(self, ranks: tuple[int, ...]) -> Any:
+        """The first ranks of leaves with which the functions come in the same order."""
+        known = self._orders.get(ranks)
+        if known is None:
+            low = min(ranks)
+            slots = dict(zip(self.order_matters, [r - low for r in ranks], strict=True))
+            signature = application_order(self.apps, slots)
+            known = self._orders.setdefault(("order", signature), ranks)
+            if len(self._orders) < 1024:
+                self._orders[ranks] = known
+        return known
+
+    def wants(self, key: Any) -> None:
+        """A backward of a kind that no program is there for has come."""
+        if key not in self.keys and key not in self._refused and len(self.keys) < 8:
+            self.keys[key] = None
+            self.dirty = True
+
+    def renew(self) -> None:
+        """Compile again, with the kinds of backward that have come."""
+        self._record()
+
+    def all_present(self, backward: Backward) -> bool:
+        return len(backward.present) == len(self.uses)
+
+    # -- running
+
+    def run(self, run: Run, drawn: list[Any]) -> None:
+        """Compute, and hang the results on a node."""
+        values, n = run.values, len(self.chained)
+        if self.slots is not None:
+            leaves = [values[s] for s in self.slots]
+        else:
+            draws = iter(drawn)
+            leaves = [next(draws) if s is None else values[s] for s, _ in self.inputs]
+        arrays = tuple([v if type(v) is np.ndarray else v._array for v in leaves])
+        leaves = {i.slot: a for i, a in zip(self.inputs, arrays, strict=True) if i.slot is not None}
+        for slot in self.written:  # the graph is rebuilt from what they were, and changes a copy
+            leaves[slot] = leaves[slot].copy()
+        made, kept = self.schedule.forward(arrays)
+        self._deliver(values, made, kept, leaves, run.states)
+        if self._check_is_due():
+            self._check(run, leaves, made)
+
+    def _deliver(self, values: Any, made: Any, kept: Any, leaves: Any, states: Any) -> None:
+        for slot, array in zip(self.results, made, strict=True):
+            values[slot]._array = array
+        if not self.chained:
+            return
+        node = StaticScheduleFunction(self, leaves, states if self.states_needed else None)
+        if kept is not None:
+            node._kept, node._backwards = kept, self.schedule.backwards
+        self._attach(node, values)
+        for k in self.retained_outputs:
+            node._retained[k] = made[k]
+        self.last = _ref(node)
+
+    def _attach(self, node: StaticScheduleFunction, values: Any) -> None:
+        """``FunctionNode._connect`` with the Variables that were handed out."""
+        rank, nodes = 0, []
+        for slot in self.node_inputs:
+            below = values[slot]._node
+            if below._rank > rank:
+                rank = below._rank
+            nodes.append(below)
+        node.inputs, node.rank, node.number = tuple(nodes), rank, _next_number()
+        for slot in self.retained:
+            x = values[slot]
+            x._node._data = x._array
+        outputs = []
+        for slot, far in zip(self.chained, self.distances, strict=True):
+            y = values[slot]
+            below = y._node
+            below._creator_node = node
+            below._rank = 1 + max(
+                [d if s < 0 or rank == 0 else values[s]._node._rank + d for s, d in far]
+            )
+            outputs.append(_ref(below))
+        node.outputs = tuple(outputs)
+
+    # -- checks
+
+    def _check_is_due(self) -> bool:
+        how = configuration.peek("static_check")
+        self.uses_since_check += 1
+        n = self.uses_since_check
+        if how == "always":
+            return True
+        if how == "never" or how == "first" and n > 1:
+            return False
+        return n & (n - 1) == 0 if n <= 1024 else n % 1024 == 0
+
+    def _check(self, run: Run, leaves: dict[int, Any], made: Any) -> None:
+        """Compare what the program has computed with what the functions themselves give."""
+        started = time.perf_counter()
+        node = self.last() if self.chained else None
+        with _tracing.aside():
+            rebuilt = self.rebuild(leaves, run.states, None if node is None else node.inputs)
+        wrong = []
+        for slot, array in zip(self.results, made, strict=True):
+            plain = rebuilt.values[slot]._array
+            if not same_bytes(array, plain):
+                wrong.append(slot)
+                run.values[slot]._array = plain
+        for slot in self.written:
+            array = run.values[slot]
+            if not same_bytes(array, leaves[slot]):
+                wrong.append(slot)
+                array[...] = leaves[slot]
+        if node is not None:
+            node._rebuilt, node._checking = rebuilt, True
+        self.account.checks += 1
+        self.account.spend("check", started)
+        if wrong:
+            app = next((a for a in self.apps if wrong[0] in a.output_slots), self.apps[-1])
+            self.account.distrust(self, f"the result of {app.label} ({_line(app)})")
+            if node is not None:
+                node._backwards = {}
+
+    def rebuild(self, leaves: dict[int, Any], states: Any, nodes: Any) -> Rebuilt:
+        """Apply the functions to the leaves of a call, with the random numbers of that call."""
+        values: dict[int, Any] = {}
+        by_slot: dict[int, list[Variable]] = {}
+        functions = []
+        now = np.random.get_state() if states else None
+        try:
+            for app in self.apps:
+                func = app.template._copied()
+                for name, slot in app.arrays.items():
+                    value = values.get(slot)
+                    func.__dict__[name] = leaves[slot] if value is None else value._array
+                xs = [self._alias(s, values, by_slot, leaves, nodes) for s in app.inputs]
+                if states and app in states:
+                    set_generator_state(states[app])
+                before = app.settings.apply()
+                try:
+                    outputs = func._apply(tuple(xs))
+                finally:
+                    Settings.restore(before)
+                functions.append(func)
+                values.update(zip(app.output_slots, outputs, strict=True))
+        finally:
+            if now is not None:
+                np.random.set_state(now)
+        aliases = [by_slot[slot][k] for slot, k in self.uses]
+        outputs = [values[s] for s in self.chained]
+        return Rebuilt(aliases, by_slot, values, functions, outputs)
+
+    def _alias(self, slot: int, values: Any, by_slot: Any, leaves: Any, nodes: Any) -> Any:
+        value = values.get(slot)
+        if value is not None:
+            return value
+        spec = self._specs[slot]
+        if spec.requires_grad is None:
+            return leaves[slot]
+        k = self.input_of.get(slot) if nodes is not None else None
+        alias = Variable(leaves[slot], requires_grad=spec.requires_grad)
+        if k is not None:
+            alias.node._rank = nodes[k]._rank
+            alias.node.name = nodes[k].name
+        by_slot.setdefault(slot, []).append(alias)
+        return alias
+
+
+def _dense(y: Variable) -> tuple[int, ...]:
+    strides, step = [], y.dtype.itemsize
+    for n in reversed(y.shape):
+        strides.append(step)
+        step *= n
+    return tuple(reversed(strides))
+
+
+def _line(app: Application) -> str:
+    return f"{app.origin.file}:{app.origin.line}"
+
+
+def _siblings(outputs: Sequence[Variable]) -> list[frozenset[int]]:
+    """Whose set gradients a backward from each output takes along, if none reaches them.
+
+    These are outputs of functions that it passes, as far as no such function uses them.
+    """
+    found = []
+    for y in outputs:
+        passed, stack = {}, [y.creator_node]
+        while stack:
+            func = stack.pop()
+            if func is not None and id(func) not in passed and func.inputs is not None:
+                passed[id(func)] = func
+                stack += [node._creator_node for node in func.inputs]
+        used = {id(node) for func in passed.values() for node in func.inputs or ()}
+        made = {id(ref()) for func in passed.values() for ref in func.outputs or ()} - used
+        found.append(frozenset(k for k, other in enumerate(outputs) if id(other.node) in made))
+    return found
+
+
+class Plan:
+    """What is computed at a sync point: pieces, cut where somebody keeps a Variable.
+
+    So the graph among the Variables that a caller can reach is define-by-run's: ``grad`` with
+    respect to a kept Variable, ``unchain`` of it, its gradient, need no rebuilt graph.
+    """
+
+    def __init__(
+        self, name: str, apps: Sequence[Application], specs: dict[int, Spec],
+        wanted: Iterable[int], account: Account,
+    ) -> None:
+        self.apps, self._name, self._account = apps, name, account
+        self.slots = [slot for app in apps for slot in app.output_slots]
+        self.wanted = set(wanted)
+        self.results = frozenset(self.wanted)
+        self.pieces: list[Piece] = []
+        for group, results in _groups(apps, self.results):
+            self.pieces.append(Piece(name, group, specs, results, account))
+        self.dropped = False
+
+    def ready(self) -> bool:
+        """Whether the programs are there and trusted."""
+        return not self.dropped and not any([piece.dropped for piece in self.pieces])
+
+    def run(self, run: Run) -> None:
+        """Compute the results."""
+        drawn = run.drawn
+        for piece in self.pieces:
+            n = sum([len(app.draws) for app in piece.apps])
+            piece.run(run, drawn[:n])
+            drawn = drawn[n:]
+
+    @property
+    def dirty(self) -> list[Piece]:
+        """Pieces for which a new kind of backward has come."""
+        return [piece for piece in self.pieces if piece.dirty]
+
+
+def _groups(
+    apps: Sequence[Application], results: frozenset[int]
+) -> Iterable[tuple[list[Application], set[int]]]:
+    """The applications of each piece, and the slots that it gives."""
+    groups: list[list[Application]] = [[]]
+    for k, app in enumerate(apps):
+        groups[-1].append(app)
+        kept = results.intersection(app.output_slots)
+        if kept and any(kept.intersection(_reads(a)) for a in apps[k + 1 :]):
+            groups.append([])
+    groups = [g for g in groups if g]
+    for k, group in enumerate(groups):
+        made = {slot for app in group for slot in app.output_slots}
+        later = {slot for g in groups[k + 1 :] for app in g for slot in _reads(app)}
+        yield group, made & (results | later)
+
+
+def _reads(app: Application) -> Iterable[int]:
+    return (*app.inputs, *app.arrays.values())
+

@@ -1,0 +1,573 @@
+"""One call of a compiled method: the user's Python runs, its arrays are a program's.
+
+In: the functions that the method applies. Out: for each either its outputs, computed at once (the
+run *notes* what is new), or promises (the run *follows* a known way), which are kept at the next
+sync point: the end of the call, a look at values or at the graph, a function that cannot be part
+of a program. What may not happen: anything that define-by-run would have done otherwise.
+"""
+
+from __future__ import annotations
+
+import logging
+import sys
+import threading
+import weakref
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from chainer import _tracing
+from chainer.function_node import FunctionNode
+from chainer.variable import Variable
+
+from ._piece import same_bytes
+from ._random import generator_state, set_generator_state, whole_generator_state
+from ._tree import (
+    Application,
+    Settings,
+    Spec,
+    any_attributes,
+    error_state,
+    errors,
+    leaves_more,
+    matches_nothing,
+    opaque_reason,
+    settings_now,
+    user_line,
+)
+from ._values import Incomparable
+
+if TYPE_CHECKING:
+    from .static_graph import Site
+
+logger = logging.getLogger("chainwright")
+_refs = sys.getrefcount
+_Promise = _tracing.Promise
+_new = object.__new__
+_HELD_FUNCTION = 3  # references to a pending function that nobody else holds, as counted below
+_VARIANTS = 4  # attributes at one place until they count as different in every call
+
+
+class Sync(NamedTuple):
+    """A sync point that has no program (yet): what was pending there, and what somebody held."""
+
+    app: Application
+    first: int
+    alive: frozenset[int]
+    why: str
+    where: str
+
+
+class Run:
+    """One call of a decorated method."""
+
+    def __init__(self, site: Site, settings: Settings) -> None:
+        self.site, self.app, self.settings = site, site.root, settings
+        self.values: list[Any] = []  # while following: every leaf and output so far, by slot
+        self.funcs: list[FunctionNode] = []  # the pending functions, as the method made them
+        self.first = 1  # depth of the first of them
+        self.bound: dict[int, Any] = {}  # the leaves, by id
+        self.drawn: list[Any] = []  # random numbers for the pending functions
+        self.states: dict[Application, Any] = {}  # the generator before each of these draws
+        self.guards: dict[int, tuple[np.ndarray, np.ndarray]] = {}
+        self.aliases: list[tuple[int, Variable]] = []  # detached Variables of pending outputs
+        self.errors = errors()
+        self.syncs: list[Sync] = []
+        self.stopped: str | None = None  # why the rest of the call is define-by-run
+        self.programs = self.realized = self.noted = 0
+        self.settled: list[tuple[str, str]] = []
+        self.statistics: set[int] = set()  # ids of arrays of the library's links; see WrittenArray
+        self.looked: set[int] = set()  # ids of arrays that are written, and that the user knows
+        self._looks: list[Any] = []
+        self.details: list[str] = []  # why pending functions were applied for real
+        # While noting: slots of what has been seen, by id.
+        self._seen: dict[int, tuple[int, Any]] | None = None
+        self.count = 0
+        self.busy = self.halted = self.ended = False
+        self.lock = threading.RLock()
+        #: ``step(run, func, inputs)``: the outputs, or None; then :meth:`other` is asked.
+        self.step = site.root.go
+        if not site.root.children or not any(
+            child.hot for found in site.root.children.values() for child in found
+        ):
+            self._note_from_here()
+
+    # -- the ways of a function
+
+    def other(self, func: FunctionNode, inputs: Any) -> Any:
+        """The expected application did not match: another way, or a new one."""
+        if self.stopped is not None:
+            return self.plainly(func, inputs)
+        if self._seen is None:
+            if errors() is not self.errors:
+                self.sync("numpy.errstate")
+                self.errors = errors()
+                outs = self.app.go(self, func, inputs)
+                if outs is not None:
+                    return outs
+            for child in self._candidates(func, inputs):
+                outs = child.match(self, func, inputs)
+                if outs is not None:
+                    assert child.parent is not None
+                    child.parent.predict(child)
+                    return outs
+            if self.stopped is not None:
+                return self.plainly(func, inputs)
+            first = self.first
+            self._realize("mismatch", "another way than before", noted=False)
+            self.first = first  # all of it is pending in calls that follow the new way
+            self._note_from_here()
+        return self._note(func, inputs)
+
+    def plainly(self, func: FunctionNode, inputs: Any) -> Any:
+        """Apply a function as always, with this run put aside."""
+        with _tracing.aside():
+            return func._apply(inputs)
+
+    def _candidates(self, func: FunctionNode, inputs: Any) -> list[Application]:
+        slots = {id(v): k for k, v in enumerate(self.values)}
+        found = self._description(func, inputs, slots, len(self.values))
+        if found is None:
+            return []
+        made, key, _ = found
+        children = self.app.children
+        candidates = children.get(key) or children.get((made.place, "varies")) or ()
+        return [child for child in candidates if child.hot]
+
+    def _description(self, func: Any, inputs: Any, slots: Any, count: int) -> Any:
+        made = Application(self.app)
+        new: list[Any] = []
+
+        def slot_of(x: Any) -> int:
+            slot = slots.get(id(x))
+            if type(slot) is tuple:
+                slot = slot[0] if slot[1]() is x else None
+            if slot is None:
+                spec = Spec.of(x)
+                slot = slots[id(x)] = count + len(new)
+                new.append(x)
+                made.leaves[slot] = spec
+            return slot
+
+        try:
+            key = made.describe(func, inputs, self.settings, slot_of, count)
+        except (Incomparable, RecursionError):
+            for x in new:
+                slots.pop(id(x), None)
+            return None
+        return made, key, new
+
+    # -- noting
+
+    def _note_from_here(self) -> None:
+        """What comes is applied at once, and added to the tree."""
+        self.count = len(self.values)
+        self._seen = {id(v): (k, weakref.ref(v)) for k, v in enumerate(self.values)}
+        self.values, self.bound = [], {}
+        self.step = matches_nothing
+
+    def _note(self, func: FunctionNode, inputs: Any) -> Any:
+        settings = settings_now()
+        if settings is None or settings.debug:
+            self.stop("a configuration that cannot be compared, or debug mode")
+            return self.plainly(func, inputs)
+        self.settings = settings
+        seen, site = self._seen, self.site
+        assert seen is not None
+        found = self._description(func, inputs, seen, self.count)
+        if found is None:
+            found = self._opaque_description(func, inputs, seen)
+        if found is None:
+            self.stop(f"an input of {func.label} is no NumPy array")
+            return self.plainly(func, inputs)
+        made, key, new = found
+        for x in new:
+            seen[id(x)] = (seen[id(x)], weakref.ref(x))
+        self.count += len(new)
+        known = self.app.children.get(key) or self.app.children.get((made.place, "varies"))
+        if known is None:
+            made.keep(func)
+            made.eager = opaque_reason(func) or made.eager
+        if self.app.depth >= self.first and (known[0] if known else made).eager:
+            self._noted_sync("an opaque function")
+        before = set(vars(func))
+        outs = self.plainly(func, inputs)
+        if known is None and made.direct and made.eager is None and leaves_more(func, before):
+            made.eager = "the user's code may look at what it leaves on itself"
+        if any([type(y._array) is not np.ndarray for y in outs]):
+            made.eager = "a result of it is no NumPy array"
+        child = next((c for c in known or () if c.gives(outs)), None)
+        if child is None:
+            child = self._grow(made, key, known, func, outs)
+        self.noted += 1
+        first = self.count
+        for k, y in enumerate(outs):
+            seen[id(y)] = (first + k, weakref.ref(y))
+        self.count += len(outs)
+        self.app.predict(child)
+        self.app = child
+        if child.eager:
+            self.first = child.depth + 1
+        site.recent = child
+        return outs
+
+    def _grow(self, made: Application, key: Any, known: Any, func: Any, outs: Any) -> Application:
+        parent = self.app
+        if known:  # its results have another form this time
+            made.take_over(known[0])
+            for other in (*known, made):
+                other.eager = other.eager or "the form of its results depends on values"
+                other.renew()
+            self.site.forget_programs()
+        else:
+            same = [k for k in parent.children if k[0] == made.place]
+            if len(same) >= _VARIANTS and not made.arrays and made.eager is None:
+                for other in same:
+                    del parent.children[other]
+                any_attributes(made, "its attributes differ from call to call")
+                key = (made.place, "varies")
+        made.made(outs, self.count)
+        made.renew()
+        parent.children.setdefault(key, []).append(made)
+        return made
+
+    def _opaque_description(self, func: Any, inputs: Any, seen: Any) -> Any:
+        """That of a function with attributes nobody can compare: any such function matches."""
+        made = Application(self.app)
+        bare = _new(FunctionNode)
+        found = self._description(bare, inputs, seen, self.count)
+        if found is None:
+            return None
+        made, _, new = found
+        made.kind = type(func)
+        made.place = (type(func), *made.place[1:])
+        any_attributes(made, "an attribute of it cannot be compared")
+        return made, (made.place, "varies"), new
+
+    def _noted_sync(self, why: str) -> None:
+        """A sync point of calls that follow this way."""
+        if self._seen is None or self.app.depth < self.first or self.stopped:
+            return
+        self.syncs.append(self._sync_here(self._noted_alive(), why))
+        self.first = self.app.depth + 1
+
+    def _noted_alive(self) -> frozenset[int]:
+        assert self._seen is not None
+        by_slot = {slot: ref for slot, ref in self._seen.values()}
+        slots = [s for app in self.app.path(self.first) for s in app.output_slots]
+        return frozenset(s for s in slots if s in by_slot and by_slot[s]() is not None)
+
+    def _sync_here(self, alive: frozenset[int], why: str) -> Sync:
+        return Sync(self.app, self.first, alive, why, user_line(3) if why != "end" else "")
+
+    # -- following
+
+    def apply_between(self, func: FunctionNode, inputs: Any, app: Application) -> Any:
+        """A function that is applied for real: what is pending is computed before."""
+        n = len(self.values)
+        self.sync(app.eager or "")
+        outs = self.plainly(func, inputs)
+        self.realized += 1
+        values = self.values
+        if self._seen is not None or len(values) != n:
+            raise AssertionError("a run has lost its place")
+        self.app, self.step = app, app.go
+        self.first = app.depth + 1
+        if not app.gives(outs):
+            other = self._sibling(app, outs)
+            if other is None:
+                self.stop("the form of results depends on values")
+                return outs
+            self.app, self.step = other, other.go
+        values.extend(outs)
+        return outs
+
+    def _sibling(self, app: Application, outs: Any) -> Application | None:
+        assert app.parent is not None
+        for found in app.parent.children.values():
+            if app in found:
+                return next((c for c in found if c.gives(outs) and c.hot), None)
+        return None
+
+    def guard(self, slot: int) -> None:
+        """Somebody else holds the array of a leaf: it may be written before the program runs."""
+        x = self.values[slot]
+        array = x if type(x) is np.ndarray else x._array
+        if array.base is None and type(x) is not np.ndarray:
+            node = x.__dict__.get("_node")
+            mine = 4 if node is None or node._data is not array else 5
+            if _refs(array) <= mine:
+                return
+        self.guards[slot] = (array, array.copy())
+
+    def guard_again(self, slot: int) -> None:
+        """A guarded value is used again: what was pending has used it as it was."""
+        array, copy = self.guards[slot]
+        if not same_bytes(array, copy):
+            if self.funcs:
+                self.sync("an array was written after its use")
+            else:
+                self.guards[slot] = (array, array.copy())
+
+    def looked_at(self, x: Variable, array: Any) -> None:
+        """The array of a Variable that is no promise was read."""
+        if self.stopped is not None:
+            return
+        if self._seen is not None:
+            found = self._seen.get(id(x))
+            if found is not None and found[1]() is x:
+                self._noted_sync("the array of a Variable")
+            return
+        if self.funcs and id(x) in self.bound:
+            self.sync("the array of a parameter or argument, used before")
+        if self.values:
+            self._looks.append(x)
+            self.step = _check_looks
+
+    def looked_at_array(self, array: Any) -> None:
+        """An array that functions write to (running statistics) was read."""
+        if self.stopped is not None:
+            return
+        if self._seen is not None:
+            found = self._seen.get(id(array))
+            if found is not None and found[1]() is array:
+                self._noted_sync("an array that functions write to")
+            return
+        if self.funcs and id(array) in self.bound:
+            self.sync("an array that functions write to")
+        self.looked.add(id(array))
+
+    def check_looks(self) -> None:
+        """Arrays that the user has looked at may be written by him from now on."""
+        self.step = self.app.go
+        looked, self._looks = self._looks, []
+        for x in looked:
+            for slot, value in enumerate(self.values):
+                if value is x:
+                    # The Variable's, the loop's and the call's; a graph's.
+                    if _refs(x._array) > 3:
+                        self.guards[slot] = (x._array, x._array.copy())
+                    break
+
+    def rebinds(self, x: Variable, array: Any) -> None:
+        """A Variable gets another array."""
+        if x._array is array or self.stopped is not None:
+            return
+        if type(x._array) is _Promise:
+            self.look(x, "a Variable got another array")
+        if self._seen is not None:
+            found = self._seen.get(id(x))
+            known = found is not None and found[1]() is x
+        else:
+            known = any([v is x for v in self.values])
+        if known:
+            self.stop("a Variable that was used got another array")
+
+    def config_changes(self, name: str) -> None:
+        """An entry of the configuration is about to change."""
+        if self._seen is None and self.stopped is None:
+            self.step = _check_settings
+
+    def check_settings(self) -> None:
+        """Look at the configuration again."""
+        settings = settings_now()
+        if settings is None or settings.debug:
+            self.stop("a configuration that cannot be compared, or debug mode")
+            return
+        self.settings = settings
+        self.step = self.app.go
+
+    def owns(self, x: Variable) -> bool:
+        """Whether a promise was handed out by this run."""
+        return any([v is x for v in tuple(self.values)]) or any([v is x for _, v in self.aliases])
+
+    def detached(self, x: Variable) -> Variable:
+        """A Variable with the array of a pending one, outside of the graph."""
+        made = _new(Variable)
+        made._array, made._requires_grad = x._array, x._requires_grad
+        slot = next(k for k, v in enumerate(self.values) if v is x)
+        self.aliases.append((slot, made))
+        return made
+
+    # -- sync points
+
+    def stop(self, why: str) -> None:
+        """The rest of the call is define-by-run."""
+        if self.stopped is None:
+            self.settle(why)
+            self.stopped = why
+            self.step = matches_nothing
+
+    def settle(self, why: str) -> None:
+        """Compute what is pending."""
+        if self._seen is not None:
+            self._noted_sync(why)
+        else:
+            self.sync(why)
+
+    def look(self, x: Variable, why: str) -> None:
+        """Keep the promise of a Variable."""
+        if _tracing.state.run is self:
+            self.sync(why)
+            return
+        with self.lock:  # a look from another thread, or from code that put this run aside
+            self.halted = _tracing.state.run is None and threading.get_ident() != self.site.thread
+            while self.halted and self.busy:
+                threading.Event().wait(1e-5)
+            was, _tracing.state.run = _tracing.state.run, self
+            try:
+                self.sync(why)
+            finally:
+                _tracing.state.run = was
+                self.halted = False
+
+    def wait(self) -> None:
+        """Another thread looks at a promise: let it finish."""
+        self.busy = False
+        with self.lock:
+            self.busy = True
+
+    def sync(self, why: str) -> None:
+        """Give every pending promise that somebody can reach its value."""
+        if not self.funcs:
+            return
+        app, first = self.app, self.first
+        plan = app.plans.get(first)
+        if why != "end":
+            self.settled.append((why, user_line(2)))
+        if plan is None or not plan.ready():
+            self._realize(why, "no program")
+            return
+        values, results = self.values, plan.results
+        for slot in plan.slots:
+            # Held here: by ``values`` and getrefcount's argument.
+            if slot not in results and _refs(values[slot]) > 2:
+                self._realize(why, "more results")
+                return
+        if any([slot not in results for slot, _ in self.aliases]):
+            self._realize(why, "more results")
+            return
+        if any([_refs(f) > _HELD_FUNCTION for f in self.funcs]):
+            self._realize(why, "a function object is held")
+            return
+        if self._changed_guards():
+            for slot in self._changed_guards():
+                self._apply_at_once_from_now_on(slot)
+            self._realize(why, "an array was written after its use", noted=False)
+            return
+        try:
+            with _tracing.aside(), error_state(self.errors):
+                plan.run(self)
+        except Exception as e:
+            self._after_failure(plan, why, e)
+            return
+        self.programs += len(self.funcs)
+        self._done()
+
+    def _after_failure(self, plan: Any, why: str, error: Exception) -> None:
+        """The functions themselves raise what define-by-run would, or show the program wrong."""
+        for slot in plan.slots:
+            y = self.values[slot]
+            y._array = _tracing.promise(y._array.shape, y._array.dtype)
+            y.__dict__.pop("_node", None)
+        self._realize(why, "a program failed", noted=False)
+        plan.dropped = True
+        self.site.account.note(
+            "define-by-run", f"a program raised {type(error).__name__}: {error}", ""
+        )
+
+    def _changed_guards(self) -> list[int]:
+        """The guarded leaves that have been written since they were used."""
+        return [s for s, (array, copy) in self.guards.items() if not same_bytes(array, copy)]
+
+    def _apply_at_once_from_now_on(self, slot: int) -> None:
+        for app in self.app.path(self.first):
+            if slot in app.inputs or slot in app.arrays.values():
+                app.eager = app.eager or "an array is written after the function has used it"
+                app.renew()
+                self.site.forget_programs()
+
+    def _done(self) -> None:
+        """Nothing is pending any more."""
+        for slot, made in self.aliases:
+            made._array = self.values[slot]._array
+        self.aliases, self.drawn, self.funcs, self.states = [], [], [], {}
+        self.first = self.app.depth + 1
+        if self.guards and not self.ended:
+            self.guards = {k: (a, a.copy()) for k, (a, _) in self.guards.items()}
+
+    def _alive(self) -> frozenset[int]:
+        values = self.values
+        held = {slot for slot, _ in self.aliases}
+        slots = [s for a in self.app.path(self.first) for s in a.output_slots]
+        return frozenset([s for s in slots if s in held or _refs(values[s]) > 2])
+
+    def _realize(self, why: str, detail: str, noted: bool = True) -> None:
+        """Apply what is pending for real, with the random numbers that it drew."""
+        funcs, values = self.funcs, self.values
+        if not funcs:
+            return
+        self.details.append(detail)
+        if noted:
+            self.syncs.append(self._sync_here(self._alive(), why))
+        apps = self.app.path(self.first)
+        self.realized += len(funcs)
+        now = None
+        if self.states:
+            plain = all([type(s) is bytes for s in self.states.values()])
+            now = generator_state() if plain else whole_generator_state()
+        changed = [(a, c, a.copy()) for a, c in self.guards.values() if not same_bytes(a, c)]
+        for array, before, _ in changed:
+            array[...] = before
+        settings = Settings.now()
+        try:
+            with _tracing.aside(), error_state(self.errors):
+                for k, (app, func) in enumerate(zip(apps, funcs, strict=True)):
+                    if app in self.states:
+                        set_generator_state(self.states[app])
+                    self._apply_now(app, func, settings)
+                    funcs[k] = None  # type: ignore[call-overload]
+        except BaseException:
+            self.stopped, self.step = "an exception", matches_nothing
+            self.funcs = []
+            raise
+        finally:
+            for array, _, after in changed:
+                array[...] = after
+        set_generator_state(now)
+        self._done()
+
+    def _apply_now(self, app: Application, func: FunctionNode, settings: Any) -> None:
+        values = self.values
+        before = app.settings.apply() if app.settings is not settings else None
+        try:
+            outs = func._apply(tuple([values[s] for s in app.inputs]))
+        finally:
+            if before is not None:
+                Settings.restore(before)
+        for slot, y in zip(app.output_slots, outs, strict=True):
+            given = values[slot]
+            given._array = y._array
+            node = y.__dict__.get("_node")
+            if node is not None:
+                given._node = node
+                node._variable = weakref.ref(given)
+
+    def finish(self) -> None:
+        """The method has returned (or raised)."""
+        self.ended = True
+        if self._seen is not None:
+            self._noted_sync("end")
+        elif self.stopped is None:
+            self.sync("end")
+
+
+def _check_looks(run: Run, func: FunctionNode, inputs: Any) -> Any:
+    run.check_looks()
+    return run.step(run, func, inputs)
+
+
+def _check_settings(run: Run, func: FunctionNode, inputs: Any) -> Any:
+    run.check_settings()
+    return None if run.stopped else run.step(run, func, inputs)
+

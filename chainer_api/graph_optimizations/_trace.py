@@ -1,0 +1,473 @@
+"""Recording a list of applications as a graph, offline: no code of the user's runs here.
+
+In: applications from the tree, which say what each function was and what its inputs looked like.
+Out: a :class:`Traced`: the forward graph, and on demand backward graphs. Functions run on arrays
+of the right layout without memory of their own, so that recording takes time, but no space.
+What may not happen: a recorded value that other inputs would have made different.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import contextmanager
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from chainer import configuration
+from chainer._tracing import state
+from chainer.function_node import FunctionNode
+from chainer.variable import Variable
+from chainwright import tracer
+from chainwright.ir import OPS, Graph, Node, Origin
+from chainwright.tracer import RecArray, Recorder, blank
+
+from ._backward import gradients, same_leaves
+from ._tree import Application, Draw, Settings, Spec
+from ._values import map_values
+
+tracer.add_library(os.path.dirname(os.path.abspath(configuration.__file__)))
+
+
+class Untraceable(Exception):
+    """The function ``app`` cannot be part of a program; the text says why."""
+
+    def __init__(self, app: Application, reason: str) -> None:
+        super().__init__(reason)
+        self.app = app
+
+
+class Input(NamedTuple):
+    """Where a program's input comes from: the value in ``slot``, or the next random draw."""
+
+    slot: int | None
+    node: Node
+
+
+class Use(NamedTuple):
+    """One use of a leaf by a function: an alias of its own, so that each use has its gradient."""
+
+    alias: Variable
+    slot: int
+    ordinal: int  # among the aliases of the slot
+    app: int  # the number of the application
+    input: int  # and of its input
+
+
+class Late(NamedTuple):
+    """An array that backward reads when it runs, and not as forward left it.
+
+    So do functions themselves: what they retain may have been changed meanwhile, if the caller
+    can reach it. ``leaf`` is the slot of a leaf, or ``output`` the number of a result.
+    """
+
+    node: Node | None
+    leaf: int | None
+    output: int | None
+
+
+class Traced:
+    """The recording of a list of applications.
+
+    ``inputs`` say where the program's inputs come from; ``results`` are slots, in the order of
+    the graph's outputs; ``chained`` those of them that are outputs of the call's node, and
+    ``uses`` what its inputs are.
+    """
+
+    def __init__(
+        self, name: str, apps: Sequence[Application], specs: Any, results: Iterable[int]
+    ) -> None:
+        self.name, self.apps, self._specs = name, apps, specs
+        self.results = sorted(results)
+        self.inputs: list[Input] = []
+        self.uses: list[Use] = []
+        self.session = session = Session(name)
+        self._values: dict[int, Any] = {}
+        self._nodes: dict[int, Node] = {}
+        self.functions: list[FunctionNode] = []
+        self.written: list[int] = []  # slots of arrays that the program changes
+        self._aliases: dict[int, list[Variable]] = {}
+        with session.active():
+            for app in apps:
+                self._apply(app)
+            self._finish()
+
+    def _apply(self, app: Application) -> None:
+        session, rec = self.session, self.session.recorder
+        func = app.template._copied()
+        for name, slot in app.arrays.items():
+            func.__dict__[name] = self._attribute(slot)
+        inputs = tuple([self._input(k, slot) for k, slot in enumerate(app.inputs)])
+        draws = session.begin(func, app, self._drawn)
+        mark = len(rec.nodes)
+        before = app.settings.apply()
+        try:
+            outputs = func.apply(inputs)
+        except Exception as e:
+            raise Untraceable(app, f"{app.label} raises {type(e).__name__} on zeros") from e
+        finally:
+            Settings.restore(before)
+        if not rec.live:
+            assert rec.escaped is not None
+            raise Untraceable(app, rec.escaped.reason)
+        if not app.gives(outputs):
+            raise Untraceable(app, f"the results of {app.label} depend on values")
+        self.functions.append(func)
+        for slot, y in zip(app.output_slots, outputs, strict=True):
+            self._values[slot] = y
+        app.fails = any(_may_fail(node) for node in rec.nodes[mark:])
+        if app.fails and (app.in_try or _uses_linear_algebra(rec.nodes[mark:])):
+            raise Untraceable(app, f"{app.label} may raise an exception for some values")
+        writes = frozenset(s for s in app.arrays.values() if rec.is_written(self._values[s]))
+        if tuple(draws) != app.draws or writes != app.writes:
+            app.draws, app.writes = tuple(draws), writes
+            app.renew()
+
+    def _array(self, slot: int) -> np.ndarray:
+        """An array that stands for the leaf in ``slot``."""
+        spec: Spec = self._specs[slot]
+        return blank(spec.shape, spec.dtype, spec.strides)
+
+    def _attribute(self, slot: int) -> np.ndarray:
+        """An array among a function's attributes: the user's own, read and written in place."""
+        if slot not in self._values:
+            array = self._array(slot)
+            node = self.session.recorder.external(array, f"v{slot}")
+            self.inputs.append(Input(slot, node))
+            self._values[slot] = array
+        value = self._values[slot]
+        return value._array if isinstance(value, Variable) else value
+
+    def _input(self, k: int, slot: int) -> Any:
+        value = self._values.get(slot)
+        if value is None:
+            array = self._array(slot)
+            node = self.session.recorder.input(array, f"x{slot}", "argument")
+            self.inputs.append(Input(slot, node))
+            self._nodes[slot] = node
+            value = self._values[slot] = array
+        if type(value) is not np.ndarray:
+            return value
+        spec: Spec = self._specs[slot]
+        if spec.requires_grad is None:
+            return value
+        alias = Variable(value, requires_grad=spec.requires_grad)
+        aliases = self._aliases.setdefault(slot, [])
+        if spec.requires_grad:
+            self.uses.append(Use(alias, slot, len(aliases), len(self.functions), k))
+        aliases.append(alias)
+        return alias
+
+    def _drawn(self, draw: Draw, sample: np.ndarray) -> Any:
+        """A random draw: an input of the program."""
+        rec = self.session.recorder
+        array = blank(sample.shape, sample.dtype, sample.strides)
+        node = rec.input(array, f"random{len(self.inputs)}", "argument")
+        self.inputs.append(Input(None, node))
+        return rec.wrap(array)
+
+    def _finish(self) -> None:
+        rec, values = self.session.recorder, self._values
+        nodes = []
+        for slot in self.results:
+            y = values[slot]
+            node = rec.node_of(y._array)
+            if node.op in ("constant", "literal"):  # each call has an array of its own
+                node = rec.emit("copy", (node,), y._array)
+            nodes.append(node)
+        rec.pending_writes()
+        if not rec.live:
+            assert rec.escaped is not None
+            raise Untraceable(self.apps[-1], rec.escaped.reason)
+        self.written = [
+            i.slot for i in self.inputs
+            if i.slot is not None
+            and any(n.op == "write" and n.inputs[0] is i.node for n in rec.nodes)
+        ]
+        self.forward = Graph(
+            tuple([i.node for i in self.inputs]), tuple(rec.nodes), tuple(nodes), name=self.name
+        )
+        self.chained = [s for s in self.results if values[s].creator_node is not None]
+        reached = _reached([values[s] for s in self.chained])
+        self.uses = [use for use in self.uses if id(use.alias.node) in reached]
+        self.passive = [  # inputs of the graph through which no gradient flows
+            slot for slot, found in self._aliases.items()
+            if not found[0].requires_grad and any(id(a.node) in reached for a in found)
+        ]
+        self.same_leaf = same_leaves([use.slot for use in self.uses])
+        #: Slots of the leaves that the functions retain.
+        self.retained = {
+            slot for func, app in zip(self.functions, self.apps, strict=True)
+            for i in func._input_indexes_to_retain or ()
+            if (slot := app.inputs[i]) in self._aliases
+        }
+        self._late: dict[Any, tuple[Late, np.ndarray]] = {}
+
+    def distances(self) -> tuple[list[Any], list[Any]]:
+        """How far functions stand above the leaves: ``(slot, functions between)``, -1 for none.
+
+        Of the functions that give the chained results, and of those of the uses.
+        """
+        far = _distances(self.apps, set(self._aliases))
+        by_output = {slot: far[k] for k, a in enumerate(self.apps) for slot in a.output_slots}
+        return (
+            [tuple(by_output[slot].items()) for slot in self.chained],
+            [tuple(far[use.app].items()) for use in self.uses],
+        )
+
+    def leaves_of_order(self) -> list[int]:
+        """The leaves whose ranks decide the order of sums of three and more gradients, if any."""
+        leaves = sorted({use.slot for use in self.uses})
+        counts: dict[int, int] = {}
+        for app in self.apps:
+            for slot in app.inputs:
+                counts[slot] = counts.get(slot, 0) + 1
+        return leaves if max(counts.values(), default=0) >= 3 and len(leaves) > 1 else []
+
+    def _set_ranks(self, ranks: dict[int, int]) -> None:
+        for slot, aliases in self._aliases.items():
+            for alias in aliases:
+                alias.node._rank = ranks.get(slot, 0)
+        for func in self.functions:
+            if func.inputs is not None:
+                func.rank = max([node._rank for node in func.inputs], default=0)
+                for ref in func.outputs or ():
+                    node = ref()
+                    if node is not None:
+                        node._rank = func.rank + 1
+
+    # -- backward
+
+    def backward(self, key: Any) -> Backward:
+        """Record the gradients of the uses; ``key`` is that of a node's backward."""
+        session, rec = self.session, self.session.recorder
+        ranks, alone, *forms = key
+        self._set_ranks(dict(zip(self.leaves_of_order(), ranks, strict=True)) if ranks else {})
+        outputs = [self._values[s] for s in self.chained]
+        self._read_late()
+        first = len(rec.nodes)
+        nodes, given = [], []
+        for k, form in enumerate(forms):
+            if form is None:
+                given.append(None)
+                continue
+            array = blank(outputs[k].shape, form[0], form[1])
+            nodes.append(rec.input(array, f"gy{k}", "gradient"))
+            given.append(Variable(array, requires_grad=form[2]))
+        aliases = [use.alias for use in self.uses]
+        with session.active(), configuration.using_config("enable_backprop", False):
+            found = gradients(aliases, outputs, given, alone, self.same_leaf)
+            results = tuple([rec.node_of(g._array) for g in found if g is not None])
+        if not rec.live:
+            assert rec.escaped is not None
+            raise Untraceable(self.apps[-1], f"in backward: {rec.escaped.reason}")
+        made = tuple(rec.nodes[first:])
+        read = {source for node in made for source in node.inputs} | set(results)
+        late = [late for late, _ in self._late.values() if late.node in read]
+        graph = Graph(
+            (*nodes, *[x.node for x in late]), made, results, name=f"{self.name} backward"
+        )
+        present = tuple([k for k, g in enumerate(found) if g is not None])
+        requires_grad = tuple([g.requires_grad for g in found if g is not None])
+        return Backward(graph, present, requires_grad, tuple(late))
+
+    def _read_late(self) -> None:
+        """Have functions find other arrays in what they have retained and a caller can reach."""
+        for slot in self.retained:
+            array = self._late_array(("leaf", slot), self._specs[slot].strides, slot, None)
+            for alias in self._aliases[slot]:
+                alias._array = array
+                alias.node._data = array
+        for k, slot in enumerate(self.results):
+            y = self._values[slot]
+            if y.node._data is not None:
+                array = self._late_array(("output", k), y._array.strides, None, k, y._array)
+                y._array = array
+                y.node._data = array
+
+    def _late_array(
+        self, key: Any, strides: Any, leaf: int | None, output: int | None, like: Any = None
+    ) -> np.ndarray:
+        known = self._late.get(key)
+        if known is None:
+            if leaf is not None:
+                like = self._aliases[leaf][0]._array
+            array = blank(like.shape, like.dtype, strides)
+            name = f"late_x{leaf}" if leaf is not None else f"late_y{output}"
+            node = self.session.recorder.input(array, name, "gradient")
+            known = self._late[key] = (Late(node, leaf, output), array)
+        return known[1]
+
+
+def _distances(apps: Sequence[Application], leaves: Any) -> list[dict[int, int]]:
+    """Of each application: the longest ways down to the leaves."""
+    far: dict[int, dict[int, int]] = {}
+    found = []
+    for app in apps:
+        longest: dict[int, int] = {-1: 0}
+        for slot in app.inputs:
+            below = far.get(slot)
+            if below is None:
+                below = {slot: -1} if slot in leaves else {}
+            for leaf, d in below.items():
+                longest[leaf] = max(longest.get(leaf, 0), d + 1)
+        found.append(longest)
+        far.update(dict.fromkeys(app.output_slots, longest))
+    return found
+
+
+def application_order(apps: Sequence[Application], ranks: dict[int, int]) -> tuple[int, ...]:
+    """The order in which backward takes functions, for leaves of these ranks."""
+    far = _distances(apps, ranks)
+    levels = [max([ranks.get(s, 0) + d for s, d in f.items()]) for f in far]
+    return tuple(sorted(range(len(apps)), key=lambda k: (-levels[k], -k)))
+
+
+class Backward(NamedTuple):
+    """A recorded backward.
+
+    ``present`` are the uses that get a gradient, ``requires_grad`` whether each of these requires
+    one itself, ``late`` what it reads besides what forward has kept.
+    """
+
+    graph: Graph
+    present: tuple[int, ...]
+    requires_grad: tuple[bool, ...]
+    late: tuple[Late, ...]
+
+
+def _reached(outputs: Sequence[Variable]) -> set[int]:
+    """The ids of the nodes that Variables were computed from."""
+    seen: set[int] = set()
+    stack = [y.creator_node for y in outputs]
+    functions: set[int] = set()
+    while stack:
+        func = stack.pop()
+        if func is None or id(func) in functions or func.inputs is None:
+            continue
+        functions.add(id(func))
+        for node in func.inputs:
+            seen.add(id(node))
+            stack.append(node._creator_node)
+    return seen
+
+
+_LINEAR_ALGEBRA = frozenset({"numpy.linalg", "scipy.linalg", "numpy.linalg._linalg"})
+
+
+def _uses_linear_algebra(nodes: Iterable[Node]) -> bool:
+    """Whether there are computations that fail on singular matrices and the like."""
+    for node in nodes:
+        module = getattr(node.attr("fn"), "__module__", "") if node.op == "call" else ""
+        if node.op in ("inverse", "determinant") or module in _LINEAR_ALGEBRA:
+            return True
+    return False
+
+
+def _may_fail(node: Node) -> bool:
+    """Whether computing a node may raise, depending on values: an index out of range, mostly."""
+    kind = OPS[node.op].kind
+    if kind in ("elementwise", "reduction", "scan", "creation", "product", "leaf"):
+        return False
+    if kind in ("shape", "update"):
+        indexes = node.inputs[1:] if kind == "shape" else node.inputs[2:]
+        return any(x.op not in ("literal", "constant") for x in indexes)
+    return node.op not in ("write", "copy", "cast")
+
+
+class Session:
+    """Records functions: ``state.trace`` while a list of applications is traced."""
+
+    def __init__(self, name: str) -> None:
+        self.name, self.recorder = name, Recorder()
+        self._origins: dict[int, tuple[FunctionNode, Origin]] = {}
+        self._applying: tuple[FunctionNode, Origin] | None = None
+        self._random = Random()
+        self.recorder.random = self._random
+
+    @contextmanager
+    def active(self) -> Any:
+        """Record the functions that this thread applies."""
+        was, state.trace, run, state.run = state.trace, self, state.run, None
+        try:
+            with np.errstate(all="ignore"), tracer.virtual():
+                yield
+        finally:
+            state.trace, state.run = was, run
+
+    def begin(
+        self, func: FunctionNode, app: Application, drawn: Callable[[Draw, np.ndarray], Any]
+    ) -> list[Draw]:
+        """The function of ``app`` comes next; gives the list of draws that it is going to fill."""
+        self._applying = self._origins[id(func)] = (func, app.origin)
+        draws: list[Draw] = []
+        self._random.begin(draws, drawn)
+        return draws
+
+    def apply_function(self, func: FunctionNode, in_data: Any) -> Any:
+        """In the place of ``func.forward``: run it on recording arrays."""
+        rec = self.recorder
+        if not rec.live:
+            return func.forward(in_data)
+        rec.origin = self._origin(func)
+        outputs = func.forward(tuple([rec.wrap(a) for a in in_data]))
+        return self._settle(func, outputs) if isinstance(outputs, tuple) else outputs
+
+    def _origin(self, func: FunctionNode) -> Origin:
+        """The user's line; in backward, that of the function that is differentiated."""
+        if self._applying is not None and self._applying[0] is func:
+            self._applying = None
+            return self._origins[id(func)][1]
+        frame = sys._getframe(3)
+        while frame is not None:
+            if frame.f_code.co_name in ("backward", "backward_accumulate"):
+                found = self._origins.get(id(frame.f_locals.get("self")))
+                if found is not None:
+                    return found[1]._replace(function=func.label)
+            frame = frame.f_back
+        return _UNKNOWN._replace(function=func.label)
+
+    def _settle(self, func: FunctionNode, outputs: tuple[Any, ...]) -> tuple[Any, ...]:
+        """Real arrays for the recording ones that a function gave or left in attributes."""
+        rec = self.recorder
+        made = tuple([map_values(o, self._real) for o in outputs])
+        for name, value in list(vars(func).items()):
+            vars(func)[name] = map_values(value, self._real)
+        for array in made:
+            if rec.live and isinstance(array, np.ndarray):
+                rec.wrap(array)
+        return made
+
+    def _real(self, value: Any) -> Any:
+        if type(value) is not RecArray:
+            return value
+        if self.recorder.live and id(value.held) not in self.recorder.known:
+            self.recorder.know(value.held, value)
+        return value.held
+
+
+_UNKNOWN = Origin("?", 0, "")
+
+
+class Random:
+    """``xp.random`` while a function is traced: draws are inputs of the program."""
+
+    def __init__(self) -> None:
+        self._draws: list[Draw] | None = None
+        self._drawn: Any = None
+
+    def begin(self, draws: list[Draw], drawn: Any) -> None:
+        """Draws from now on are those of another function."""
+        self._draws, self._drawn = draws, drawn
+
+    def __getattr__(self, name: str) -> Any:
+        def draw(*args: Any, **kwargs: Any) -> Any:
+            sample = np.asarray(getattr(np.random.RandomState(0), name)(*args, **kwargs))
+            made = Draw(name, args, kwargs)
+            assert self._draws is not None
+            self._draws.append(made)
+            return self._drawn(made, sample)
+
+        return draw

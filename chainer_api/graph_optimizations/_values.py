@@ -1,0 +1,99 @@
+"""Nested values: one way to walk them, and images by which they are compared."""
+
+from __future__ import annotations
+
+import copy
+import dataclasses
+from collections.abc import Callable
+from types import BuiltinFunctionType, FunctionType
+from typing import Any
+
+import numpy as np
+
+SMALL = 4096  # bytes: arrays inside of containers are compared by value up to here
+
+
+def map_values(value: Any, change: Callable[[Any], Any]) -> Any:
+    """The same structure with ``change(item)`` for everything that is no container.
+
+    Containers are tuples (named ones, too), lists, dictionaries, slices and dataclasses.
+
+    >>> map_values([1, (2, {"a": 3})], lambda n: -n)
+    [-1, (-2, {'a': -3})]
+    """
+    kind = type(value)
+    if kind is tuple or kind is list:
+        return kind([map_values(v, change) for v in value])
+    if isinstance(value, tuple) and hasattr(value, "_fields"):
+        return kind(*[map_values(v, change) for v in value])
+    if kind is dict:
+        return {k: map_values(v, change) for k, v in value.items()}
+    if kind is slice:
+        return slice(*[map_values(v, change) for v in (value.start, value.stop, value.step)])
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        made = copy.copy(value)
+        for field in dataclasses.fields(value):
+            object.__setattr__(
+                made, field.name, map_values(getattr(value, field.name), change)
+            )
+        return made
+    return change(value)
+
+
+class Incomparable(Exception):
+    """A value of which nobody can tell whether another one does the same."""
+
+
+_PLAIN = frozenset({bool, int, str, bytes, type(None), type(Ellipsis)})
+
+
+def image(value: Any) -> Any:
+    """A hashable image of plain data: types and values.
+
+    Two values with equal images are the same to any code (``1``, ``1.0`` and ``True`` differ, so
+    do ``0.0`` and ``-0.0``). What is no plain data has none.
+
+    Raises:
+        Incomparable: For functions, objects, large arrays and the like.
+
+    >>> image((1, [2.0])) == image((1, [2.0])), image(1) == image(True)
+    (True, False)
+    """
+    kind = type(value)
+    if kind in _PLAIN:
+        return (kind, value)
+    if kind is float or kind is complex:
+        return (kind, repr(value))
+    if isinstance(value, np.generic) and kind.__module__ == "numpy":
+        return (kind, value.tobytes())
+    if isinstance(value, np.dtype):
+        return (np.dtype, value.str)
+    if kind is tuple or kind is list:
+        return (kind, tuple([image(v) for v in value]))
+    if kind is dict:
+        return (kind, tuple([(image(k), image(v)) for k, v in value.items()]))
+    if kind is slice:
+        return (kind, image(value.start), image(value.stop), image(value.step))
+    if kind is np.ndarray and value.nbytes <= SMALL and not value.dtype.hasobject:
+        return (kind, value.shape, value.dtype.str, value.strides, value.tobytes())
+    if isinstance(value, type) or _is_library_function(value):
+        return (kind, value)
+    raise Incomparable(f"a {kind.__name__}")
+
+
+def _is_library_function(value: Any) -> bool:
+    """Whether it is a function without state of its own: NumPy's, or this library's."""
+    if not isinstance(value, (np.ufunc, FunctionType, BuiltinFunctionType)):
+        return False
+    module = getattr(value, "__module__", None) or "numpy"
+    return module.partition(".")[0] in ("numpy", "chainer") and not (
+        isinstance(value, FunctionType) and value.__closure__
+    )
+
+
+def differs(value: Any, expected: Any) -> bool:
+    """Whether the image of ``value`` is another than ``expected``."""
+    try:
+        return image(value) != expected
+    except Incomparable:
+        return True
