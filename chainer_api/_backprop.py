@@ -135,7 +135,7 @@ class _Order:
                 rank = lowest - 0.5
                 self._late[func] = rank, _functions_before(func)
                 key = (-rank, 0, 0, -func.number, func)
-        for piece, (bound, before) in self._late.items():
+        for bound, before in self._late.values():
             if func in before and (rank is None or bound < rank):
                 rank = bound
                 key = (-bound, 1, -func.rank, -func.number, func)

@@ -17,7 +17,7 @@ import numpy as np
 
 from chainer import _tracing, configuration
 from chainer.function_node import FunctionNode, _next_number
-from chainer.variable import Variable, VariableNode, _make_gradient
+from chainer.variable import Variable, _make_gradient
 from chainwright.runtime import Kept, Schedule
 
 from ._backward import gradients
@@ -106,7 +106,6 @@ class StaticScheduleFunction(FunctionNode):
             *[None if g is None else
               (g._array.dtype, g._array.strides, g._requires_grad) for g in grad_outputs],
         )
-        started = time.perf_counter()
         found = None
         run = self._backwards.get(key)
         if run is not None:
@@ -118,7 +117,6 @@ class StaticScheduleFunction(FunctionNode):
             if found is not None and not _equal_gradients(found, plain):
                 self._piece.account.distrust(self._piece, "a gradient")
             found = plain
-        self._piece.account.backward_seconds += time.perf_counter() - started
         return tuple([found[i] if i < len(found) else None for i in target_input_indexes])
 
     def _by_program(self, run: Any, backward: Backward, grad_outputs: Any) -> Any:
@@ -222,7 +220,6 @@ class StaticScheduleFunction(FunctionNode):
                 node = ref()
                 if node is not None:
                     node._rank = func.rank + 1
-        piece.account.dissolved += 1
 
 
 def _equal_gradients(a: Sequence[Any], b: Sequence[Any]) -> bool:
@@ -332,7 +329,7 @@ class Piece:
                     traced = Traced(self.name, self.apps, self._specs, self.results)
                 del self.keys[key]
                 self._refused.add(key)
-                self.account.note("define-by-run", f"{e}", self._where())
+                self.account.ledger.add("define-by-run", f"{e}", self._where())
         self.account.spend("trace", started)
         started = time.perf_counter()
         graphs = {key: backward.graph for key, backward in self.backwards.items()}
@@ -374,7 +371,7 @@ class Piece:
 
     def run(self, run: Run, drawn: list[Any]) -> None:
         """Compute, and hang the results on a node."""
-        values, n = run.values, len(self.chained)
+        values = run.values
         if self.slots is not None:
             leaves = [values[s] for s in self.slots]
         else:
@@ -456,7 +453,7 @@ class Piece:
                 array[...] = leaves[slot]
         if node is not None:
             node._rebuilt, node._checking = rebuilt, True
-        self.account.checks += 1
+        self.account.ledger.checks += 1
         self.account.spend("check", started)
         if wrong:
             app = next((a for a in self.apps if wrong[0] in a.output_slots), self.apps[-1])

@@ -75,11 +75,10 @@ class Run:
         self.syncs: list[Sync] = []
         self.stopped: str | None = None  # why the rest of the call is define-by-run
         self.programs = self.realized = self.noted = 0
-        self.settled: list[tuple[str, str]] = []
+        self.stops: list[tuple[str, str]] = []  # sync points: why, and the user's line
         self.statistics: set[int] = set()  # ids of arrays of the library's links; see WrittenArray
         self.looked: set[int] = set()  # ids of arrays that are written, and that the user knows
         self._looks: list[Any] = []
-        self.details: list[str] = []  # why pending functions were applied for real
         # While noting: slots of what has been seen, by id.
         self._seen: dict[int, tuple[int, Any]] | None = None
         self.count = 0
@@ -434,7 +433,7 @@ class Run:
         app, first = self.app, self.first
         plan = app.plans.get(first)
         if why != "end":
-            self.settled.append((why, user_line(2)))
+            self.stops.append((why, user_line(2)))
         if plan is None or not plan.ready():
             self._realize(why, "no program")
             return
@@ -472,8 +471,8 @@ class Run:
             y.__dict__.pop("_node", None)
         self._realize(why, "a program failed", noted=False)
         plan.dropped = True
-        self.site.account.note(
-            "define-by-run", f"a program raised {type(error).__name__}: {error}", ""
+        self.site.ledger.add(
+            "define-by-run", f"a program raised {type(error).__name__}: {error}"
         )
 
     def _changed_guards(self) -> list[int]:
@@ -504,10 +503,11 @@ class Run:
 
     def _realize(self, why: str, detail: str, noted: bool = True) -> None:
         """Apply what is pending for real, with the random numbers that it drew."""
-        funcs, values = self.funcs, self.values
+        funcs = self.funcs
         if not funcs:
             return
-        self.details.append(detail)
+        if detail != "no program":
+            self.stops.append((detail, user_line(3)))
         if noted:
             self.syncs.append(self._sync_here(self._alive(), why))
         apps = self.app.path(self.first)

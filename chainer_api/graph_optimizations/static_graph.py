@@ -123,8 +123,8 @@ class Site:
         account = self.account
         followed = run.noted == 0 and run.stopped is None
         account.called(seconds, run.app.plain if followed else 0.0, run.programs)
-        account.stopped(run.settled)
-        account.details.update(run.details)
+        for reason, where in run.stops:
+            self.ledger.stopped(reason, where)
         if run.programs:
             self._without, self._pause = 0, 4
         else:

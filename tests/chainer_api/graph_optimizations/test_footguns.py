@@ -18,7 +18,6 @@ from compare import (
     hits,
     loss_of,
     pair,
-    reasons,
     step,
     x32,
 )

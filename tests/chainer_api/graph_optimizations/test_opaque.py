@@ -4,7 +4,7 @@ import copy
 
 import numpy as np
 import pytest
-from compare import check, hits, pair, reasons, x32
+from compare import check, hits, pair, x32
 
 import chainer
 import chainer.functions as F

@@ -15,7 +15,7 @@ import zlib
 
 import numpy as np
 import pytest
-from compare import check, hits, pair, reasons
+from compare import check, pair
 from numpy import zeros
 
 import chainer

@@ -6,7 +6,7 @@ import threading
 
 import numpy as np
 import pytest
-from compare import check, hits, pair, x32
+from compare import check, pair, x32
 
 import chainer
 import chainer.functions as F

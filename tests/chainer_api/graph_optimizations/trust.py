@@ -16,7 +16,6 @@ import warnings
 import weakref
 
 import numpy as np
-import pytest
 
 import chainer
 import chainer.functions as F
