@@ -110,7 +110,7 @@ class WrittenArray:
                 f'{type(link).__name__!r} object has no attribute {self._name!r}') from None
         run = state.run
         if run is not None:
-            if sys._getframe(1).f_globals['__name__'].startswith('chainer.'):
+            if sys._getframe(1).f_globals.get('__name__', '').startswith('chainer.'):
                 run.statistics.add(id(array))
             else:
                 run.looked_at_array(array)

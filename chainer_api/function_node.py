@@ -177,7 +177,7 @@ class FunctionNode:
         local = _local_entries.__dict__
         debug = local['debug'] if 'debug' in local else _global_entries['debug']
         if debug:
-            self.stack = traceback.extract_stack(sys._getframe(1))
+            self.stack = traceback.extract_stack(sys._getframe(2))
         if not on_cpu:
             self._check_arrays(in_data)
         if (local['type_check'] if 'type_check' in local else _global_entries['type_check']) and (

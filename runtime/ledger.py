@@ -111,7 +111,7 @@ class Ledger:
         """Write an event down; what is wrong is also logged as a warning."""
         event = Event(kind, reason, where, seconds)
         self._events.append(event)
-        loud = kind == "distrusted"
+        loud = kind in ("distrusted", "define-by-run")
         level = logging.WARNING if loud else logging.INFO if self._verbosity else logging.DEBUG
         logger.log(level, "%s: %s", self.name, event)
 

@@ -232,6 +232,7 @@ def _equal_gradients(a: Sequence[Any], b: Sequence[Any]) -> bool:
 def same_bytes(a: np.ndarray, b: np.ndarray) -> bool:
     """Whether two arrays are equal bit for bit.
 
+    >>> from chainer.graph_optimizations._piece import same_bytes
     >>> same_bytes(np.array([np.nan]), np.array([np.nan])), same_bytes(np.zeros(2), -np.zeros(2))
     (True, False)
     """
@@ -262,9 +263,9 @@ class Piece:
 
     def __init__(
         self, name: str, apps: Sequence[Application], specs: dict[int, Spec],
-        results: Iterable[int], account: Account,
+        results: Iterable[int], account: Account, names: dict[int, str],
     ) -> None:
-        self.name, self.apps, self.account = name, apps, account
+        self.name, self.apps, self.account, self._names = name, apps, account, names
         self._specs, self.results = specs, sorted(results)
         self.keys: dict[Any, None] = {}
         self._refused: set[Any] = set()
@@ -317,7 +318,7 @@ class Piece:
 
     def _record(self, expect: Any = None) -> Traced:
         started = time.perf_counter()
-        traced = Traced(self.name, self.apps, self._specs, self.results)
+        traced = Traced(self.name, self.apps, self._specs, self.results, self._names)
         if expect is not None:
             expect(traced)
         self.backwards: dict[Any, Backward] = {}
@@ -326,7 +327,7 @@ class Piece:
                 self.backwards[key] = traced.backward(key)
             except (Untraceable, ValueError, TypeError) as e:
                 if expect is not None and traced.session.recorder.live is False:
-                    traced = Traced(self.name, self.apps, self._specs, self.results)
+                    traced = Traced(self.name, self.apps, self._specs, self.results, self._names)
                 del self.keys[key]
                 self._refused.add(key)
                 self.account.ledger.add("define-by-run", f"{e}", self._where())
@@ -546,15 +547,15 @@ class Plan:
 
     def __init__(
         self, name: str, apps: Sequence[Application], specs: dict[int, Spec],
-        wanted: Iterable[int], account: Account,
+        wanted: Iterable[int], account: Account, names: dict[int, str],
     ) -> None:
-        self.apps, self._name, self._account = apps, name, account
+        self.apps = apps
         self.slots = [slot for app in apps for slot in app.output_slots]
         self.wanted = set(wanted)
         self.results = frozenset(self.wanted)
         self.pieces: list[Piece] = []
         for group, results in _groups(apps, self.results):
-            self.pieces.append(Piece(name, group, specs, results, account))
+            self.pieces.append(Piece(name, group, specs, results, account, names))
         self.dropped = False
 
     def ready(self) -> bool:

@@ -18,7 +18,7 @@ import numpy as np
 
 from chainer import _tracing
 from chainer.function_node import FunctionNode
-from chainer.variable import Variable
+from chainer.variable import Parameter, Variable
 
 from ._piece import same_bytes
 from ._random import generator_state, set_generator_state, whole_generator_state
@@ -186,6 +186,9 @@ class Run:
         known = self.app.children.get(key) or self.app.children.get((made.place, "varies"))
         if known is None:
             made.keep(func)
+            made.names = {
+                seen[id(x)][0]: site.name_of(x) for x in new if isinstance(x, Parameter)
+            }
             made.eager = opaque_reason(func) or made.eager
         if self.app.depth >= self.first and (known[0] if known else made).eager:
             self._noted_sync("an opaque function")

@@ -77,9 +77,10 @@ class Traced:
     """
 
     def __init__(
-        self, name: str, apps: Sequence[Application], specs: Any, results: Iterable[int]
+        self, name: str, apps: Sequence[Application], specs: Any, results: Iterable[int],
+        names: dict[int, str],
     ) -> None:
-        self.name, self.apps, self._specs = name, apps, specs
+        self.name, self.apps, self._specs, self._names = name, apps, specs, names
         self.results = sorted(results)
         self.inputs: list[Input] = []
         self.uses: list[Use] = []
@@ -144,7 +145,9 @@ class Traced:
         value = self._values.get(slot)
         if value is None:
             array = self._array(slot)
-            node = self.session.recorder.input(array, f"x{slot}", "argument")
+            name = self._names.get(slot)
+            kind = "argument" if name is None else "parameter"
+            node = self.session.recorder.input(array, name or f"x{slot}", kind)
             self.inputs.append(Input(slot, node))
             self._nodes[slot] = node
             value = self._values[slot] = array

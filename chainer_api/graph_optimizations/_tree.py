@@ -178,6 +178,7 @@ class Application:
         """
         self.kind, self.settings, self.first_slot = type(func), settings, count
         self.leaves: dict[int, Spec] = {}
+        self.names: dict[int, str] = {}  # of parameters among the leaves
         self.inputs = tuple([slot_of(x) for x in inputs])
         self.attributes: dict[str, Any] = {}
         self.arrays: dict[str, int] = {}

@@ -18,6 +18,7 @@ def map_values(value: Any, change: Callable[[Any], Any]) -> Any:
 
     Containers are tuples (named ones, too), lists, dictionaries, slices and dataclasses.
 
+    >>> from chainer.graph_optimizations._values import map_values
     >>> map_values([1, (2, {"a": 3})], lambda n: -n)
     [-1, (-2, {'a': -3})]
     """
@@ -56,6 +57,7 @@ def image(value: Any) -> Any:
     Raises:
         Incomparable: For functions, objects, large arrays and the like.
 
+    >>> from chainer.graph_optimizations._values import image
     >>> image((1, [2.0])) == image((1, [2.0])), image(1) == image(True)
     (True, False)
     """

@@ -72,6 +72,7 @@ class Site:
         self.root = Application(None)
         self.recent = self.root  # the application noted last
         self.thread = 0
+        self.chain: Callable[[], Any] = lambda: None
         self._ways: OrderedDict[Application, None] = OrderedDict()  # by their last application
         self._lock = threading.RLock()
         self._without = 0  # calls in a row without a program
@@ -160,6 +161,7 @@ class Site:
     def _compile(self, syncs: list[Sync], run: Run) -> None:
         path = run.app.path(1)
         specs = _specs(path)
+        names = {slot: name for app in path for slot, name in app.names.items()}
         waiting = list(syncs)
         import networkx  # noqa: F401 - loading it is no part of what this method costs
 
@@ -176,7 +178,9 @@ class Site:
                 waiting[:0] = _split(sync, eager, path)
                 continue
             try:
-                sync.app.plans[sync.first] = Plan(self.name, apps, specs, wanted, self.account)
+                sync.app.plans[sync.first] = Plan(
+                    self.name, apps, specs, wanted, self.account, names
+                )
             except Untraceable as e:
                 if e.app.eager is None:
                     e.app.eager = str(e)
@@ -200,6 +204,14 @@ class Site:
             self.ledger.add("define-by-run", str(e), _place(e.app))
         seconds = time.perf_counter() - started
         self.ledger.add("compile", "a new kind of backward has come", _line(self.method), seconds)
+
+    def name_of(self, parameter: Any) -> str:
+        """The path of a parameter in the chain."""
+        chain = self.chain()
+        for name, known in () if chain is None else chain.namedparams():
+            if known is parameter:
+                return "self" + name.replace("/", ".")
+        return parameter.name or "parameter"
 
     # -- memory
 
@@ -394,13 +406,11 @@ def _manager(chain: Any) -> ScheduleManager:
 def static_graph(*args: Any, **kwargs: Any) -> Any:
     """Compile the forward method of a chain.
 
-    The first call with arguments of certain shapes runs as always (define-by-run) and is
-    recorded; later calls run a program generated from the recording, and so does their backward.
-    Results, gradients, exceptions, random numbers and updated statistics are those of the
-    undecorated method: what the recorded code has read (attributes, ``chainer.config``, globals,
-    arguments that are no arrays) is compared at each call, and a call that differs is recorded
-    anew. What cannot be replayed (code that looks at the values of arrays, for instance) stays
-    define-by-run; ``chain.schedule_manager.report()`` and the logger ``chainwright`` say why.
+    The method's Python runs in every call. Calls that are new run as always (define-by-run); when
+    the same functions are applied for the second time they are compiled, and later calls have
+    programs compute their results, and their backward. Results, gradients, exceptions, random
+    numbers, updated statistics and whatever else the method does are those of the undecorated
+    method. ``chain.schedule_manager.report()`` and the logger ``chainwright`` tell what happens.
 
     Use it on ``__call__`` or ``forward`` of a :class:`~chainer.Chain` (or of any
     :class:`~chainer.Link`), with or without arguments::
@@ -412,8 +422,8 @@ def static_graph(*args: Any, **kwargs: Any) -> Any:
         force_test_define_by_run (bool): Do not compile while ``chainer.config.train`` is False.
         minimize_cache_size (bool): Keep few schedules (8; otherwise 64) for different shapes,
             modes and attributes; the least recently used goes first.
-        verbosity_level (int): 0: log what stays define-by-run (as a warning); 1: also each trace
-            and compilation (level INFO); 2: the same.
+        verbosity_level (int): 0: log programs that turn out wrong (as a warning); 1: also each
+            compilation (level INFO); 2: the same.
         enable_double_backprop (bool): Accepted for compatibility. Differentiating gradients
             always works; it goes through the define-by-run graph.
 
@@ -439,7 +449,7 @@ def static_graph(*args: Any, **kwargs: Any) -> Any:
         ...     model.cleargrads()
         ...     loss.backward()
         >>> model.schedule_manager.report()[0].hits
-        2
+        1
     """
     if len(args) == 1 and not kwargs and not isinstance(args[0], (bool, int)):
         return _decorate(args[0], Options())

@@ -11,10 +11,8 @@ __all__ = ["static_code"]
 def static_code(*dec_args: Any, **dec_kwargs: Any) -> Any:
     """Mark a function or method whose calls belong to a static graph.
 
-    Inside a method decorated with :func:`chainer.static_graph`, only functions and links are
-    replayed. A function marked with ``static_code`` is called in every replay, too, in its place
-    among them, with the arrays of that call. It may have effects (count, print, log), compute
-    with arrays and return arrays; arrays in its keyword argument ``outputs`` are filled by it.
+    All Python of a compiled method runs in every call, so the function is returned as it is; the
+    mark is for code written for the original, which needs it.
 
     Args:
         func_name (str): Accepted for compatibility; the name in the original's debug output.
