@@ -50,19 +50,15 @@ def test_uninitialized_parameter():
 
 
 def test_compiled_calls_are_drawn_from_inside():
-    class Compiled(chainer.FunctionNode):
-        def forward(self, inputs):
-            return inputs[0] * 6,
+    class Model(chainer.Chain):
+        @chainer.static_graph
+        def forward(self, x):
+            return x * 2 * 3
 
-        def expand_for_graph(self):
-            y, = [ref() for ref in self.outputs]
-            x = self.inputs[0].get_variable()
-            y.creator_node = (x * 2 * 3).creator_node
-            return [y]
-
-    x = ones('x')
-    y, = Compiled().apply((x,))
-    y.name = 'y'
+    model = Model()
+    for _ in range(3):
+        y = model(ones('x'))
+    assert model.schedule_manager.report()[0].hits == 1
     labels = [n.label for n in build_computational_graph([y]).nodes]
     assert labels == ['(2), float32', '_ * 3', '(2), float32', '_ * 2', '(2), float32']
 

@@ -134,11 +134,11 @@ def test_defaults_without_variables(monkeypatch):
     assert {k: v for k, v in settings.items() if v is True} == {
         'enable_backprop': True, 'train': True, 'type_check': True, 'use_static_graph': True}
     assert settings['use_cudnn'] == settings['use_cudnn_tensor_core'] == 'auto'
-    assert settings['static_target'] == 'numpy'
+    assert settings['static_target'] == 'numpy' and settings['static_check'] == 'spaced'
     assert settings['use_ideep'] == 'never' and settings['dtype'] == np.float32
     assert not any(value for key, value in settings.items() if key not in (
         'enable_backprop', 'train', 'type_check', 'use_static_graph', 'use_cudnn',
-        'use_cudnn_tensor_core', 'use_ideep', 'static_target', 'dtype'))
+        'use_cudnn_tensor_core', 'use_ideep', 'static_target', 'static_check', 'dtype'))
 
 
 @pytest.mark.parametrize(('variable', 'text', 'key', 'value'), [
