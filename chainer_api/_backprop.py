@@ -119,7 +119,7 @@ class _Order:
 
     def pushed(self, func):
         """``func`` is going to run."""
-        if func.is_piece:
+        if func._is_piece:
             self._waiting[func] = func.highest_rank
 
     def waits(self, func):
@@ -129,7 +129,7 @@ class _Order:
         waits for whatever may use that result; what comes before the piece waits for it.
         """
         rank = None
-        if func.is_piece and func not in self._late:
+        if func._is_piece and func not in self._late:
             lowest = func.lowest_rank
             if lowest <= func.rank:
                 rank = lowest - 0.5
@@ -141,7 +141,7 @@ class _Order:
                 key = (-bound, 1, -func.rank, -func.number, func)
         if rank is None:
             return None
-        self._waiting[func] = func.highest_rank if func.is_piece else func.rank
+        self._waiting[func] = func.highest_rank if func._is_piece else func.rank
         return key
 
     def runs(self, func, heap):
@@ -210,7 +210,7 @@ def _key(func):
 
 
 def _make_order():
-    return _Order() if FunctionNode.pieces_exist else None
+    return _Order() if FunctionNode._pieces_exist else None
 
 
 def _step(func, targets, gys, grads, check, debug, lazy, order):
@@ -250,7 +250,7 @@ def _step(func, targets, gys, grads, check, debug, lazy, order):
     longer = None
     places = None
     if order is not None:
-        places = func.places(targets)
+        places = func._gradient_places(targets)
     for k, i in enumerate(targets):
         gx = gxs[k]
         if gx is None:
@@ -358,8 +358,8 @@ def _show_functions(nodes, enable_double_backprop):
     while stack:
         node = stack.pop()
         func = node._creator_node
-        if func is not None and func.is_piece:
-            func.dissolve()
+        if func is not None and func._is_piece:
+            func._dissolve()
             func = node._creator_node
         if func is not None and func not in seen and func.inputs is not None:
             seen.add(func)
@@ -382,23 +382,23 @@ def _is_simple(func):
 def _backward_one(func, node, gy):
     """Backward through ``func`` alone: its gradients are those of leaves."""
     inputs = func.inputs
-    if func.is_piece:
-        func.prepare({x for x in inputs if x._grad_var is not None}, (float('inf'), 0))
+    if func._is_piece:
+        func._prepare_backward({x for x in inputs if x._grad_var is not None}, (float('inf'), 0))
     targets = tuple([i for i, x in enumerate(inputs) if x._requires_grad])
     if not targets:
         return
     gxs = _gradients(func, targets, (gy,) if len(func.outputs) == 1 else tuple(
         [gy if y() is node else None for y in func.outputs]), {})
     positions = range(len(targets))
-    if func.is_piece:
-        positions = sorted(positions, key=func.places(targets).__getitem__)
+    if func._is_piece:
+        positions = sorted(positions, key=func._gradient_places(targets).__getitem__)
     for k in positions:
         gx = gxs[k]
         if gx is None:
             continue
         i = targets[k]
         x = inputs[i]
-        if not func.is_piece:  # those of a piece are right by construction
+        if not func._is_piece:  # those of a piece are right by construction
             array = gx._array if isinstance(gx, _Variable) else _wrong_gradient(func, i, gx)
             if array is None:
                 continue
@@ -502,7 +502,7 @@ def _backward_to_leaves(grads, start, retain_grad, loss_scale):
         if len(func.outputs) > 1:
             _use_set_gradients(func, grads, retain_grad)
         if order is not None:
-            func.prepare(grads, order.runs(func, heap))
+            func._prepare_backward(grads, order.runs(func, heap))
         gys = []
         for ref in func.outputs:
             y = ref()
@@ -726,7 +726,7 @@ def _backward_between(grads, start, wanted, input_nodes, retain_grad):
                 _heappush(heap, key)
                 continue
         if order is not None:
-            func.prepare(grads, order.runs(func, heap))
+            func._prepare_backward(grads, order.runs(func, heap))
         gys = []
         for ref in func.outputs:
             y = ref()

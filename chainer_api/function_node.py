@@ -84,7 +84,7 @@ class FunctionNode:
     #: Why the function cannot be recorded, if it cannot: one line.
     opaque = None
     #: Whether this is a program of a compiled method, which stands for several functions.
-    is_piece = False
+    _is_piece = False
 
     _input_indexes_to_retain = None
     _output_indexes_to_retain = None
@@ -300,22 +300,22 @@ class FunctionNode:
                 f'first (Parameter.initialize). What failed: {error}') from error
 
     #: Whether there has been any piece in this process.
-    pieces_exist = False
+    _pieces_exist = False
 
-    def prepare(self, grads, bound):
+    def _prepare_backward(self, grads, bound):
         """Called by backward before :meth:`backward`, where there are pieces.
 
         Args:
             grads (container): The nodes that gradients have reached.
-            bound (tuple): The first of the :meth:`places` that gradients of others may have.
+            bound (tuple): The first of the :meth:`_gradient_places` that gradients of others may have.
         """
 
-    def places(self, targets):
+    def _gradient_places(self, targets):
         """Return what says in which order gradients of the inputs ``targets`` are added."""
         rank, number = -self.rank, -self.number
         return [(rank, number, i) for i in targets]
 
-    def dissolve(self):
+    def _dissolve(self):
         """Put the functions that a piece stands for in its place (others: do nothing)."""
 
     def siblings_of(self, reached):

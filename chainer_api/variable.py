@@ -101,15 +101,15 @@ class VariableNode:
     def creator_node(self):
         """:class:`~chainer.FunctionNode` that made the variable."""
         func = self._creator_node
-        if func is not None and func.is_piece:
-            func.dissolve()
+        if func is not None and func._is_piece:
+            func._dissolve()
         return self._creator_node
 
     @creator_node.setter
     def creator_node(self, func):
         old = self._creator_node
-        if old is not None and old.is_piece and len(old.outputs) > 1:
-            old.dissolve()  # the other results keep what made them
+        if old is not None and old._is_piece and len(old.outputs) > 1:
+            old._dissolve()  # the other results keep what made them
         self._creator_node = func
         if func is not None:
             self._rank = func.rank + 1
@@ -741,8 +741,8 @@ class Variable:
         while stack:
             node = stack.pop()
             func = node._creator_node
-            if func is not None and func.is_piece and len(func.outputs) > 1:
-                func.dissolve()
+            if func is not None and func._is_piece and len(func.outputs) > 1:
+                func._dissolve()
                 func = node._creator_node
             node.unchain()
             if func is not None and func not in seen:

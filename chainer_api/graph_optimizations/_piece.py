@@ -36,7 +36,7 @@ _ref = weakref.ref
 class StaticScheduleFunction(FunctionNode):
     """Functions that one program has computed, as a single node of the graph."""
 
-    is_piece = True
+    _is_piece = True
     _kept: Kept | None = None  # with _backwards, of the schedule that has run
     _backwards: Any = {}
     _rebuilt: Rebuilt | None = None
@@ -45,17 +45,17 @@ class StaticScheduleFunction(FunctionNode):
 
     def __init__(self, piece: Piece, leaves: Any, states: Any) -> None:
         self._piece, self._leaves, self._states = piece, leaves, states
-        FunctionNode.pieces_exist = True
+        FunctionNode._pieces_exist = True
         self._retained: dict[int, Any] = {}  # arrays of results that functions retain
 
-    def prepare(self, grads: Any, bound: Any) -> None:
+    def _prepare_backward(self, grads: Any, bound: Any) -> None:
         piece, inputs = self._piece, self.inputs
         assert inputs is not None
         if not piece.same_leaf:
             return
         # The gradients of several uses of a leaf are added by the program, where no other can
         # come before or between them; what comes before this piece has a lower rank than it.
-        places = self.places(range(len(piece.uses)))
+        places = self._gradient_places(range(len(piece.uses)))
         self._alone = tuple(
             [
                 inputs[group[0]] not in grads
@@ -86,7 +86,7 @@ class StaticScheduleFunction(FunctionNode):
         ranks = {slot: inputs[k]._rank for slot, k in piece.input_of.items()}
         return [max([ranks.get(s, 0) + d for s, d in far]) for far in piece.use_distances]
 
-    def places(self, targets: Any) -> list[Any]:
+    def _gradient_places(self, targets: Any) -> list[Any]:
         ranks, piece = self._ranks_of_uses(), self._piece
         return [
             (-ranks[i], 1 - self.number - piece.use_positions[i][0], piece.use_positions[i][1])
@@ -188,7 +188,7 @@ class StaticScheduleFunction(FunctionNode):
             if array is not None:
                 y._array = y.node._data = array
 
-    def dissolve(self) -> None:
+    def _dissolve(self) -> None:
         """Put the define-by-run graph in the place of this node, for good."""
         if self.inputs is None or self.outputs is None:
             return
