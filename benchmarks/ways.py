@@ -4,22 +4,10 @@ from __future__ import annotations
 
 import collections
 import dataclasses
-import importlib.util
 from typing import Any
 
 WAYS = "without Python", "with Python", "define-by-run"
-# Since methods have an account, what a report counts as hits are calls that ran programs with
-# their Python; before, those without.
-_ACCOUNTS = importlib.util.find_spec("chainer.graph_optimizations._account") is not None
-# Names of counts in reports: those of the first form, and those that name the way itself.
-_COUNTS = {
-    "hits": WAYS[1] if _ACCOUNTS else WAYS[0],
-    "without_python": WAYS[0],
-    "replays": WAYS[0],
-    "with_python": WAYS[1],
-    "eager_calls": WAYS[2],
-    "define_by_run": WAYS[2],
-}
+_COUNTS = {"without_python": WAYS[0], "with_python": WAYS[1], "eager_calls": WAYS[2]}
 
 
 @dataclasses.dataclass
@@ -52,15 +40,13 @@ def ways(*chains: Any) -> Ways:
 
 def _add(found: Ways, report: Any) -> None:
     for name, way in _COUNTS.items():
-        value = getattr(report, name, None)
-        if isinstance(value, int):
-            found.calls[way] += value
-    events = getattr(report, "events", ())
-    traces = getattr(report, "traces", None)
-    found.traces += traces if isinstance(traces, int) else sum(e.kind == "trace" for e in events)
-    for event in events:
-        if event.kind not in ("trace", "backward trace", "compile", "evicted"):
+        found.calls[way] += getattr(report, name)
+    found.traces += sum(event.kind == "compile" for event in report.events)
+    for event in report.events:
+        if event.kind != "compile":
             found.reasons[f"{event.kind}: {event.reason}"] += 1
+    for stop in report.stops:
+        found.reasons[f"stop: {stop.reason}"] += stop.count
 
 
 def all_chains(chain: Any) -> list[Any]:

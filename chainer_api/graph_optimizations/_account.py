@@ -20,6 +20,7 @@ class Account:
     def __init__(self, ledger: Ledger) -> None:
         self.ledger = ledger
         self.in_method = 0.0
+        self.new_backwards: list[Piece] = []  # for which a new kind of backward has come
         self.plain = 0.0  # seconds of a call without programs, lately
 
     def spend(self, what: str, since: float) -> None:

@@ -360,6 +360,7 @@ class Piece:
         if key not in self.keys and key not in self._refused and len(self.keys) < 8:
             self.keys[key] = None
             self.dirty = True
+            self.account.new_backwards.append(self)
 
     def renew(self) -> None:
         """Compile again, with the kinds of backward that have come."""
@@ -569,11 +570,6 @@ class Plan:
             n = sum([len(app.draws) for app in piece.apps])
             piece.run(run, drawn[:n])
             drawn = drawn[n:]
-
-    @property
-    def dirty(self) -> list[Piece]:
-        """Pieces for which a new kind of backward has come."""
-        return [piece for piece in self.pieces if piece.dirty]
 
 
 def _groups(

@@ -72,6 +72,7 @@ class Site:
         self.root = Application(None)
         self.recent = self.root  # the application noted last
         self.thread = 0
+        self._last = self.root  # where the last call has ended
         self.chain: Callable[[], Any] = lambda: None
         self._ways: OrderedDict[Application, None] = OrderedDict()  # by their last application
         self._lock = threading.RLock()
@@ -132,7 +133,8 @@ class Site:
             self._has_no_program()
         if run.noted and not run.programs and not run.realized and run.stopped is None:
             run.app.plain = min(seconds, run.app.plain or seconds)
-        if run.syncs or followed:
+        if run.syncs or account.new_backwards or run.app is not self._last:
+            self._last = run.app
             with self._lock:
                 self._learn(run)
 
@@ -154,9 +156,11 @@ class Site:
                 new.append(sync)
         if new and len(new) == len(run.syncs) and self.account.allows():
             self._compile(new, run)
-        dirty = [p for a in app.path(1) for plan in a.plans.values() for p in plan.dirty]
-        for piece in dirty:  # without a program, its backward takes longer than define-by-run
-            self._renew(piece)
+        # Without a program, a backward takes longer than define-by-run: these do not wait.
+        pieces, self.account.new_backwards = self.account.new_backwards, []
+        for piece in pieces:
+            if piece.dirty:
+                self._renew(piece)
 
     def _compile(self, syncs: list[Sync], run: Run) -> None:
         path = run.app.path(1)

@@ -9,7 +9,6 @@ import random_programs
 GROUPS = [pytest.param(k, marks=[pytest.mark.slow] * (k > 2)) for k in range(20)]
 
 
-@pytest.mark.xfail(strict=False, reason="before the new way of a call")
 @pytest.mark.parametrize("group", GROUPS)
 def test_programs(group):
     for seed in range(group * 15, group * 15 + 15):

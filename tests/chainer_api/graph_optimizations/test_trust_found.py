@@ -113,7 +113,6 @@ def attributes_of_a_function_of_the_users():
     return Model
 
 
-@pytest.mark.xfail(strict=False, reason="before the new way of a call")
 @pytest.mark.parametrize("make", FAULTS, ids=lambda f: f.__name__)
 def test_found(make):
     check(make)
