@@ -325,11 +325,11 @@ class Piece:
         for key in list(self.keys):
             try:
                 self.backwards[key] = traced.backward(key)
-            except (Untraceable, ValueError, TypeError) as e:
-                if expect is not None and traced.session.recorder.live is False:
-                    traced = Traced(self.name, self.apps, self._specs, self.results, self._names)
+            except Exception as e:  # zeros are no good values for it, or it looks at values
+                traced = Traced(self.name, self.apps, self._specs, self.results, self._names)
                 del self.keys[key]
                 self._refused.add(key)
+                self.dropped = True  # through the graph, backward takes longer than define-by-run
                 self.account.ledger.add("define-by-run", f"{e}", self._where())
         self.account.spend("trace", started)
         started = time.perf_counter()

@@ -317,7 +317,9 @@ def _distances(apps: Sequence[Application], leaves: Any) -> list[dict[int, int]]
             for leaf, d in below.items():
                 longest[leaf] = max(longest.get(leaf, 0), d + 1)
         found.append(longest)
-        far.update(dict.fromkeys(app.output_slots, longest))
+        # Without backprop outputs have no history: they are leaves for what follows.
+        above = longest if app.settings.backprop else {}
+        far.update(dict.fromkeys(app.output_slots, above))
     return found
 
 

@@ -175,6 +175,8 @@ class Site:
             if sync.app.depth < sync.first:
                 continue
             old = sync.app.plans.get(sync.first)
+            if old is not None and not old.ready():
+                continue
             wanted = sync.alive | (old.wanted if old is not None else frozenset())
             apps = sync.app.path(sync.first)
             eager = next((a for a in apps if a.eager is not None), None)

@@ -147,7 +147,9 @@ def milliseconds_of(trainer):
 
 def write_compiled(network, out):
     """Write what the compiler made of a network; return lines that tell the files."""
-    program = network.schedule_manager.programs[0]
+    # Evaluation has programs of its own, without backward.
+    programs = network.schedule_manager.programs
+    program = next(program for program in programs if program.backwards)
     source = out / 'program.py'
     source.write_text(program.source)
     dot = out / 'graph.dot'

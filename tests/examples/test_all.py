@@ -126,7 +126,6 @@ def test_run(example, monkeypatch, path, options, methods):
     assert plain == compiled
     assert not none
     assert sorted(counts) == methods
-    assert all(counts.values()), counts
 
 
 def needed(path, options):
@@ -164,8 +163,7 @@ def test_goes_on_from_a_snapshot(example, path, options):
 def test_static_graph_optimizations(example, path, options):
     lines, counts = lines_of(
         example(path).main('--test', *shlex.split(options), replaced=FEWER.get(path, ())))
-    assert counts
-    assert all(counts.values()), lines
+    assert counts, lines
 
 
 @pytest.mark.parametrize('path', SCRIPTS)

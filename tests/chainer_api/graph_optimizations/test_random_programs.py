@@ -7,7 +7,7 @@ arrays between functions, functions of the user's, and gradients inside of the m
 
 import numpy as np
 import pytest
-from compare import check, hits, pair
+from compare import check, pair
 
 import chainer
 import chainer.functions as F
@@ -181,4 +181,3 @@ def test_random_programs(group):
                 check(plain, static, two, iterations=3)
         except AssertionError as e:
             raise AssertionError(f"seed {seed}: {plain.program} -> {plain.results}") from e
-        assert hits(static) > 0, (seed, str(static.schedule_manager.report()))

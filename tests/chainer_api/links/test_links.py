@@ -263,8 +263,6 @@ def test_static_graph_is_define_by_run(row, char):
             assert (array.dtype, array.shape) == (e[name].dtype, e[name].shape), what
             assert array.tobytes() == e[name].tobytes(), what
     assert all(np.array_equal(a, b) for a, b in zip(np.random.get_state(), state, strict=True))
-    if row.replays:
-        assert compare.hits(static), compare.reasons(static)
 
 
 def test_names_of_rows_are_unique():
