@@ -307,7 +307,7 @@ class FunctionNode:
 
         Args:
             grads (container): The nodes that gradients have reached.
-            bound (tuple): The first of the :meth:`_gradient_places` that gradients of others may have.
+            bound (tuple): The first of the :meth:`_gradient_places` that others may have.
         """
 
     def _gradient_places(self, targets):

@@ -22,7 +22,7 @@ from chainwright.runtime import Kept, Schedule
 
 from ._backward import gradients
 from ._random import set_generator_state
-from ._trace import Backward, Input, Late, Traced, Untraceable, application_order
+from ._trace import Backward, Input, Late, Traced, application_order
 from ._tree import Application, Settings, Spec
 
 if TYPE_CHECKING:

@@ -7,7 +7,6 @@ import pathlib
 import pickle
 import tarfile
 
-import compare
 import link_case
 import link_cases
 import numpy as np
