@@ -84,6 +84,7 @@ class Run:
         self.count = 0
         self.busy = self.halted = self.ended = False
         self.lock = threading.RLock()
+        self.thread = threading.get_ident()
         #: ``step(run, func, inputs)``: the outputs, or None; then :meth:`other` is asked.
         self.step = site.root.go
         if not site.root.children or not any(
@@ -413,7 +414,7 @@ class Run:
             self.sync(why)
             return
         with self.lock:  # a look from another thread, or from code that put this run aside
-            self.halted = _tracing.state.run is None and threading.get_ident() != self.site.thread
+            self.halted = threading.get_ident() != self.thread
             while self.halted and self.busy:
                 threading.Event().wait(1e-5)
             was, _tracing.state.run = _tracing.state.run, self

@@ -71,7 +71,6 @@ class Site:
         self.account = Account(self.ledger)
         self.root = Application(None)
         self.recent = self.root  # the application noted last
-        self.thread = 0
         self._last = self.root  # where the last call has ended
         self.chain: Callable[[], Any] = lambda: None
         self._ways: OrderedDict[Application, None] = OrderedDict()  # by their last application
@@ -196,10 +195,8 @@ class Site:
         for app in path:
             app.becomes(hot=True)
         seconds = time.perf_counter() - started
-        self.ledger.add("compile", self._why(run), _line(self.method), seconds)
-
-    def _why(self, run: Run) -> str:
-        return "a way through the method was seen for the second time"
+        reason = "a way through the method was seen for the second time"
+        self.ledger.add("compile", reason, _line(self.method), seconds)
 
     def _renew(self, piece: Any) -> None:
         started = time.perf_counter()
