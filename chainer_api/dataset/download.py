@@ -70,8 +70,9 @@ def cached_download(url, checksum=None, mirrors=()):
         str: Path of the file in the cache.
 
     Raises:
-        OSError: The file cannot be had: no network, no such file, a wrong checksum, or the cache
-            folder cannot be written. The message says where a file fetched by hand goes.
+        OSError: The file cannot be had: no network, no such file, a wrong checksum (these are a
+            ``urllib.error.URLError``), or the cache folder cannot be written. The message says
+            where a file fetched by hand goes.
     """
     folder = os.path.join(get_dataset_root(), '_dl_cache')
     path = os.path.join(folder, hashlib.md5(url.encode('utf-8')).hexdigest())
@@ -130,12 +131,23 @@ def _download_any(urls, path, checksum):
             return
         except (OSError, http.client.HTTPException, ValueError) as error:
             _logger.warning('cannot download %s: %s', url, error)
-            failures.append(f'  {url}: {error}')
-    tried = '\n'.join(failures)
+            failures.append((f'  {url}: {error}', error))
+    tried = '\n'.join([line for line, _ in failures])
     expected = f' (its {checksum.replace(":", " is ")})' if checksum else ''
-    raise OSError(
+    raise DownloadError(
         f'cannot download {os.path.basename(urls[-1])}; tried\n{tried}\n'
-        f'Where there is no network, fetch the file elsewhere and save it{expected} as\n  {path}')
+        f'Where there is no network, fetch the file elsewhere and save it{expected} as\n  {path}'
+    ) from failures[-1][1]
+
+
+class DownloadError(urllib.error.URLError, ValueError):
+    """A file cannot be downloaded: for whichever reason, the errors of ``urllib``.
+
+    ``__cause__`` is what the last address gave.
+    """
+
+    def __str__(self):
+        return self.reason
 
 
 def _download(url, path, checksum):

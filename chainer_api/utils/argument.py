@@ -1,4 +1,5 @@
 """Checking of ``**kwargs``."""
+import sys
 
 
 def check_unexpected_kwargs(kwargs, **unexpected):
@@ -37,7 +38,14 @@ def parse_kwargs(kwargs, *name_and_values, **unexpected):
 
 
 def assert_kwargs_empty(kwargs):
-    """Raise ``TypeError`` if ``kwargs`` is not empty."""
+    """Raise ``TypeError`` if ``kwargs`` is not empty.
+
+    The message names the function that has called this one, or :func:`parse_kwargs`.
+    """
     if kwargs:
+        caller = sys._getframe(1)
+        while caller.f_globals is globals() and caller.f_back is not None:
+            caller = caller.f_back
         names = ', '.join(repr(name) for name in sorted(kwargs))
-        raise TypeError(f'unexpected keyword argument(s) {names}')
+        raise TypeError(
+            f'{caller.f_code.co_qualname}() got unexpected keyword argument(s) {names}')

@@ -4,7 +4,7 @@ import itertools
 import numpy
 
 from chainer import backend, function_node
-from chainer.utils import type_check
+from chainer.utils import _errors, type_check
 
 
 class SplitAxis(function_node.FunctionNode):
@@ -73,16 +73,20 @@ class _SplitAxisGrad(function_node.FunctionNode):
 
 def _sections_or_ends(given):
     """``(number of sections, None)`` or ``(None, list of ends)``."""
-    if not isinstance(given, (int, numpy.integer, list, tuple, numpy.ndarray)):
+    if not isinstance(given, (int, list, tuple, numpy.ndarray)):
         raise TypeError(
             f'indices_or_sections must be integer or 1-D array.\nActual: {type(given)}')
-    array = numpy.asarray(given)
+    array = numpy.asarray(int(given) if isinstance(given, bool) else given)
     if array.size > 0 and array.dtype.kind not in 'iu':
         raise TypeError('indices_or_sections must be integers')
     if array.ndim > 1:
         raise TypeError(
             f'indices_or_sections must be integer or 1-D array.\nActual: {array.ndim}-D array')
     if array.ndim == 0:
+        if array < 0:
+            raise ValueError(f'number sections must be larger than 0, not {array}')
+        if array == 0:
+            raise _errors.ZeroSectionsError('number sections must be larger than 0, not 0')
         return int(array), None
     return None, [int(i) for i in array]
 
@@ -104,6 +108,7 @@ def split_axis(x, indices_or_sections, axis, force_tuple=True):
         InvalidType: if there is no such axis, the number of sections does not divide its length,
             or an end lies outside.
         TypeError: if ``indices_or_sections`` is something else.
+        ValueError: if the number of sections is not positive.
 
     >>> x = np.arange(12).reshape(3, 4)
     >>> [y.shape for y in F.split_axis(x, 2, axis=1)]

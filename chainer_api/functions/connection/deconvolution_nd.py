@@ -31,10 +31,11 @@ class DeconvolutionND(function_node.FunctionNode):
         )
         for i, size in enumerate(self.outsize):
             if size is not None:
-                type_check.expect(
-                    conv.get_conv_outsize(
-                        size, w_type.shape[2 + i], self.stride[i], self.pad[i],
-                        d=self.dilate[i]) <= x_type.shape[2 + i])
+                fitting = [conv.get_conv_outsize(
+                    size, w_type.shape[2 + i], self.stride[i], self.pad[i],
+                    cover_all=cover_all, d=self.dilate[i]) for cover_all in (False, True)]
+                length = x_type.shape[2 + i]
+                type_check.expect(fitting[0] <= length, length <= fitting[1])
         if type_check.eval(n_in) == 3:
             self._check_type_bias(x_type, w_type, in_types[2])
 

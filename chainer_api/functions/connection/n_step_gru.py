@@ -1,9 +1,11 @@
 """Stacked gated recurrent units on sequences."""
 from chainer import functions as F
 from chainer.functions.connection import n_step_rnn
+from chainer.utils import argument
 
 
 def _prepare(ws, bs):
+    n_step_rnn.check_numbers(6, ws, bs)
     W_x, W_h, b_x, b_h = (F.concat(p, axis=0) for p in (ws[:3], ws[3:], bs[:3], bs[3:]))
 
     def step(gates, states):
@@ -20,7 +22,7 @@ def _prepare(ws, bs):
 
 def n_step_gru_base(n_layers, dropout_ratio, hx, ws, bs, xs, use_bi_direction, **kwargs):
     """:func:`n_step_gru` and :func:`n_step_bigru` in one."""
-    n_step_rnn.check_kwargs(kwargs)
+    argument.parse_kwargs(kwargs, **n_step_rnn.REMOVED)
     (hy,), ys = n_step_rnn.run_layers(
         _prepare, n_layers, dropout_ratio, [hx], ws, bs, xs, use_bi_direction)
     return hy, ys
@@ -56,7 +58,7 @@ def n_step_gru(n_layers, dropout_ratio, hx, ws, bs, xs, **kwargs):
         layer for each time, of shape :math:`(B_t, N)`.
 
     Raises:
-        ValueError: If the shapes of ``hx`` and ``xs`` do not fit.
+        ValueError: If the arrays do not fit each other (an ``InvalidType``, too).
 
     .. seealso:: :class:`~chainer.links.NStepGRU`
 
@@ -92,7 +94,7 @@ def n_step_bigru(n_layers, dropout_ratio, hx, ws, bs, xs, **kwargs):
         layer for each time, of shape :math:`(B_t, 2 N)`.
 
     Raises:
-        ValueError: If the shapes of ``hx`` and ``xs`` do not fit.
+        ValueError: If the arrays do not fit each other (an ``InvalidType``, too).
 
     .. seealso:: :class:`~chainer.links.NStepBiGRU`
 

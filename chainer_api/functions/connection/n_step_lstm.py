@@ -1,6 +1,7 @@
 """Stacked long short-term memory on sequences."""
 from chainer import functions as F
 from chainer.functions.connection import n_step_rnn
+from chainer.utils import argument
 
 
 def _interleave(ws):
@@ -12,6 +13,7 @@ def _interleave(ws):
 
 
 def _prepare(ws, bs):
+    n_step_rnn.check_numbers(8, ws, bs)
     W_x, W_h, b_x, b_h = (_interleave(p) for p in (ws[:4], ws[4:], bs[:4], bs[4:]))
 
     def step(gates, states):
@@ -30,7 +32,7 @@ def _lstm(x, h, c, w, b):
 
 def n_step_lstm_base(n_layers, dropout_ratio, hx, cx, ws, bs, xs, use_bi_direction, **kwargs):
     """:func:`n_step_lstm` and :func:`n_step_bilstm` in one."""
-    n_step_rnn.check_kwargs(kwargs)
+    argument.parse_kwargs(kwargs, **n_step_rnn.REMOVED)
     (hy, cy), ys = n_step_rnn.run_layers(
         _prepare, n_layers, dropout_ratio, [hx, cx], ws, bs, xs, use_bi_direction)
     return hy, cy, ys
@@ -69,7 +71,7 @@ def n_step_lstm(n_layers, dropout_ratio, hx, cx, ws, bs, xs, **kwargs):
         the last layer for each time, of shape :math:`(B_t, N)`.
 
     Raises:
-        ValueError: If the shapes of ``hx``, ``cx`` and ``xs`` do not fit.
+        ValueError: If the arrays do not fit each other (an ``InvalidType``, too).
 
     .. seealso:: :func:`lstm`, :class:`~chainer.links.NStepLSTM`
 
@@ -108,7 +110,7 @@ def n_step_bilstm(n_layers, dropout_ratio, hx, cx, ws, bs, xs, **kwargs):
         the last layer for each time, of shape :math:`(B_t, 2 N)`.
 
     Raises:
-        ValueError: If the shapes of ``hx``, ``cx`` and ``xs`` do not fit.
+        ValueError: If the arrays do not fit each other (an ``InvalidType``, too).
 
     .. seealso:: :class:`~chainer.links.NStepBiLSTM`
 

@@ -2,18 +2,12 @@
 import itertools
 
 from chainer import functions as F
-from chainer.utils import argument
+from chainer.utils import _errors, argument
 
 REMOVED = {
     'train': 'train argument is not supported anymore. Use chainer.using_config',
     'use_cudnn': 'use_cudnn argument is not supported anymore. Use chainer.using_config',
 }
-
-
-def check_kwargs(kwargs):
-    """Reject keyword arguments of long ago, and others."""
-    argument.check_unexpected_kwargs(kwargs, **REMOVED)
-    argument.assert_kwargs_empty(kwargs)
 
 
 def run_layers(prepare, n_layers, dropout_ratio, states, ws, bs, xs, use_bi_direction):
@@ -35,8 +29,10 @@ def run_layers(prepare, n_layers, dropout_ratio, states, ws, bs, xs, use_bi_dire
         tuple: The list of final states, and the tuple of outputs of each time.
     """
     directions = 2 if use_bi_direction else 1
-    lengths = [x.shape[0] for x in xs]
+    lengths = [x.shape[0] if x.ndim else 0 for x in xs]
     _check_sizes(states, directions * n_layers, lengths)
+    if n_layers:
+        _check_widths(xs, ws[0][0])
     ends = list(itertools.accumulate(lengths))[:-1]
     finals = []
     x = F.concat(xs, axis=0)
@@ -58,16 +54,37 @@ def run_layers(prepare, n_layers, dropout_ratio, states, ws, bs, xs, use_bi_dire
 
 def _check_sizes(states, n, lengths):
     if not lengths:
-        raise ValueError('xs is empty: give the inputs of at least one time')
+        raise _errors.SequencesError(
+            'at least one time', 'none', 'xs is empty: give the inputs of at least one time')
     for state in states:
-        if len(state.shape) != 3 or state.shape[0] != n or state.shape[1] < lengths[0]:
-            raise ValueError(
+        if state.ndim != 3 or state.shape[0] != n or state.shape[1] < lengths[0]:
+            raise _errors.SequencesError(
+                f'({n}, {lengths[0]}, units)', f'{state.shape}',
                 f'initial states must have the shape ({n}, {lengths[0]}, units), for each layer '
                 f'and direction, and each sequence; got {state.shape}')
     if any(a < b for a, b in itertools.pairwise(lengths)):
-        raise ValueError(
+        raise _errors.SequencesError(
+            'sizes that do not grow', f'{lengths}',
             f'the batches of xs must not grow with time, but have the sizes {lengths}: sort the '
             'sequences by length, longest first, before transposing them')
+
+
+def _check_widths(xs, W):
+    for x in xs:
+        if x.ndim != 2 or W.ndim != 2 or x.shape[1] != W.shape[1]:
+            raise _errors.SequencesError(
+                f'(batch, {W.shape[-1]})', f'{x.shape}',
+                'Inconsistent input size in input values and weight parameters: '
+                f'inputs of shape {x.shape}, weights of shape {W.shape}')
+
+
+def check_numbers(n, ws, bs):
+    """Raise unless a layer has ``n`` weights and ``n`` biases."""
+    if len(ws) != n or len(bs) != n:
+        raise _errors.SequencesError(
+            f'{n} and {n}', f'{len(ws)} and {len(bs)}',
+            f'each layer and direction has {n} weights and {n} biases; got {len(ws)} and '
+            f'{len(bs)}')
 
 
 def _run_forward(step, gates, states):
@@ -106,6 +123,8 @@ def _grown(states, initial, n):
 
 def _prepare(activation):
     def prepare(ws, bs):
+        check_numbers(2, ws, bs)
+
         def step(gates, states):
             return activation(gates + F.linear(states[0], ws[1], bs[1])),
 
@@ -117,7 +136,7 @@ def _prepare(activation):
 def n_step_rnn_base(n_layers, dropout_ratio, hx, ws, bs, xs, activation, use_bi_direction,
                     **kwargs):
     """:func:`n_step_rnn` and :func:`n_step_birnn` in one."""
-    check_kwargs(kwargs)
+    argument.parse_kwargs(kwargs, **REMOVED)
     activations = {'tanh': F.tanh, 'relu': F.relu}
     if activation not in activations:
         raise ValueError(
@@ -155,7 +174,8 @@ def n_step_rnn(n_layers, dropout_ratio, hx, ws, bs, xs, activation='tanh', **kwa
         layer for each time, of shape :math:`(B_t, N)`.
 
     Raises:
-        ValueError: If the shapes of ``hx`` and ``xs`` do not fit, or there is no such activation.
+        ValueError: If the arrays do not fit each other (an ``InvalidType``, too), or there is no
+            such activation.
 
     .. seealso:: :class:`~chainer.links.NStepRNNTanh`, :class:`~chainer.links.NStepRNNReLU`
 
@@ -192,7 +212,8 @@ def n_step_birnn(n_layers, dropout_ratio, hx, ws, bs, xs, activation='tanh', **k
         layer for each time, of shape :math:`(B_t, 2 N)`.
 
     Raises:
-        ValueError: If the shapes of ``hx`` and ``xs`` do not fit, or there is no such activation.
+        ValueError: If the arrays do not fit each other (an ``InvalidType``, too), or there is no
+            such activation.
 
     .. seealso:: :class:`~chainer.links.NStepBiRNNTanh`, :class:`~chainer.links.NStepBiRNNReLU`
 

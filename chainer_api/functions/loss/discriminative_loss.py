@@ -1,6 +1,8 @@
 """Discriminative loss for instance segmentation."""
 import itertools
 
+import numpy as np
+
 from chainer import backend, function_node
 from chainer import functions as F
 
@@ -82,8 +84,10 @@ class DiscriminativeMarginBasedClusteringLoss:
     def _length(self, x, axis):
         if self.norm == 1:
             return F.sum(F.absolute(x), axis=axis)
-        # The root has no finite slope at zero.
-        return F.sqrt(F.clip(F.sum(F.square(x), axis=axis), 1e-12, None))
+        # The root has no finite slope at zero. The smallest number is nothing beside the others:
+        # 1e-12 is not, since instances that do not occur have the length zero.
+        square = F.sum(F.square(x), axis=axis)
+        return F.sqrt(F.clip(square, float(np.finfo(square.dtype).smallest_subnormal), None))
 
 
 def discriminative_margin_based_clustering_loss(

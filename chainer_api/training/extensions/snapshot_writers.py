@@ -168,17 +168,20 @@ class QueueWriter(Writer):
 
     def __init__(self, savefun=npz.save_npz, task=None):
         self._task = self.create_task(savefun) if task is None else task
-        self._queue = None
-        self._consumer = None
+        self._queue = self.create_queue()
+        self._consumer = self.create_consumer(self._queue)
+        self._running = False
 
     def __call__(self, filename, outdir, target):
         """Puts a snapshot into the queue."""
-        if self._consumer is None:
+        if not self._running:
+            if self._consumer is None:  # used again after its end
+                self._queue = self.create_queue()
+                self._consumer = self.create_consumer(self._queue)
             if self._cleanup_hook is not None:
                 self._task._add_cleanup_hook(self._cleanup_hook)
-            self._queue = self.create_queue()
-            self._consumer = self.create_consumer(self._queue)
             self._consumer.start()
+            self._running = True
         self._queue.put((self._task, filename, outdir, _copied(target)))
 
     def create_task(self, savefun):
@@ -186,7 +189,7 @@ class QueueWriter(Writer):
         return SimpleWriter(savefun=savefun)
 
     def create_queue(self):
-        """The queue."""
+        """The queue, with ``put``, ``get``, ``task_done`` and ``join``."""
         raise NotImplementedError(f'{type(self).__name__} must define create_queue()')
 
     def create_consumer(self, q):
@@ -208,6 +211,8 @@ class QueueWriter(Writer):
             except Exception as error:
                 problem = error
                 warnings.warn(f'the snapshot {args[0]} could not be written: {error!r}')
+            q.task_done()
+        q.task_done()
         if problem is not None:
             raise problem
 
@@ -217,15 +222,17 @@ class QueueWriter(Writer):
         Raises ``RuntimeError`` if its last snapshot could not be: a training is not to end as if
         all was well without it.
         """
-        consumer, self._consumer = self._consumer, None
-        if consumer is None:
+        if not self._running:
             return
-        self._queue.put(None)
-        self._queue = None
+        consumer, self._consumer = self._consumer, None
+        queue, self._queue = self._queue, None
+        self._running = False
+        queue.put(None)
         consumer.join()
         problem = _problem(consumer)
         if problem is not None:
             raise RuntimeError(problem)
+        queue.join()  # a consumer of the user's may leave work to others
 
 
 class ThreadQueueWriter(QueueWriter):
@@ -245,7 +252,7 @@ class ProcessQueueWriter(QueueWriter):
 
     def create_queue(self):
         """A queue for processes."""
-        return multiprocessing.Queue()
+        return multiprocessing.JoinableQueue()
 
     def create_consumer(self, q):
         """A process."""

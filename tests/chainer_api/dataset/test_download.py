@@ -5,6 +5,7 @@ import multiprocessing
 import os
 import re
 import threading
+import urllib.error
 
 import pytest
 
@@ -129,12 +130,24 @@ def test_without_a_checksum_nothing_is_continued(server, root):
 
 def test_offline_error_says_where_to_put_the_file(root):
     url = 'http://127.0.0.1:1/digits.gz'
-    with pytest.raises(OSError) as caught:
+    with pytest.raises(urllib.error.URLError) as caught:
         dataset.cached_download(url, 'md5:123')
+    assert isinstance(caught.value.__cause__, urllib.error.URLError)
     message = str(caught.value)
     path = str(root / '_dl_cache' / hashlib.md5(url.encode()).hexdigest())
     assert 'cannot download digits.gz' in message and url in message
     assert f'(its md5 is 123) as\n  {path}' in message
+
+
+@pytest.mark.parametrize(('url', 'cause'), [
+    ('nonsense', ValueError),  # what Chainer lets through from urllib
+    ('file:///no/such/file', urllib.error.URLError),
+])
+def test_errors_are_those_of_urllib(root, url, cause):
+    with pytest.raises(cause, match='cannot download') as caught:
+        dataset.cached_download(url)
+    assert isinstance(caught.value, download.DownloadError)
+    assert isinstance(caught.value.__cause__, cause)
 
 
 def test_progress_on_a_terminal(server, root, monkeypatch):

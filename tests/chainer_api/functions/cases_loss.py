@@ -104,6 +104,9 @@ CASES = [
     case('discriminative_l2_gradient', _discriminative(2),
          (normal(2, 2, 3, 3), integers(0, 4, 2, 3, 3)), record=False,
          why='gradients of the original are NaN'),
+    case('discriminative_l2_missing', _discriminative(2),  # no pixel of the second instance
+         (normal(2, 2, 3, 3), integers(0, 2, 2, 3, 3)), dtypes='fd', grads=(),
+         why='gradients of the original are NaN'),
     *both('gaussian_kl_divergence', lambda F, m, v, **k: F.gaussian_kl_divergence(m, v, **k),
           (normal(2, 3), normal(2, 3))),
     case('gaussian_kl_divergence_mean',

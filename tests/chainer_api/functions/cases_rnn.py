@@ -83,6 +83,14 @@ def _sequence_errors():
             name, n_params, n_inputs, states, layers=1, lengths=(), batch=3)
         rows.append(error(name + '_empty', empty, arrays, 'ValueError', 'xs is empty',
                           record=False, why='the original fails with IndexError'))
+        call, arrays = _sequence(name, n_params, n_inputs, states, layers=1, lengths=(3,))
+        original = 'InvalidType' if name == 'n_step_gru' else 'ValueError'
+        wrong = (*arrays[:-1], normal(3, 7))
+        rows.append(error(name + '_wide', call, wrong, original, 'Inconsistent input size'))
+        rows.append(error(name + '_wide_either', call, wrong, ({'InvalidType', 'ValueError'} - {
+            original}).pop(), record=False, why='an error of both kinds'))
+        wrong = (normal(3, 2), *arrays[1:])
+        rows.append(error(name + '_states_ndim', call, wrong, 'IndexError', 'initial states'))
     return rows
 
 

@@ -3,9 +3,11 @@ import json
 import multiprocessing
 import os
 import pathlib
+import queue
 import random
 import signal
 import sys
+import threading
 import time
 import zipfile
 
@@ -350,10 +352,51 @@ def test_own_writer(tmp_path):
 
     run(tmp_path, 1, writer=Writer())
     assert calls == [('snapshot_iter_1', str(tmp_path), ['_snapshot_elapsed_time']), 'finalize']
-    for base in (snapshot_writers.Writer(), snapshot_writers.QueueWriter(),
-                 snapshot_writers.StandardWriter()):
+    for base in (snapshot_writers.Writer(), snapshot_writers.StandardWriter()):
         with pytest.raises(NotImplementedError, match='must define'):
             base('x', str(tmp_path), {})
+    with pytest.raises(NotImplementedError, match=r'must define create_queue\(\)'):
+        snapshot_writers.QueueWriter()
+
+
+def test_a_queue_of_the_users_own(tmp_path):
+    """The queue and its consumer are made with the writer, and asked in the order of Chainer 7."""
+    calls = []
+
+    class Consumer(threading.Thread):
+        def start(self):
+            calls.append('start')
+            super().start()
+
+        def join(self):
+            super().join()
+            calls.append('join')
+
+    class Queue(queue.Queue):
+        def put(self, item):
+            calls.append('put' if item else 'put None')
+            super().put(item)
+
+        def join(self):
+            super().join()
+            calls.append('queue.join')
+
+    class Writer(snapshot_writers.QueueWriter):
+        def create_queue(self):
+            calls.append('create_queue')
+            return Queue()
+
+        def create_consumer(self, q):
+            calls.append('create_consumer')
+            return Consumer(target=self.consume, args=(q,))
+
+    writer = Writer()
+    assert calls == ['create_queue', 'create_consumer']
+    run(tmp_path, 1, writer=writer)
+    assert calls[2:] == ['start', 'put', 'put None', 'join', 'queue.join']
+    assert (tmp_path / 'snapshot_iter_1').exists()
+    writer.finalize()
+    assert len(calls) == 7
 
 
 def test_random_state(tmp_path):

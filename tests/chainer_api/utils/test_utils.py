@@ -55,8 +55,12 @@ def test_tempdir():
 def test_arguments():
     assert argument.parse_kwargs({'b': 3}, ('a', 1), ('b', 2)) == (1, 3)
     assert argument.parse_kwargs({}) == ()
-    with pytest.raises(TypeError, match=r"unexpected keyword argument\(s\) 'c', 'd'"):
+    with pytest.raises(TypeError, match=(
+            r"^test_arguments\(\) got unexpected keyword argument\(s\) 'c', 'd'$")):
         argument.parse_kwargs({'d': 1, 'c': 1}, ('a', 1))
+    with pytest.raises(TypeError, match=(
+            r"^test_arguments\(\) got unexpected keyword argument\(s\) 'c'$")):
+        argument.assert_kwargs_empty({'c': 1})
     with pytest.raises(ValueError, match='c is gone'):
         argument.parse_kwargs({'c': 1}, ('a', 1), c='c is gone')
     kwargs = {'a': 1}
