@@ -72,7 +72,7 @@ def get_conv_outsize(size, k, s, p, cover_all=False, d=1):
     span = k + (k - 1) * (d - 1)
     room = size + 2 * p - span
     if cover_all:
-        room += s - 1
+        room = room + s - 1  # as it stands in messages of Chainer
     return room // s + 1
 
 

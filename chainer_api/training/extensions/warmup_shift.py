@@ -31,4 +31,8 @@ class WarmupShift(_shift.Shift):
             super().__call__(trainer)
 
     def _value(self, t):
+        if not self._warmup_iter:
+            return self._init
+        # Chainer counts on after the last step, in the snapshots that it writes.
+        t = min(t, self._warmup_iter)
         return self._warmup_start + (self._init - self._warmup_start) * t / self._warmup_iter

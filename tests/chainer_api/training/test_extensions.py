@@ -589,6 +589,40 @@ def test_shifts_of_negative_values(make, start, values):
     assert seen == values
 
 
+@pytest.mark.parametrize('calls', [1, 3, 4, 6, 8])
+@pytest.mark.parametrize('make, saved', [  # what Chainer 7.8.1 saves besides _t
+    (lambda o: extensions.MultistepShift('x', .5, [2, 4, 7], 2., o), {'_current_step'}),
+    (lambda o: extensions.MultistepShift('x', .5, [2, 4, 7], None, o), {'_current_step'}),
+    (lambda o: extensions.WarmupShift('x', .25, 4, 1., o), set()),
+    (lambda o: extensions.ExponentialShift('x', .5, optimizer=o), {'_last_value'}),
+    (lambda o: extensions.StepShift('x', .5, 3, optimizer=o), {'_last_value'}),
+    (lambda o: extensions.InverseShift('x', .5, 1, optimizer=o), {'_last_value'}),
+    (lambda o: extensions.PolynomialShift('x', 2, 10, optimizer=o), {'_last_value'}),
+    (lambda o: extensions.LinearShift('x', (1, 2), (2, 6), optimizer=o), {'_last_value'}),
+])
+def test_shifts_go_on_from_a_snapshot_of_chainer_7(make, saved, calls):
+    def run(n, state=None):
+        optimizer = Plain(1.)
+        shift = make(optimizer)
+        if state is not None:
+            shift.serialize(serializers.NpzDeserializer(state))
+        shift.initialize(optimizer)
+        values = [optimizer.x]
+        for _ in range(n):
+            shift(optimizer)
+            values.append(optimizer.x)
+        return shift, values
+
+    shift, _ = run(calls)
+    state = {}
+    shift.serialize(serializers.DictionarySerializer(state))
+    # Whether all that it asks for is there, in ours.
+    assert state.keys() >= {'_t', *saved}
+    of_7 = {'_t': np.asarray(calls), **{key: state[key] for key in saved}}
+    assert run(9 - calls, of_7)[1] == run(9)[1][calls:]
+    assert run(9 - calls, state)[1] == run(9)[1][calls:]
+
+
 def test_shift_of_another_optimizer(tmp_path):
     trainer = make_trainer(str(tmp_path), (3, 'iteration'))
     other = optimizers.SGD(1.)
