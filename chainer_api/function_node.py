@@ -462,7 +462,7 @@ class FunctionNode:
         for output in self.outputs or ():
             node = output()
             if node is not None:
-                node.unchain()
+                node._creator_node = None
         self.inputs = None
 
     def add_hook(self, hook, name=None):

@@ -108,7 +108,8 @@ class VariableNode:
     @creator_node.setter
     def creator_node(self, func):
         old = self._creator_node
-        if old is not None and old._is_piece and len(old.outputs) > 1:
+        if old is not None and old._is_piece and any(
+                [ref() not in (None, self) for ref in old.outputs]):
             old._dissolve()  # the other results keep what made them
         self._creator_node = func
         if func is not None:
@@ -736,19 +737,11 @@ class Variable:
     def unchain_backward(self):
         """Cut all graph before this variable: neither it nor what it was computed from remembers
         its function. Backward from later variables stops here (truncated BPTT)."""
-        stack = [self._node]
-        seen = set()
-        while stack:
-            node = stack.pop()
-            func = node._creator_node
-            if func is not None and func._is_piece and len(func.outputs) > 1:
-                func._dissolve()
-                func = node._creator_node
-            node.unchain()
-            if func is not None and func not in seen:
-                seen.add(func)
-                stack.extend(func.inputs)
-                func.unchain()
+        nodes, funcs = _graph_behind(self._node)
+        for node in nodes:
+            node._creator_node = None
+        for func in funcs:
+            func.unchain()
 
     # Devices
 
@@ -821,6 +814,30 @@ class Variable:
 
     def __ge__(self, other):
         _no_comparison('>=')
+
+
+def _graph_behind(node):
+    """Return the variable nodes (``node`` is one) and functions from which ``node`` was computed.
+
+    Pieces among the functions have no part that does not belong to them.
+    """
+    whole = False
+    while not whole:
+        nodes, funcs = {}, {}
+        stack = [node]
+        while stack:
+            x = stack.pop()
+            func = x._creator_node
+            nodes[x] = None
+            if func is not None and func not in funcs:
+                funcs[func] = None
+                stack += func.inputs
+        whole = True
+        for func in funcs:
+            if func._is_piece and not func._is_whole_behind(nodes):
+                func._dissolve()
+                whole = False
+    return nodes, funcs
 
 
 def _no_comparison(symbol):

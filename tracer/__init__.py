@@ -6,12 +6,14 @@ user's code from libraries'.
 """
 
 from .blank import blank, virtual
+from .number import Number
 from .places import add_library, is_library, user_frame
 from .recarray import RecArray, Storage, root, unwrap
 from .recorder import Escape, Recorder
 
 __all__ = [
     "Escape",
+    "Number",
     "RecArray",
     "Recorder",
     "Storage",

@@ -60,6 +60,16 @@ def unwrap(value: Any) -> Any:
     return value
 
 
+class Unknown:
+    """What a recording may not take for a constant: it is another one in other calls."""
+
+    __slots__ = ()
+
+    def refuse(self, *_: Any) -> Any:
+        """End the recording, and raise."""
+        raise NotImplementedError
+
+
 class Template:
     """An argument structure with its arrays taken out: ``Slot(k)`` stands for the k-th."""
 
@@ -75,6 +85,8 @@ class Template:
             return kind([self.take(v) for v in value])
         if kind is dict:
             return {k: self.take(v) for k, v in value.items()}
+        if isinstance(value, Unknown):
+            value.refuse()
         return value
 
     def take_index(self, index: Any) -> tuple[Any, ...]:
@@ -270,6 +282,8 @@ class RecArray(NDArrayOperatorsMixin):
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
         rec = self.recorder
+        if any([isinstance(i, Unknown) for i in inputs]):
+            return NotImplemented  # it knows what it is in the company of arrays
         fn = ufunc if method == "__call__" else getattr(ufunc, method)
         if not rec.live:
             return fn(*unwrap(inputs), **unwrap(kwargs))

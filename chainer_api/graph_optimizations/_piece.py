@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 logger = logging.getLogger("chainwright")
 _ref = weakref.ref
 
+NUMBERS = -1  # where the numbers of a piece stand among its leaves
+
 
 class StaticScheduleFunction(FunctionNode):
     """Functions that one program has computed, as a single node of the graph."""
@@ -93,6 +95,16 @@ class StaticScheduleFunction(FunctionNode):
             for i in targets
         ]
 
+    def _is_whole_behind(self, nodes: Any) -> bool:
+        """Whether all results that are still there depend on ``nodes``, some of the results.
+
+        Then whoever walks back from these passes all the functions that matter.
+        """
+        assert self.outputs is not None
+        here = {k: node for k, ref in enumerate(self.outputs) if (node := ref()) is not None}
+        passed = set[int]().union(*[self._piece.covers[k] for k in here if here[k] in nodes])
+        return passed.issuperset(here)
+
     def siblings_of(self, reached: Sequence[bool]) -> list[int]:
         sets = [s for s, r in zip(self._piece.siblings, reached, strict=True) if r]
         return [k for k, r in enumerate(reached) if not r and any(k in s for s in sets)]
@@ -122,6 +134,9 @@ class StaticScheduleFunction(FunctionNode):
     def _by_program(self, run: Any, backward: Backward, grad_outputs: Any) -> Any:
         arrays = [g._array for g in grad_outputs if g is not None]
         for late in backward.late:
+            if late.number is not None:
+                arrays.append(self._piece.computed[late.number](self._leaves[NUMBERS]))
+                continue
             array = self._late(late)
             if array is None or (array.shape, array.dtype, array.strides) != (
                 late.node.shape, late.node.dtype, late.node.strides
@@ -274,7 +289,7 @@ class Piece:
         self.dropped = False
         traced = self._record(self._first_keys)
         self.inputs: list[Input] = traced.inputs
-        self.written = traced.written
+        self.written, self.numbers = traced.written, traced.numbers
         self.uses = [(use.slot, use.ordinal) for use in traced.uses]
         self.same_leaf = traced.same_leaf
         self.chained = traced.chained
@@ -297,14 +312,21 @@ class Piece:
         self.use_positions = [((use.app + 1) / n, use.input) for use in traced.uses]
         self.order_matters = traced.leaves_of_order()
         self._orders: dict[Any, Any] = {}
-        self.siblings = _siblings([traced._values[s] for s in self.chained])
+        self.siblings, self.covers = _relatives([traced._values[s] for s in self.chained])
         self.states_needed = any(app.draws for app in apps)
         self._order_of_inputs()
 
     def _order_of_inputs(self) -> None:
         slots = [i.slot for i in self.inputs]
-        #: Slots of the inputs, where none is a random draw.
+        #: Slots of the inputs, where all of them have one.
         self.slots = None if None in slots else slots
+        self._number_inputs()
+
+    def _number_inputs(self) -> None:
+        """Prepare for computing the inputs that depend on numbers."""
+        late = [late.number for b in self.backwards.values() for late in b.late]
+        computed = {*late, *[i.number for i in self.inputs]} - {None}
+        self.computed = {c: c.function() for c in computed}
 
     def _first_keys(self, traced: Traced) -> None:
         """Expect the one kind of backward that there can be for a single result."""
@@ -365,6 +387,7 @@ class Piece:
     def renew(self) -> None:
         """Compile again, with the kinds of backward that have come."""
         self._record()
+        self._number_inputs()
 
     def all_present(self, backward: Backward) -> bool:
         return len(backward.present) == len(self.uses)
@@ -378,9 +401,16 @@ class Piece:
             leaves = [values[s] for s in self.slots]
         else:
             draws = iter(drawn)
-            leaves = [next(draws) if s is None else values[s] for s, _ in self.inputs]
+            numbers = tuple([run.number(self.apps[k], name) for k, name in self.numbers])
+            leaves = [
+                values[s] if s is not None else
+                next(draws) if number is None else self.computed[number](numbers)
+                for s, _, number in self.inputs
+            ]
         arrays = tuple([v if type(v) is np.ndarray else v._array for v in leaves])
         leaves = {i.slot: a for i, a in zip(self.inputs, arrays, strict=True) if i.slot is not None}
+        if self.numbers:
+            leaves[NUMBERS] = numbers
         for slot in self.written:  # the graph is rebuilt from what they were, and changes a copy
             leaves[slot] = leaves[slot].copy()
         made, kept = self.schedule.forward(arrays)
@@ -470,11 +500,13 @@ class Piece:
         functions = []
         now = np.random.get_state() if states else None
         try:
-            for app in self.apps:
-                func = app.template._copied()
-                for name, slot in app.arrays.items():
-                    value = values.get(slot)
-                    func.__dict__[name] = leaves[slot] if value is None else value._array
+            for k, app in enumerate(self.apps):
+                func = app.with_arrays(
+                    lambda s: values[s]._array if s in values else leaves[s]
+                )
+                for (j, name), number in zip(self.numbers, leaves.get(NUMBERS, ()), strict=True):
+                    if j == k:
+                        func.__dict__[name] = number
                 xs = [self._alias(s, values, by_slot, leaves, nodes) for s in app.inputs]
                 if states and app in states:
                     set_generator_state(states[app])
@@ -520,12 +552,14 @@ def _line(app: Application) -> str:
     return f"{app.origin.file}:{app.origin.line}"
 
 
-def _siblings(outputs: Sequence[Variable]) -> list[frozenset[int]]:
-    """Whose set gradients a backward from each output takes along, if none reaches them.
+def _relatives(outputs: Sequence[Variable]) -> tuple[list[frozenset[int]], ...]:
+    """Which other outputs a walk from each of them to the leaves has to do with.
 
-    These are outputs of functions that it passes, as far as no such function uses them.
+    First its siblings, whose set gradients a backward from it takes along if none reaches them:
+    outputs of functions that it passes, as far as no such function uses them. Second all outputs
+    of the functions that it passes.
     """
-    found = []
+    siblings, covers = [], []
     for y in outputs:
         passed, stack = {}, [y.creator_node]
         while stack:
@@ -534,9 +568,10 @@ def _siblings(outputs: Sequence[Variable]) -> list[frozenset[int]]:
                 passed[id(func)] = func
                 stack += [node._creator_node for node in func.inputs]
         used = {id(node) for func in passed.values() for node in func.inputs or ()}
-        made = {id(ref()) for func in passed.values() for ref in func.outputs or ()} - used
-        found.append(frozenset(k for k, other in enumerate(outputs) if id(other.node) in made))
-    return found
+        made = {id(ref()) for func in passed.values() for ref in func.outputs or ()}
+        covers.append(frozenset(k for k, x in enumerate(outputs) if id(x.node) in made))
+        siblings.append(frozenset(k for k in covers[-1] if id(outputs[k].node) not in used))
+    return siblings, covers
 
 
 class Plan:

@@ -18,7 +18,7 @@ import numpy as np
 
 from chainer import _tracing
 from chainer.function_node import FunctionNode
-from chainer.variable import Parameter, Variable
+from chainer.variable import Variable
 
 from ._piece import same_bytes
 from ._random import generator_state, set_generator_state, whole_generator_state
@@ -45,6 +45,7 @@ _refs = sys.getrefcount
 _Promise = _tracing.Promise
 _new = object.__new__
 _HELD_FUNCTION = 3  # references to a pending function that nobody else holds, as counted below
+NEW = "arguments of these shapes have not come before"
 _VARIANTS = 4  # attributes at one place until they count as different in every call
 
 
@@ -61,8 +62,9 @@ class Sync(NamedTuple):
 class Run:
     """One call of a decorated method."""
 
-    def __init__(self, site: Site, settings: Settings) -> None:
+    def __init__(self, site: Site, settings: Settings, arguments: Any) -> None:
         self.site, self.app, self.settings = site, site.root, settings
+        self._arguments = arguments
         self.values: list[Any] = []  # while following: every leaf and output so far, by slot
         self.funcs: list[FunctionNode] = []  # the pending functions, as the method made them
         self.first = 1  # depth of the first of them
@@ -87,9 +89,9 @@ class Run:
         self.thread = threading.get_ident()
         #: ``step(run, func, inputs)``: the outputs, or None; then :meth:`other` is asked.
         self.step = site.root.go
-        if not site.root.children or not any(
-            child.hot for found in site.root.children.values() for child in found
-        ):
+        #: Whether what is new is kept as programs need it, in the first sighting already.
+        self.thorough = False
+        if not any([c.hot for found in site.root.children.values() for c in found]):
             self._note_from_here()
 
     # -- the ways of a function
@@ -117,6 +119,8 @@ class Run:
             self._realize("mismatch", "another way than before", noted=False)
             self.first = first  # all of it is pending in calls that follow the new way
             self._note_from_here()
+            if self.stopped is not None:
+                return self.plainly(func, inputs)
         return self._note(func, inputs)
 
     def plainly(self, func: FunctionNode, inputs: Any) -> Any:
@@ -129,10 +133,7 @@ class Run:
         found = self._description(func, inputs, slots, len(self.values))
         if found is None:
             return []
-        made, key, _ = found
-        children = self.app.children
-        candidates = children.get(key) or children.get((made.place, "varies")) or ()
-        return [child for child in candidates if child.hot]
+        return [child for child in self.app.child(found[0]) or () if child.hot]
 
     def _description(self, func: Any, inputs: Any, slots: Any, count: int) -> Any:
         made = Application(self.app)
@@ -160,7 +161,12 @@ class Run:
     # -- noting
 
     def _note_from_here(self) -> None:
-        """What comes is applied at once, and added to the tree."""
+        """What comes is applied at once, and added to the tree, if calls like this come again."""
+        calls = self.site.calls_with(self._arguments)
+        if not calls:
+            self.stopped, self.step = NEW, matches_nothing
+            return
+        self.thorough = calls == 1
         self.count = len(self.values)
         self._seen = {id(v): (k, weakref.ref(v)) for k, v in enumerate(self.values)}
         self.values, self.bound = [], {}
@@ -172,7 +178,7 @@ class Run:
             self.stop("a configuration that cannot be compared, or debug mode")
             return self.plainly(func, inputs)
         self.settings = settings
-        seen, site = self._seen, self.site
+        seen = self._seen
         assert seen is not None
         found = self._description(func, inputs, seen, self.count)
         if found is None:
@@ -184,21 +190,21 @@ class Run:
         for x in new:
             seen[id(x)] = (seen[id(x)], weakref.ref(x))
         self.count += len(new)
-        known = self.app.children.get(key) or self.app.children.get((made.place, "varies"))
+        known = self.app.child(made)
+        here = known[0] if known else made
+        learn = not here.kept and (self.thorough or known is not None)
+        if learn:
+            here.keep(func)
         if known is None:
-            made.keep(func)
-            made.names = {
-                seen[id(x)][0]: site.name_of(x) for x in new if isinstance(x, Parameter)
-            }
-            made.eager = opaque_reason(func) or made.eager
-        if self.app.depth >= self.first and (known[0] if known else made).eager:
+            here.eager = opaque_reason(func) or here.eager
+        if self.app.depth >= self.first and here.eager:
             self._noted_sync("an opaque function")
-        before = set(vars(func))
+        before = set(vars(func)) if learn and here.direct and here.eager is None else None
         outs = self.plainly(func, inputs)
-        if known is None and made.direct and made.eager is None and leaves_more(func, before):
-            made.eager = "the user's code may look at what it leaves on itself"
-        if any([type(y._array) is not np.ndarray for y in outs]):
-            made.eager = "a result of it is no NumPy array"
+        if before is not None and leaves_more(func, before):
+            here.eager = "the user's code may look at what it leaves on itself"
+        if known is None and any([type(y._array) is not np.ndarray for y in outs]):
+            here.eager = "a result of it is no NumPy array"
         child = next((c for c in known or () if c.gives(outs)), None)
         if child is None:
             child = self._grow(made, key, known, func, outs)
@@ -211,7 +217,6 @@ class Run:
         self.app = child
         if child.eager:
             self.first = child.depth + 1
-        site.recent = child
         return outs
 
     def _grow(self, made: Application, key: Any, known: Any, func: Any, outs: Any) -> Application:
@@ -223,16 +228,33 @@ class Run:
                 other.renew()
             self.site.forget_programs()
         else:
-            same = [k for k in parent.children if k[0] == made.place]
-            if len(same) >= _VARIANTS and not made.arrays and made.eager is None:
-                for other in same:
-                    del parent.children[other]
-                any_attributes(made, "its attributes differ from call to call")
-                key = (made.place, "varies")
+            key = self._key_of_variant(made, key)
         made.made(outs, self.count)
         made.renew()
         parent.children.setdefault(key, []).append(made)
         return made
+
+    def _key_of_variant(self, made: Application, key: Any) -> Any:
+        """The key of a new child; where only numbers differ from a sibling's they become inputs."""
+        parent, place = self.app, made.place
+        same = [k for k in parent.children if k[0] == place and len(k) == 2]
+        if made.arrays or made.eager is not None or not same:
+            return key
+        for k in same if place not in parent.constants_at else ():
+            sibling = parent.children[k][0]
+            numbers = made.differing_numbers(sibling)
+            if numbers and sibling.eager is None and _is_of_the_library(made.kind):
+                self.site.forget(parent, k)
+                parent.numbers_at.setdefault(place, []).append(numbers)
+                images = made.without(numbers)
+                made.take_numbers(numbers)
+                return (place, numbers, images)
+        if len(same) >= _VARIANTS:
+            for k in same:
+                self.site.forget(parent, k)
+            any_attributes(made, "its attributes differ from call to call")
+            return (place, "varies")
+        return key
 
     def _opaque_description(self, func: Any, inputs: Any, seen: Any) -> Any:
         """That of a function with attributes nobody can compare: any such function matches."""
@@ -291,6 +313,10 @@ class Run:
             if app in found:
                 return next((c for c in found if c.gives(outs) and c.hot), None)
         return None
+
+    def number(self, app: Application, name: str) -> Any:
+        """A number among the attributes of a pending function."""
+        return self.funcs[app.depth - self.first].__dict__[name]
 
     def guard(self, slot: int) -> None:
         """Somebody else holds the array of a leaf: it may be written before the program runs."""
@@ -379,6 +405,12 @@ class Run:
             return
         self.settings = settings
         self.step = self.app.go
+
+    def values_by_slot(self) -> list[tuple[int, Any]]:
+        """What of the call is still there."""
+        if self._seen is None:
+            return [*enumerate(self.values)]
+        return [(slot, ref()) for slot, ref in self._seen.values()]
 
     def owns(self, x: Variable) -> bool:
         """Whether a promise was handed out by this run."""
@@ -564,6 +596,10 @@ class Run:
             self._noted_sync("end")
         elif self.stopped is None:
             self.sync("end")
+
+
+def _is_of_the_library(kind: type) -> bool:
+    return kind.__module__.partition(".")[0] == "chainer"
 
 
 def _check_looks(run: Run, func: FunctionNode, inputs: Any) -> Any:

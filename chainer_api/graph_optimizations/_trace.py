@@ -22,7 +22,7 @@ from chainer.function_node import FunctionNode
 from chainer.variable import Variable
 from chainwright import tracer
 from chainwright.ir import OPS, Graph, Node, Origin
-from chainwright.tracer import RecArray, Recorder, blank
+from chainwright.tracer import Number, RecArray, Recorder, blank
 
 from ._backward import gradients, same_leaves
 from ._tree import Application, Draw, Settings, Spec
@@ -39,11 +39,27 @@ class Untraceable(Exception):
         self.app = app
 
 
+class Computed(NamedTuple):
+    """An array of no dimensions, computed from the numbers ``n`` of a piece."""
+
+    text: str
+    dtype: np.dtype[Any]
+
+    def function(self) -> Callable[[tuple[Any, ...]], np.ndarray]:
+        """What gives it for the numbers of a call."""
+        compute, dtype = eval(f"lambda n: {self.text}"), self.dtype
+        return lambda n: np.asarray(compute(n), dtype)
+
+
 class Input(NamedTuple):
-    """Where a program's input comes from: the value in ``slot``, or the next random draw."""
+    """Where a program's input comes from.
+
+    The value in ``slot``, what is computed from numbers, or the next random draw.
+    """
 
     slot: int | None
     node: Node
+    number: Computed | None = None
 
 
 class Use(NamedTuple):
@@ -60,12 +76,14 @@ class Late(NamedTuple):
     """An array that backward reads when it runs, and not as forward left it.
 
     So do functions themselves: what they retain may have been changed meanwhile, if the caller
-    can reach it. ``leaf`` is the slot of a leaf, or ``output`` the number of a result.
+    can reach it. ``leaf`` is the slot of a leaf, or ``output`` the number of a result. ``number``
+    is computed from numbers that only backward uses.
     """
 
     node: Node | None
     leaf: int | None
     output: int | None
+    number: Computed | None = None
 
 
 class Traced:
@@ -90,6 +108,10 @@ class Traced:
         self.functions: list[FunctionNode] = []
         self.written: list[int] = []  # slots of arrays that the program changes
         self._aliases: dict[int, list[Variable]] = {}
+        self.numbers: list[tuple[int, str]] = []  # applications and attributes
+        self._computed: dict[Computed, np.ndarray] = {}
+        self._late: dict[Any, tuple[Late, np.ndarray]] = {}
+        self._in_backward = False
         with session.active():
             for app in apps:
                 self._apply(app)
@@ -97,9 +119,11 @@ class Traced:
 
     def _apply(self, app: Application) -> None:
         session, rec = self.session, self.session.recorder
-        func = app.template._copied()
-        for name, slot in app.arrays.items():
-            func.__dict__[name] = self._attribute(slot)
+        func = app.with_arrays(self._attribute)
+        for name, _ in app.numbers:
+            text = f"n[{len(self.numbers)}]"
+            self.numbers.append((len(self.functions), name))
+            func.__dict__[name] = Number(rec, text, self._number)
         inputs = tuple([self._input(k, slot) for k, slot in enumerate(app.inputs)])
         draws = session.begin(func, app, self._drawn)
         mark = len(rec.nodes)
@@ -171,6 +195,21 @@ class Traced:
         self.inputs.append(Input(None, node))
         return rec.wrap(array)
 
+    def _number(self, text: str, dtype: np.dtype[Any]) -> RecArray:
+        """What an expression of numbers gives, in a dtype: an input of the program."""
+        rec, computed = self.session.recorder, Computed(text, dtype)
+        array = self._computed.get(computed)
+        if array is None:
+            array = self._computed[computed] = blank((), dtype)
+            name = f"number{len(self._computed)}"
+            if self._in_backward:
+                node = rec.input(array, name, "gradient")
+                self._late[computed] = Late(node, None, None, computed), array
+            else:
+                node = rec.input(array, name, "argument")
+                self.inputs.append(Input(None, node, computed))
+        return rec.wrap(array)
+
     def _finish(self) -> None:
         rec, values = self.session.recorder, self._values
         nodes = []
@@ -206,7 +245,6 @@ class Traced:
             for i in func._input_indexes_to_retain or ()
             if (slot := app.inputs[i]) in self._aliases
         }
-        self._late: dict[Any, tuple[Late, np.ndarray]] = {}
 
     def distances(self) -> tuple[list[Any], list[Any]]:
         """How far functions stand above the leaves: ``(slot, functions between)``, -1 for none.
@@ -246,6 +284,7 @@ class Traced:
     def backward(self, key: Any) -> Backward:
         """Record the gradients of the uses; ``key`` is that of a node's backward."""
         session, rec = self.session, self.session.recorder
+        self._in_backward = True
         ranks, alone, *forms = key
         self._set_ranks(dict(zip(self.leaves_of_order(), ranks, strict=True)) if ranks else {})
         outputs = [self._values[s] for s in self.chained]

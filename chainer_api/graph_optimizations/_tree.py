@@ -138,6 +138,18 @@ def matches_nothing(run: Any, func: FunctionNode, inputs: Any) -> None:
     """The ``match`` of a place where nothing is known."""
 
 
+class _Array:
+    """Stands in containers among the attributes of a function for an array."""
+
+
+def _is_plain_array(value: Any) -> bool:
+    return type(value) is np.ndarray and not value.dtype.hasobject
+
+
+#: Names and types of attributes.
+Numbers = tuple[tuple[str, type], ...]
+
+
 class Application:
     """One application of a function, at its place on the tree.
 
@@ -156,7 +168,11 @@ class Application:
         self.match: Match = matches_nothing
         self.hot = False  # whether a program is there to compute it
         self.any_attributes = False  # whether they may be others than those of the template
+        self.numbers: Numbers = ()  # attributes that are inputs of programs
+        self.numbers_at: dict[Any, list[Numbers]] = {}  # by the place of children that have some
+        self.constants_at: set[Any] = set()  # places where numbers must be constants
         self.eager: str | None = None  # why it is applied for real, between programs
+        self.kept = False  # whether it is known as a program needs it: from the second sighting on
         self.plans: dict[int, Any] = {}  # by depth of the first pending application
         self.sightings: dict[int, int] = {}  # how often a call has stopped here, likewise
         self.draws: tuple[Draw, ...] = ()  # known once it has been traced
@@ -178,17 +194,25 @@ class Application:
         """
         self.kind, self.settings, self.first_slot = type(func), settings, count
         self.leaves: dict[int, Spec] = {}
-        self.names: dict[int, str] = {}  # of parameters among the leaves
         self.inputs = tuple([slot_of(x) for x in inputs])
         self.attributes: dict[str, Any] = {}
-        self.arrays: dict[str, int] = {}
+        self.arrays: dict[tuple[Any, ...], int] = {}
         images = []
         for name, value in vars(func).items():
-            if type(value) is np.ndarray and not value.dtype.hasobject:
-                self.arrays[name] = slot_of(value)
+            kind = type(value)
+            if _is_plain_array(value):
+                self.arrays[(name,)] = slot_of(value)
+            elif kind in (tuple, list) and any(map(_is_plain_array, value)):
+                for i, item in enumerate(value):
+                    if _is_plain_array(item):
+                        self.arrays[name, i] = slot_of(item)
+                items = [_Array if _is_plain_array(item) else item for item in value]
+                self.attributes[name] = kind(items)
+                images.append((name, image(self.attributes[name])))
             else:
                 images.append((name, image(value)))
                 self.attributes[name] = value
+        self.images = tuple(images)
         self.place = (
             self.kind,
             settings,
@@ -196,26 +220,75 @@ class Application:
             tuple(self.leaves.items()),
             tuple(self.arrays.items()),
         )
-        return (self.place, tuple(images))
+        return (self.place, self.images)
+
+    def child(self, made: Application) -> list[Application] | None:
+        """The children that are what ``made`` is, but for the form of their results."""
+        place = made.place
+        found = self.children.get((place, made.images))
+        if found is not None:
+            return found
+        for numbers in self.numbers_at.get(place, ()):
+            key = made.without(numbers)
+            found = None if key is None else self.children.get((place, numbers, key))
+            if found is not None:
+                return found
+        return self.children.get((place, "varies"))
+
+    def without(self, numbers: Numbers) -> Any:
+        """The images of the attributes but for ``numbers``; None where these are none."""
+        kinds = dict(numbers)
+        if any([type(self.attributes.get(name)) is not kind for name, kind in numbers]):
+            return None
+        return tuple([i for i in self.images if i[0] not in kinds])
+
+    def differing_numbers(self, other: Application) -> Numbers:
+        """The attributes in which another function at this place differs, if all are numbers."""
+        if self.attributes.keys() != other.attributes.keys():
+            return ()
+        different = [a[0] for a, b in zip(self.images, other.images, strict=True) if a != b]
+        found = tuple([(name, type(self.attributes[name])) for name in different])
+        same = [type(other.attributes[name]) is kind for name, kind in found]
+        if not all(same) or any([kind not in (int, float) for _, kind in found]):
+            return ()
+        return found
+
+    def take_numbers(self, numbers: Numbers) -> None:
+        """Let ``numbers`` be others in each call: inputs of programs."""
+        self.numbers = numbers
+        for name, _ in numbers:
+            del self.attributes[name]
+
+    def with_arrays(self, array_of: Callable[[int], Any]) -> FunctionNode:
+        """The function, with ``array_of(slot)`` for the arrays among its attributes."""
+        func = self.template._copied()
+        lists: dict[str, list[Any]] = {}
+        for key, slot in self.arrays.items():
+            name = key[0]
+            if len(key) == 1:
+                func.__dict__[name] = array_of(slot)
+            else:
+                items = lists.setdefault(name, list(self.attributes[name]))
+                items[key[1]] = array_of(slot)
+        for name, items in lists.items():
+            func.__dict__[name] = type(self.attributes[name])(items)
+        return func
 
     def keep(self, func: FunctionNode) -> None:
-        """Keep a copy of the function as it is before it runs, without its arrays."""
+        """Keep what a program needs: the function as it is before it runs, without its arrays."""
         self.template = func._copied()
-        for name in self.arrays:
+        for name, *_ in self.arrays:
             self.template.__dict__[name] = None
         self.label = func.label
-        self.origin = _origin(func)
-        self.in_try = _inside_try(sys._getframe(3))
-        caller = sys._getframe(1)
-        while caller.f_code.co_filename in _DOORS and caller.f_back is not None:
-            caller = caller.f_back
-        #: Whether the user's code has applied it, and may look at what it leaves on itself.
-        self.direct = not is_library(caller.f_code.co_filename)
+        self.origin, self.direct, self.in_try = _applied(func)
+        self.kept = True
 
     def take_over(self, other: Application) -> None:
         """Be the same function as ``other`` at this place."""
-        self.template, self.label, self.origin = other.template, other.label, other.origin
-        self.in_try, self.eager = other.in_try, other.eager
+        if other.kept:
+            self.template, self.label, self.kept = other.template, other.label, True
+            self.origin, self.in_try = other.origin, other.in_try
+        self.eager = other.eager
 
     def made(self, outputs: Sequence[Variable], first: int) -> None:
         """Take over what it gives, in the slots from ``first`` on."""
@@ -300,27 +373,34 @@ def leaves_more(func: FunctionNode, before: set[str]) -> bool:
     return bool(vars(func).keys() - before - vars(FunctionNode).keys())
 
 
-def _origin(func: FunctionNode) -> Origin:
-    frame = user_frame(2)
-    if frame is None:
-        return Origin("?", 0, func.label)
-    return Origin(frame.f_code.co_filename, frame.f_lineno, func.label)
+def _applied(func: FunctionNode) -> tuple[Origin, bool, bool]:
+    """By whom a function is being applied.
+
+    The innermost line of the user's; whether it applies the function itself (and may look at
+    what that leaves on itself); whether an exception would be caught by the user's code inside of
+    the method.
+    """
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None and frame.f_code.co_filename in _DOORS:
+        frame = frame.f_back
+    entry = _CALL_CODE.get("call")
+    origin, first, direct = None, frame, False
+    while frame is not None and frame.f_code is not entry:
+        code = frame.f_code
+        if not is_library(code.co_filename):
+            if origin is None:
+                origin = Origin(code.co_filename, frame.f_lineno, func.label)
+                direct = frame is first
+            if any([a <= frame.f_lasti < b for a, b in _guarded(code)]):
+                return origin, direct, True
+        frame = frame.f_back
+    return origin or Origin("?", 0, func.label), direct, False
 
 
 def user_line(depth: int = 2) -> str:
     """``file:line`` of the innermost frame of the user's code."""
     frame = user_frame(depth)
     return "" if frame is None else f"{frame.f_code.co_filename}:{frame.f_lineno}"
-
-
-def _inside_try(frame: FrameType | None) -> bool:
-    """Whether an exception would be caught by the user's code inside of the method."""
-    while frame is not None and frame.f_code is not _CALL_CODE.get("call"):
-        if not is_library(frame.f_code.co_filename):
-            if any(a <= frame.f_lasti < b for a, b in _guarded(frame.f_code)):
-                return True
-        frame = frame.f_back
-    return False
 
 
 _CALL_CODE: dict[str, CodeType] = {}
@@ -390,12 +470,27 @@ class _Writer:
             self._value(x, slot, new)
         lines.append("d = func.__dict__")
         if not app.any_attributes:
-            size = len(app.attributes) + len(app.arrays)
+            plain_arrays = [key for key in app.arrays if len(key) == 1]
+            size = len(app.attributes) + len(app.numbers) + len(plain_arrays)
             lines.append(f"if len(d) != {size}: {self.undo}")
+            lists = {key[0] for key in app.arrays if len(key) > 1}
             for name, value in app.attributes.items():
-                self._attribute(name, value)
-            for name, slot in app.arrays.items():
-                lines.append(f"x = d.get({name!r})")
+                if name in lists:
+                    kind = type(value).__name__
+                    lines.append(f"v = d.get({name!r})")
+                    lines.append(
+                        f"if type(v) is not {kind} or len(v) != {len(value)}: {self.undo}"
+                    )
+                    for i, item in enumerate(value):
+                        if item is not _Array:
+                            self._attribute(f"d[{name!r}][{i}]", item)
+                else:
+                    self._attribute(f"d.get({name!r}, d)", value)
+            for name, kind in app.numbers:
+                lines.append(f"if type(d.get({name!r})) is not {kind.__name__}: {self.undo}")
+            for name, *place in app.arrays:
+                slot = app.arrays[name, *place]
+                lines.append(f"x = d[{name!r}][{place[0]}]" if place else f"x = d.get({name!r})")
                 self._value("x", slot, new)
         lines += self.guards
         if app.eager is not None:
@@ -444,9 +539,8 @@ class _Writer:
                 f"if refs(a) > 3 or a.base is not None: run.guard({k(slot)})"
             )
 
-    def _attribute(self, name: str, value: Any) -> None:
+    def _attribute(self, v: str, value: Any) -> None:
         k, kind = self.bind(value), type(value)
-        v = f"d.get({name!r}, d)"
         if value is None or kind is bool or isinstance(value, type):
             check = f"{v} is not {k}"
         elif kind in (int, str, bytes):

@@ -10,6 +10,8 @@ from typing import Any
 
 import numpy as np
 
+from chainer.variable import Variable
+
 SMALL = 4096  # bytes: arrays inside of containers are compared by value up to here
 
 
@@ -39,6 +41,36 @@ def map_values(value: Any, change: Callable[[Any], Any]) -> Any:
             )
         return made
     return change(value)
+
+
+_ITEMS = 256  # of arguments: deeper and longer ones count as equal
+
+
+def form_of(value: Any) -> Any:
+    """The types and shapes of arguments, for telling whether like ones have come before.
+
+    Not their values: equal forms need not lead to equal calls, nor the other way round.
+
+    >>> from chainer.graph_optimizations._values import form_of
+    >>> form_of([np.zeros(3), 1]) == form_of([np.ones(3), 2]), form_of([1]) == form_of([1, 1])
+    (True, False)
+    """
+    found: list[Any] = []
+    waiting = [value]
+    while waiting and len(found) < _ITEMS:
+        value = waiting.pop()
+        kind = type(value)
+        found.append(kind)
+        if kind is tuple or kind is list:
+            found.append(len(value))
+            waiting += value
+        elif kind is dict:
+            found += value
+            waiting += value.values()
+        elif kind is np.ndarray or isinstance(value, Variable):
+            array = value if kind is np.ndarray else value._array
+            found += (array.shape, array.dtype) if isinstance(array, np.ndarray) else ()
+    return tuple(found)
 
 
 class Incomparable(Exception):

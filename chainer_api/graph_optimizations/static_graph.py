@@ -12,18 +12,21 @@ from collections.abc import Callable
 from typing import Any
 
 from chainer import _tracing, function_hook
+from chainer.variable import Parameter
 from chainwright.runtime import Ledger, Report
 
 from ._account import Account
 from ._piece import Plan, StaticScheduleFunction
-from ._run import Run, Sync
+from ._run import NEW, Run, Sync
 from ._trace import Untraceable
 from ._tree import Application, Spec, entry_code, settings_now
+from ._values import form_of
 
 __all__ = ["ScheduleManager", "StaticScheduleFunction", "static_graph"]
 
 _FEW, _MANY = 8, 64  # ways through a method that keep programs: minimize_cache_size or not
 _COLD = 8  # ways without programs that are remembered
+_FORMS = 1024  # forms of arguments that are remembered
 _PATIENCE = 16  # calls without a program until the method is left alone for a while
 _LONGEST = 1024  # calls for which it is left alone at most
 _OPTIONS = (
@@ -70,11 +73,11 @@ class Site:
         self.ledger = Ledger(name, options.verbosity)
         self.account = Account(self.ledger)
         self.root = Application(None)
-        self.recent = self.root  # the application noted last
         self._last = self.root  # where the last call has ended
         self.chain: Callable[[], Any] = lambda: None
         self._ways: OrderedDict[Application, None] = OrderedDict()  # by their last application
         self._lock = threading.RLock()
+        self._calls: OrderedDict[int, int] = OrderedDict()  # by the form of their arguments
         self._without = 0  # calls in a row without a program
         self._pause, self._asleep = 4, 0
 
@@ -105,7 +108,7 @@ class Site:
 
     def _run(self, settings: Any, chain: Any, args: Any, kwargs: Any) -> Any:
         started = time.perf_counter()
-        run = Run(self, settings)
+        run = Run(self, settings, (args, kwargs))
         _tracing.begin(run)
         try:
             try:
@@ -118,6 +121,15 @@ class Site:
             self._after(run, time.perf_counter() - started)
         return result
 
+    def calls_with(self, arguments: Any) -> int:
+        """How many calls had arguments of this form before, and were asked about."""
+        form, calls = hash(form_of(arguments)), self._calls
+        before = calls.pop(form, 0)
+        calls[form] = before + 1
+        if len(calls) > _FORMS:
+            calls.popitem(last=False)
+        return before
+
     # -- after a call
 
     def _after(self, run: Run, seconds: float) -> None:
@@ -128,7 +140,7 @@ class Site:
             self.ledger.stopped(reason, where)
         if run.programs:
             self._without, self._pause = 0, 4
-        else:
+        elif run.stopped is not NEW:
             self._has_no_program()
         if run.noted and not run.programs and not run.realized and run.stopped is None:
             run.app.plain = min(seconds, run.app.plain or seconds)
@@ -151,7 +163,7 @@ class Site:
         new = []
         for sync in run.syncs:
             seen = sync.app.sightings[sync.first] = sync.app.sightings.get(sync.first, 0) + 1
-            if seen >= 2:
+            if seen >= 2 or run.thorough:
                 new.append(sync)
         if new and len(new) == len(run.syncs) and self.account.allows():
             self._compile(new, run)
@@ -164,7 +176,7 @@ class Site:
     def _compile(self, syncs: list[Sync], run: Run) -> None:
         path = run.app.path(1)
         specs = _specs(path)
-        names = {slot: name for app in path for slot, name in app.names.items()}
+        names = self._names(run)
         waiting = list(syncs)
         import networkx  # noqa: F401 - loading it is no part of what this method costs
 
@@ -187,6 +199,12 @@ class Site:
                     self.name, apps, specs, wanted, self.account, names
                 )
             except Untraceable as e:
+                if e.app.numbers and e.app.parent is not None:
+                    # Its numbers must be constants: it is noted anew.
+                    e.app.parent.constants_at.add(e.app.place)
+                    children = e.app.parent.children
+                    self.forget(e.app.parent, next(k for k in children if e.app in children[k]))
+                    return
                 if e.app.eager is None:
                     e.app.eager = str(e)
                     e.app.renew()
@@ -208,13 +226,15 @@ class Site:
         seconds = time.perf_counter() - started
         self.ledger.add("compile", "a new kind of backward has come", _line(self.method), seconds)
 
-    def name_of(self, parameter: Any) -> str:
-        """The path of a parameter in the chain."""
+    def _names(self, run: Run) -> dict[int, str]:
+        """The paths of the parameters among the values of a call, by slot."""
         chain = self.chain()
-        for name, known in () if chain is None else chain.namedparams():
-            if known is parameter:
-                return "self" + name.replace("/", ".")
-        return parameter.name or "parameter"
+        paths = {} if chain is None else {id(p): name for name, p in chain.namedparams()}
+        return {
+            slot: "self" + paths[id(x)].replace("/", ".") if id(x) in paths else x.name
+            for slot, x in run.values_by_slot()
+            if isinstance(x, Parameter)
+        }
 
     # -- memory
 
@@ -241,6 +261,15 @@ class Site:
                 parent.predict(None)
             app.plans.clear()
             app = parent
+
+    def forget(self, parent: Application, key: Any) -> None:
+        """Forget the children with a key, and all ways through them."""
+        gone = parent.children.pop(key, [])
+        for way in list(self._ways):
+            if way.depth > parent.depth and way.path(parent.depth + 1)[0] in gone:
+                del self._ways[way]
+        if parent.next in gone:
+            parent.predict(None)
 
     def forget_programs(self) -> None:
         """What was known about the ways through the method does not hold any more."""

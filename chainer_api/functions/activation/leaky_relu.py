@@ -1,5 +1,6 @@
 """Leaky rectified linear unit."""
 from chainer import backend, function_node, utils
+from chainer.functions.math import basic_math
 from chainer.utils import type_check
 
 
@@ -41,7 +42,7 @@ class _LeakyReLUGrad(function_node.FunctionNode):
 def _slopes(x, slope):
     """One where ``x`` is positive, else ``slope``: faster than ``where``, which branches."""
     positive = x > 0
-    return positive + ~positive * x.dtype.type(slope)
+    return positive + ~positive * basic_math._constant(x, slope)
 
 
 def leaky_relu(x, slope=0.2):

@@ -25,7 +25,9 @@ def _is_scalar(value):
 
 def _constant(x, value):
     """Return the scalar ``value`` in the dtype of the array ``x``."""
-    return x.dtype.type(value)
+    # A number that a compiler knows nothing about, for instance, has to convert itself.
+    astype = getattr(value, 'astype', None)
+    return x.dtype.type(value) if astype is None else astype(x.dtype)
 
 
 def _number(value):
