@@ -85,6 +85,7 @@ def default_settings():
         'keep_graph_on_report': _flag('CHAINER_KEEP_GRAPH_ON_REPORT'),
         'lazy_grad_sum': _flag('CHAINER_LAZY_GRAD_SUM'),
         'schedule_func': None,
+        'static_step': True,
         'static_target': _choice('CHAINWRIGHT_TARGET', TARGETS, 'numpy'),
         'train': True,
         'type_check': _flag('CHAINER_TYPE_CHECK', True),

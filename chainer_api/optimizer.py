@@ -7,6 +7,7 @@ import warnings
 import numpy
 
 import chainer
+from chainer import configuration
 from chainer import link as link_module
 from chainer import optimizer_hooks, variable
 from chainer import serializer as serializer_module
@@ -49,6 +50,13 @@ class Hyperparameter:
     def __repr__(self):
         entries = ', '.join(f'{key}={value}' for key, value in sorted(self.get_dict().items()))
         return f'Hyperparameter({entries})'
+
+    def _nearest(self):
+        """Returns the first of this set and its parents that has a hyperparameter of its own."""
+        found = self
+        while len(found.__dict__) == 1 and found._parent is not None:
+            found = found._parent
+        return found
 
     @property
     def parent(self):
@@ -377,6 +385,68 @@ class UpdateRule(_Hookable):
         self._use_fp32_update = flag
 
 
+class _StepRule(UpdateRule):
+    """Base class of update rules whose update is one function of arrays and numbers.
+
+    A child class implements ``_numbers(dtype)``, which computes a tuple of numbers from
+    hyperparameters and counts, and the static method ``_step(xp, array, grad, state, numbers)``,
+    which writes to ``array`` and to the arrays of the dict ``state``, each number on its own. What
+    it does may depend on which numbers are ``None``, but on no other value: the same lines run on
+    arrays and are recorded for native code.
+
+    Args:
+        parent_hyperparam (Hyperparameter): Where missing hyperparameters come from.
+
+    Example:
+        >>> import numpy as np, chainer
+        >>> class HalfStep(chainer.optimizer._StepRule):
+        ...     def _numbers(self, dtype):
+        ...         return 0.5,
+        ...     @staticmethod
+        ...     def _step(xp, array, grad, state, numbers):
+        ...         array -= numbers[0] * grad
+        >>> param = chainer.Parameter(np.ones(2, np.float32))
+        >>> param.grad = np.ones(2, np.float32)
+        >>> param.update_rule = HalfStep()
+        >>> param.update()
+        >>> param.array
+        array([0.5, 0.5], dtype=float32)
+    """
+
+    is_elementwise = True
+    # Names of attributes, besides hyperparam and t, that the numbers depend on.
+    _own_numbers = ()
+
+    def _numbers(self, dtype):
+        raise NotImplementedError(f'{type(self).__name__} does not implement _numbers')
+
+    @staticmethod
+    def _step(xp, array, grad, state, numbers):
+        raise NotImplementedError('an update rule does not implement _step')
+
+    def update_core_cpu(self, param):
+        grad = param.grad
+        if grad is None:
+            return
+        xp = chainer.backend.get_array_module(grad)
+        self._step(xp, param.array, grad, self.state, self._numbers(grad.dtype))
+
+    update_core_gpu = update_core_cpu
+
+
+_update = None
+
+
+def _native_updates_wanted():
+    """Whether the settings ask for native updates, whose module is loaded then."""
+    global _update
+    if configuration.peek('static_target') == 'numpy' or not configuration.peek('static_step'):
+        return False
+    if _update is None:
+        from chainer.graph_optimizations import _update
+    return True
+
+
 def _unscale_grad(param):
     scale = param._loss_scale
     if scale is None:
@@ -634,6 +704,7 @@ class GradientMethod(Optimizer):
     """
 
     _use_cleargrads = True
+    _updates = None
 
     def __init__(self):
         super().__init__()
@@ -654,7 +725,8 @@ class GradientMethod(Optimizer):
         It is called before hooks; a child class that does not need it overrides it.
         """
         for param in self.target.params(False):
-            if param.grad is None:
+            grad = param._node._grad_var  # param.grad, quickly
+            if grad is None or grad._array is None:
                 xp = chainer.backend.get_array_module(param.array)
                 with chainer.using_device(param.device):
                     param.grad = xp.zeros_like(param.array)
@@ -683,11 +755,18 @@ class GradientMethod(Optimizer):
         self.call_hooks('pre')
         self.t += 1
         if self.is_safe_to_update():
-            for param in self.target.params():
-                param.update()
+            params = list(self.target.params())
+            if not (_native_updates_wanted() and self._native_updates().run(params)):
+                for param in params:
+                    param.update()
         self.reallocate_cleared_grads()
         self.call_hooks('post')
         self.update_loss_scale()
+
+    def _native_updates(self):
+        if self._updates is None:
+            self._updates = _update.Updates()
+        return self._updates
 
     def use_cleargrads(self, use=True):
         """Sets whether :meth:`update` clears gradients, or else fills them with zeros.

@@ -14,6 +14,8 @@ import numpy as np
 from .plan.arena import ALIGNMENT, View
 
 _count = itertools.count(1)
+# Numbers of programs that are gone are given again: Python never lets go of a file name.
+_free: list[int] = []
 
 
 @dataclass(frozen=True)
@@ -36,7 +38,8 @@ class Program:
 
     def load(self) -> Loaded:
         """Compile the source under a file name of its own, which tracebacks and pdb can show."""
-        filename = f"<chainwright {self.title} {next(_count)}>"
+        number = _free.pop() if _free else next(_count)
+        filename = f"<chainwright {self.title} {number}>"
         space = dict(self.constants)
         exec(compile(self.source, filename, "exec"), space)
         function = space.pop(self.name)
@@ -47,8 +50,13 @@ class Program:
             self.source.splitlines(keepends=True),
             filename,
         )
-        weakref.finalize(function, linecache.cache.pop, filename, None)
+        weakref.finalize(function, _forget, filename, number)
         return Loaded(self, function, filename)
+
+
+def _forget(filename: str, number: int) -> None:
+    linecache.cache.pop(filename, None)
+    _free.append(number)
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,15 +2,13 @@
 from chainer import backend, optimizer
 
 
-class AdaDeltaRule(optimizer.UpdateRule):
+class AdaDeltaRule(optimizer._StepRule):
     """Update rule of :class:`~chainer.optimizers.AdaDelta`.
 
     Args:
         parent_hyperparam (~chainer.optimizer.Hyperparameter): Where missing ones come from.
         rho, eps: See :class:`~chainer.optimizers.AdaDelta`.
     """
-
-    is_elementwise = True
 
     def __init__(self, parent_hyperparam=None, rho=None, eps=None):
         super().__init__(parent_hyperparam or _default_hyperparam)
@@ -21,15 +19,17 @@ class AdaDeltaRule(optimizer.UpdateRule):
         self.state['msg'] = xp.zeros_like(param.array)
         self.state['msdx'] = xp.zeros_like(param.array)
 
-    def update_core_cpu(self, param):
-        grad = param.grad
-        if grad is None:
-            return
-        xp = backend.get_array_module(grad)
-        rho, eps = self.hyperparam.rho, self.hyperparam.eps
-        array, msg, msdx = param.array, self.state['msg'], self.state['msdx']
+    def _numbers(self, dtype):
+        hp = self.hyperparam._nearest()
+        rho = hp.rho
+        return rho, 1 - rho, hp.eps
+
+    @staticmethod
+    def _step(xp, array, grad, state, numbers):
+        rho, rest, eps = numbers
+        msg, msdx = state['msg'], state['msdx']
         msg *= rho
-        square = (1 - rho) * grad
+        square = rest * grad
         square *= grad
         msg += square
         del square
@@ -39,11 +39,9 @@ class AdaDeltaRule(optimizer.UpdateRule):
         dx *= grad
         array -= dx
         msdx *= rho
-        square = (1 - rho) * dx
+        square = rest * dx
         square *= dx
         msdx += square
-
-    update_core_gpu = update_core_cpu
 
 
 class AdaDelta(optimizer.GradientMethod):

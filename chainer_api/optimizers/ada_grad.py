@@ -2,15 +2,13 @@
 from chainer import backend, optimizer
 
 
-class AdaGradRule(optimizer.UpdateRule):
+class AdaGradRule(optimizer._StepRule):
     """Update rule of :class:`~chainer.optimizers.AdaGrad`.
 
     Args:
         parent_hyperparam (~chainer.optimizer.Hyperparameter): Where missing ones come from.
         lr, eps: See :class:`~chainer.optimizers.AdaGrad`.
     """
-
-    is_elementwise = True
 
     def __init__(self, parent_hyperparam=None, lr=None, eps=None):
         super().__init__(parent_hyperparam or _default_hyperparam)
@@ -20,20 +18,20 @@ class AdaGradRule(optimizer.UpdateRule):
         xp = backend.get_array_module(param.array)
         self.state['h'] = xp.zeros_like(param.array)
 
-    def update_core_cpu(self, param):
-        grad = param.grad
-        if grad is None:
-            return
-        xp = backend.get_array_module(grad)
-        array, h = param.array, self.state['h']
+    def _numbers(self, dtype):
+        hp = self.hyperparam._nearest()
+        return hp.lr, hp.eps
+
+    @staticmethod
+    def _step(xp, array, grad, state, numbers):
+        lr, eps = numbers
+        h = state['h']
         h += grad * grad
         denominator = xp.sqrt(h)
-        denominator += self.hyperparam.eps
-        step = self.hyperparam.lr * grad
+        denominator += eps
+        step = lr * grad
         step /= denominator
         array -= step
-
-    update_core_gpu = update_core_cpu
 
 
 class AdaGrad(optimizer.GradientMethod):

@@ -7,7 +7,7 @@ import numpy
 from chainer import backend, optimizer
 
 
-class AdamRule(optimizer.UpdateRule):
+class AdamRule(optimizer._StepRule):
     """Update rule of :class:`~chainer.optimizers.Adam`.
 
     Args:
@@ -16,7 +16,7 @@ class AdamRule(optimizer.UpdateRule):
             See :class:`~chainer.optimizers.Adam`.
     """
 
-    is_elementwise = True
+    _own_numbers = 'initial_alpha',
 
     def __init__(self, parent_hyperparam=None, alpha=None, beta1=None, beta2=None, eps=None,
                  eta=None, weight_decay_rate=None, amsgrad=None, adabound=None, final_lr=None,
@@ -47,49 +47,49 @@ class AdamRule(optimizer.UpdateRule):
         if self.hyperparam.amsgrad:
             self.state['vhat'] = xp.zeros_like(param.array)
 
-    def update_core_cpu(self, param):
-        grad = param.grad
-        if grad is None:
-            return
-        xp = backend.get_array_module(grad)
-        hp = self.hyperparam
-        # float16 is too narrow for the moments: the arithmetic is in float32.
-        dtype = numpy.dtype(numpy.float32) if grad.dtype == numpy.float16 else grad.dtype
+    def _numbers(self, dtype):
+        hp = self.hyperparam._nearest()
+        dtype = _arithmetic_dtype(dtype)
         if hp.eps != 0 and dtype.type(hp.eps) == 0:
             raise ValueError(f'eps of Adam optimizer is too small for {dtype.name} ({hp.eps})')
-        grad = grad.astype(dtype, copy=False)
+        bounds = self.bounds if hp.adabound else (None, None)
+        eta = None if hp.eta == 1 else hp.eta
+        keep = None if hp.weight_decay_rate == 0 else 1 - hp.weight_decay_rate * hp.eta
+        amsgrad = True if hp.amsgrad else None
+        return 1 - hp.beta1, 1 - hp.beta2, hp.eps, self.alpha_t, amsgrad, *bounds, eta, keep
 
-        m, v = self.state['m'], self.state['v']
-        m = _follow(m, grad - m, hp.beta1, dtype)
+    @staticmethod
+    def _step(xp, array, grad, state, numbers):
+        rest1, rest2, eps, alpha, amsgrad, lower, upper, eta, keep = numbers
+        dtype = _arithmetic_dtype(grad.dtype)
+        grad = grad.astype(dtype, copy=False)
+        m, v = state['m'], state['v']
+        m = _follow(m, grad - m, rest1, dtype)
         change = grad * grad
         change -= v
-        v = _follow(v, change, hp.beta2, dtype)
+        v = _follow(v, change, rest2, dtype)
         del change
-        if hp.amsgrad:
-            vhat = self.state['vhat']
-            xp.maximum(vhat, self.state['v'], out=vhat)
+        if amsgrad is not None:
+            vhat = state['vhat']
+            xp.maximum(vhat, state['v'], out=vhat)
             v = vhat.astype(dtype, copy=False)
         # One temporary array at a time, written in place: large ones are expensive to allocate.
         step = xp.sqrt(v)
-        step += hp.eps
-        step = xp.divide(self.alpha_t, step, out=step if step.ndim else None)
-        if hp.adabound:
-            step = xp.clip(step, *self.bounds)
+        step += eps
+        step = xp.divide(alpha, step, out=step if step.ndim else None)
+        if lower is not None:
+            step = xp.clip(step, lower, upper)
         step *= m
-        if hp.eta != 1:
-            step *= hp.eta
-
-        array = param.array
-        if hp.weight_decay_rate != 0:
-            array *= 1 - hp.weight_decay_rate * hp.eta
+        if eta is not None:
+            step *= eta
+        if keep is not None:
+            array *= keep
         array -= step
-
-    update_core_gpu = update_core_cpu
 
     @property
     def alpha_t(self):
         """Learning rate of the last update, corrected for the bias of the moments."""
-        return _learning_rate(self.hyperparam, self.t)
+        return _learning_rate(self.hyperparam._nearest(), self.t)
 
     @property
     def lr(self):
@@ -113,12 +113,17 @@ class AdamRule(optimizer.UpdateRule):
         return lower, upper
 
 
-def _follow(mean, change, beta, dtype):
+def _arithmetic_dtype(dtype):
+    """float16 is too narrow for the moments: the arithmetic is in float32."""
+    return numpy.dtype(numpy.float32) if dtype == numpy.float16 else dtype
+
+
+def _follow(mean, change, rate, dtype):
     """Moves a running mean in the direction of ``change``, which is overwritten.
 
     Returns the mean in the type of the arithmetic.
     """
-    change *= 1 - beta
+    change *= rate
     if mean.dtype == dtype:
         mean += change
         return mean
@@ -210,7 +215,7 @@ class Adam(optimizer.GradientMethod):
     @property
     def alpha_t(self):
         """Learning rate of the last update, corrected for the bias of the moments."""
-        return _learning_rate(self.hyperparam, self.t)
+        return _learning_rate(self.hyperparam._nearest(), self.t)
 
     @property
     def lr(self):

@@ -2,15 +2,13 @@
 from chainer import backend, optimizer
 
 
-class CorrectedMomentumSGDRule(optimizer.UpdateRule):
+class CorrectedMomentumSGDRule(optimizer._StepRule):
     """Update rule of :class:`~chainer.optimizers.CorrectedMomentumSGD`.
 
     Args:
         parent_hyperparam (~chainer.optimizer.Hyperparameter): Where missing ones come from.
         lr, momentum: See :class:`~chainer.optimizers.CorrectedMomentumSGD`.
     """
-
-    is_elementwise = True
 
     def __init__(self, parent_hyperparam=None, lr=None, momentum=None):
         super().__init__(parent_hyperparam or _default_hyperparam)
@@ -20,16 +18,17 @@ class CorrectedMomentumSGDRule(optimizer.UpdateRule):
         xp = backend.get_array_module(param.array)
         self.state['v'] = xp.zeros_like(param.array)
 
-    def update_core_cpu(self, param):
-        grad = param.grad
-        if grad is None:
-            return
-        array, v = param.array, self.state['v']
-        v *= self.hyperparam.momentum
-        v -= grad
-        array += self.hyperparam.lr * v
+    def _numbers(self, dtype):
+        hp = self.hyperparam._nearest()
+        return hp.lr, hp.momentum
 
-    update_core_gpu = update_core_cpu
+    @staticmethod
+    def _step(xp, array, grad, state, numbers):
+        lr, momentum = numbers
+        v = state['v']
+        v *= momentum
+        v -= grad
+        array += lr * v
 
 
 class CorrectedMomentumSGD(optimizer.GradientMethod):

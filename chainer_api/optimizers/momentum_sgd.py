@@ -2,15 +2,13 @@
 from chainer import backend, optimizer
 
 
-class MomentumSGDRule(optimizer.UpdateRule):
+class MomentumSGDRule(optimizer._StepRule):
     """Update rule of :class:`~chainer.optimizers.MomentumSGD`.
 
     Args:
         parent_hyperparam (~chainer.optimizer.Hyperparameter): Where missing ones come from.
         lr, momentum: See :class:`~chainer.optimizers.MomentumSGD`.
     """
-
-    is_elementwise = True
 
     def __init__(self, parent_hyperparam=None, lr=None, momentum=None):
         super().__init__(parent_hyperparam or _default_hyperparam)
@@ -20,16 +18,17 @@ class MomentumSGDRule(optimizer.UpdateRule):
         xp = backend.get_array_module(param.array)
         self.state['v'] = xp.zeros_like(param.array)
 
-    def update_core_cpu(self, param):
-        grad = param.grad
-        if grad is None:
-            return
-        array, v = param.array, self.state['v']
-        v *= self.hyperparam.momentum
-        v -= self.hyperparam.lr * grad
-        array += v
+    def _numbers(self, dtype):
+        hp = self.hyperparam._nearest()
+        return hp.lr, hp.momentum
 
-    update_core_gpu = update_core_cpu
+    @staticmethod
+    def _step(xp, array, grad, state, numbers):
+        lr, momentum = numbers
+        v = state['v']
+        v *= momentum
+        v -= lr * grad
+        array += v
 
 
 class MomentumSGD(optimizer.GradientMethod):

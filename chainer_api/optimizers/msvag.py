@@ -2,15 +2,13 @@
 from chainer import backend, optimizer
 
 
-class MSVAGRule(optimizer.UpdateRule):
+class MSVAGRule(optimizer._StepRule):
     """Update rule of :class:`~chainer.optimizers.MSVAG`.
 
     Args:
         parent_hyperparam (~chainer.optimizer.Hyperparameter): Where missing ones come from.
         lr, beta, eta, weight_decay_rate: See :class:`~chainer.optimizers.MSVAG`.
     """
-
-    is_elementwise = True
 
     def __init__(self, parent_hyperparam=None, lr=None, beta=None, eta=None,
                  weight_decay_rate=None):
@@ -23,39 +21,40 @@ class MSVAGRule(optimizer.UpdateRule):
         self.state['m'] = xp.zeros_like(param.array)
         self.state['v'] = xp.zeros_like(param.array)
 
-    def update_core_cpu(self, param):
-        grad = param.grad
-        if grad is None:
-            return
-        xp = backend.get_array_module(grad)
-        hp = self.hyperparam
-        array, m, v = param.array, self.state['m'], self.state['v']
-        m += (1 - hp.beta) * (grad - m)
-        v += (1 - hp.beta) * (grad * grad - v)
-
+    def _numbers(self, dtype):
+        hp = self.hyperparam._nearest()
         # rho is the variance of the mean of t gradients, for a variance of one.
         power = hp.beta ** self.t
         rho = ((1 - hp.beta) ** 2 * (1 - power * power)
                / ((1 - power) ** 2 * (1 - hp.beta * hp.beta)))
         rho = min(rho, 0.9999)
-        mean = m / (1 - power)
-        squared_mean = mean ** 2
-        noise = (v / (1 - power) - squared_mean) / (1 - rho)
+        decay = None if hp.weight_decay_rate == 0 else hp.weight_decay_rate
+        eta = None if hp.eta == 1 else hp.eta
+        return hp.lr, 1 - hp.beta, 1 - power, rho, 1 - rho, decay, eta
+
+    @staticmethod
+    def _step(xp, array, grad, state, numbers):
+        lr, rest, correction, rho, unlike_rho, decay, eta = numbers
+        m, v = state['m'], state['v']
+        m += rest * (grad - m)
+        v += rest * (grad * grad - v)
+
+        mean = m / correction
+        squared_mean = mean * mean
+        noise = (v / correction - squared_mean) / unlike_rho
         noise *= rho
         noise += squared_mean
         # Where the mean is zero there is no step, whatever the factor.
         factor = squared_mean / xp.where(noise == 0, 1, noise)
         factor = xp.clip(factor, 0, 1)
 
-        step = hp.lr * mean
+        step = lr * mean
         step *= factor
-        if hp.weight_decay_rate != 0:
-            step += hp.weight_decay_rate * array
-        if hp.eta != 1:
-            step *= hp.eta
+        if decay is not None:
+            step += decay * array
+        if eta is not None:
+            step *= eta
         array -= step
-
-    update_core_gpu = update_core_cpu
 
 
 class MSVAG(optimizer.GradientMethod):

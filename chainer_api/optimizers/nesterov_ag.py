@@ -2,15 +2,13 @@
 from chainer import backend, optimizer
 
 
-class NesterovAGRule(optimizer.UpdateRule):
+class NesterovAGRule(optimizer._StepRule):
     """Update rule of :class:`~chainer.optimizers.NesterovAG`.
 
     Args:
         parent_hyperparam (~chainer.optimizer.Hyperparameter): Where missing ones come from.
         lr, momentum: See :class:`~chainer.optimizers.NesterovAG`.
     """
-
-    is_elementwise = True
 
     def __init__(self, parent_hyperparam=None, lr=None, momentum=None):
         super().__init__(parent_hyperparam or _default_hyperparam)
@@ -20,18 +18,19 @@ class NesterovAGRule(optimizer.UpdateRule):
         xp = backend.get_array_module(param.array)
         self.state['v'] = xp.zeros_like(param.array)
 
-    def update_core_cpu(self, param):
-        grad = param.grad
-        if grad is None:
-            return
-        lr, momentum = self.hyperparam.lr, self.hyperparam.momentum
-        array, v = param.array, self.state['v']
+    def _numbers(self, dtype):
+        hp = self.hyperparam._nearest()
+        lr, momentum = hp.lr, hp.momentum
+        return lr, momentum, momentum * momentum, (1 + momentum) * lr
+
+    @staticmethod
+    def _step(xp, array, grad, state, numbers):
+        lr, momentum, squared_momentum, rate = numbers
+        v = state['v']
         v *= momentum
         v -= lr * grad
-        array += momentum * momentum * v
-        array -= (1 + momentum) * lr * grad
-
-    update_core_gpu = update_core_cpu
+        array += squared_momentum * v
+        array -= rate * grad
 
 
 class NesterovAG(optimizer.GradientMethod):

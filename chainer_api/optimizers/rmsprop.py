@@ -2,15 +2,13 @@
 from chainer import backend, optimizer
 
 
-class RMSpropRule(optimizer.UpdateRule):
+class RMSpropRule(optimizer._StepRule):
     """Update rule of :class:`~chainer.optimizers.RMSprop`.
 
     Args:
         parent_hyperparam (~chainer.optimizer.Hyperparameter): Where missing ones come from.
         lr, alpha, eps, eps_inside_sqrt: See :class:`~chainer.optimizers.RMSprop`.
     """
-
-    is_elementwise = True
 
     def __init__(self, parent_hyperparam=None, lr=None, alpha=None, eps=None,
                  eps_inside_sqrt=None):
@@ -22,31 +20,30 @@ class RMSpropRule(optimizer.UpdateRule):
         xp = backend.get_array_module(param.array)
         self.state['ms'] = xp.zeros_like(param.array)
 
-    def update_core_cpu(self, param):
-        grad = param.grad
-        if grad is None:
-            return
-        hp = self.hyperparam
-        if hp.eps != 0 and grad.dtype.type(hp.eps) == 0:
-            raise ValueError(
-                f'eps of RMSprop optimizer is too small for {grad.dtype.name} ({hp.eps})')
-        xp = backend.get_array_module(grad)
-        array, ms = param.array, self.state['ms']
-        ms *= hp.alpha
-        square = (1 - hp.alpha) * grad
+    def _numbers(self, dtype):
+        hp = self.hyperparam._nearest()
+        if hp.eps != 0 and dtype.type(hp.eps) == 0:
+            raise ValueError(f'eps of RMSprop optimizer is too small for {dtype.name} ({hp.eps})')
+        eps = (hp.eps, None) if hp.eps_inside_sqrt else (None, hp.eps)
+        return hp.lr, hp.alpha, 1 - hp.alpha, *eps
+
+    @staticmethod
+    def _step(xp, array, grad, state, numbers):
+        lr, alpha, rest, eps_inside, eps = numbers
+        ms = state['ms']
+        ms *= alpha
+        square = rest * grad
         square *= grad
         ms += square
         del square
-        if hp.eps_inside_sqrt:
-            denominator = xp.sqrt(ms + hp.eps)
+        if eps_inside is not None:
+            denominator = xp.sqrt(ms + eps_inside)
         else:
             denominator = xp.sqrt(ms)
-            denominator += hp.eps
-        step = hp.lr * grad
+            denominator += eps
+        step = lr * grad
         step /= denominator
         array -= step
-
-    update_core_gpu = update_core_cpu
 
 
 class RMSprop(optimizer.GradientMethod):

@@ -2,15 +2,13 @@
 from chainer import backend, optimizer
 
 
-class RMSpropGravesRule(optimizer.UpdateRule):
+class RMSpropGravesRule(optimizer._StepRule):
     """Update rule of :class:`~chainer.optimizers.RMSpropGraves`.
 
     Args:
         parent_hyperparam (~chainer.optimizer.Hyperparameter): Where missing ones come from.
         lr, alpha, momentum, eps: See :class:`~chainer.optimizers.RMSpropGraves`.
     """
-
-    is_elementwise = True
 
     def __init__(self, parent_hyperparam=None, lr=None, alpha=None, momentum=None, eps=None):
         super().__init__(parent_hyperparam or _default_hyperparam)
@@ -22,27 +20,25 @@ class RMSpropGravesRule(optimizer.UpdateRule):
         self.state['g'] = xp.zeros_like(param.array)
         self.state['delta'] = xp.zeros_like(param.array)
 
-    def update_core_cpu(self, param):
-        grad = param.grad
-        if grad is None:
-            return
-        xp = backend.get_array_module(grad)
-        hp = self.hyperparam
-        array = param.array
-        n, g, delta = self.state['n'], self.state['g'], self.state['delta']
-        n *= hp.alpha
-        n += (1 - hp.alpha) * grad * grad
-        g *= hp.alpha
-        g += (1 - hp.alpha) * grad
+    def _numbers(self, dtype):
+        hp = self.hyperparam._nearest()
+        return hp.lr, hp.alpha, 1 - hp.alpha, hp.momentum, hp.eps
+
+    @staticmethod
+    def _step(xp, array, grad, state, numbers):
+        lr, alpha, rest, momentum, eps = numbers
+        n, g, delta = state['n'], state['g'], state['delta']
+        n *= alpha
+        n += rest * grad * grad
+        g *= alpha
+        g += rest * grad
         variance = n - g * g
-        variance += hp.eps
-        step = hp.lr * grad
+        variance += eps
+        step = lr * grad
         step /= xp.sqrt(variance)
-        delta *= hp.momentum
+        delta *= momentum
         delta -= step
         array += delta
-
-    update_core_gpu = update_core_cpu
 
 
 class RMSpropGraves(optimizer.GradientMethod):

@@ -2,7 +2,7 @@
 from chainer import optimizer
 
 
-class SGDRule(optimizer.UpdateRule):
+class SGDRule(optimizer._StepRule):
     """Update rule of :class:`~chainer.optimizers.SGD`.
 
     Args:
@@ -10,20 +10,18 @@ class SGDRule(optimizer.UpdateRule):
         lr: See :class:`~chainer.optimizers.SGD`.
     """
 
-    is_elementwise = True
-
     def __init__(self, parent_hyperparam=None, lr=None):
         super().__init__(parent_hyperparam or _default_hyperparam)
         optimizer._set_given(self.hyperparam, lr=lr)
 
-    def update_core_cpu(self, param):
-        grad = param.grad
-        if grad is None:
-            return
-        array = param.array
-        array -= self.hyperparam.lr * grad
+    def _numbers(self, dtype):
+        hp = self.hyperparam._nearest()
+        return hp.lr,
 
-    update_core_gpu = update_core_cpu
+    @staticmethod
+    def _step(xp, array, grad, state, numbers):
+        lr, = numbers
+        array -= lr * grad
 
 
 class SGD(optimizer.GradientMethod):

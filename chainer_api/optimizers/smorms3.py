@@ -2,15 +2,13 @@
 from chainer import backend, optimizer
 
 
-class SMORMS3Rule(optimizer.UpdateRule):
+class SMORMS3Rule(optimizer._StepRule):
     """Update rule of :class:`~chainer.optimizers.SMORMS3`.
 
     Args:
         parent_hyperparam (~chainer.optimizer.Hyperparameter): Where missing ones come from.
         lr, eps: See :class:`~chainer.optimizers.SMORMS3`.
     """
-
-    is_elementwise = True
 
     def __init__(self, parent_hyperparam=None, lr=None, eps=None):
         super().__init__(parent_hyperparam or _default_hyperparam)
@@ -22,14 +20,14 @@ class SMORMS3Rule(optimizer.UpdateRule):
         self.state['g'] = xp.zeros_like(param.array)
         self.state['g2'] = xp.zeros_like(param.array)
 
-    def update_core_cpu(self, param):
-        grad = param.grad
-        if grad is None:
-            return
-        xp = backend.get_array_module(grad)
-        lr, eps = self.hyperparam.lr, self.hyperparam.eps
-        array = param.array
-        mem, g, g2 = self.state['mem'], self.state['g'], self.state['g2']
+    def _numbers(self, dtype):
+        hp = self.hyperparam._nearest()
+        return hp.lr, hp.eps
+
+    @staticmethod
+    def _step(xp, array, grad, state, numbers):
+        lr, eps = numbers
+        mem, g, g2 = state['mem'], state['g'], state['g2']
         r = 1 / (mem + 1)
         kept = 1 - r
         g *= kept
@@ -40,8 +38,6 @@ class SMORMS3Rule(optimizer.UpdateRule):
         array -= grad * xp.minimum(x, lr) / (xp.sqrt(g2) + eps)
         mem *= 1 - x
         mem += 1
-
-    update_core_gpu = update_core_cpu
 
 
 class SMORMS3(optimizer.GradientMethod):

@@ -14,9 +14,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import NamedTuple
 
-RUN, COMMIT, LOOP, FLAT, REDUCE, PRODUCT = (
+RUN, COMMIT, SWEEP, LOOP, FLAT, REDUCE, PRODUCT = (
     "chainwright_run",
     "chainwright_commit",
+    "chainwright_sweep",
     "chainwright_loop",
     "chainwright_flat",
     "chainwright_reduce",
@@ -27,6 +28,14 @@ MOST_OPERANDS = 60
 # The head of a program, in items.
 N_BASES, N_REGIONS, REGIONS, N_COMMITS, COMMITS, CHECKS, ARRAY_TYPE, CLEAR, TEST, MASK = range(10)
 HEAD = 10
+# A sweep has other items there, and more: how many items and where; which is the first to do, and
+# from which of its elements on (written when a sweep stops, too); the kernel, its table, elements
+# at a time, operands and what is known of each, memory for results, the address of memcpy.
+N_ITEMS, ITEMS, FIRST, PLACE = N_REGIONS, REGIONS, N_COMMITS, COMMITS
+KERNEL, TABLE, TILE, N_OPERANDS, OPERANDS, RESULTS, COPY = range(HEAD, HEAD + 7)
+SWEEP_HEAD = HEAD + 7
+# What a sweep returns: all is done; flags were raised; arrays of an item share memory.
+DONE, RAISED, SHARED = range(3)
 # Kinds of steps: our own code; a call of foreign code, which may clear the floating-point flags;
 # one whose flags NumPy does not look at.
 OURS, FOREIGN, SILENT = 0, 1, 2
@@ -42,6 +51,7 @@ class Layout(NamedTuple):
     dims: int
     strides: int
     descr: int
+    flags: int
 
 
 class _Function:
@@ -146,7 +156,8 @@ class _Function:
 def driver_text(layout: Layout) -> str:
     """The module of all functions here, for this Python and NumPy."""
     parts = [_program_of(layout), _bases(layout), _execute(), _run(), _commit()]
-    return "\n".join([*parts, _loop(), _flat(), _copy_item(), _reduce(), _product()])
+    parts += [_sweep(layout), _loop(), _flat(), _copy_item(), _reduce(), _product()]
+    return "\n".join(parts)
 
 
 def _bases(layout: Layout) -> str:
@@ -250,6 +261,96 @@ def _commit() -> str:
     where = f"i64 {f.item(code, COMMITS)}, i64 {f.item(code, N_COMMITS)}"
     f.call("@execute", f"ptr {bases}, ptr {code}, {where}", "i64")
     return f.text("i64 0")
+
+
+#: NPY_ARRAYWRITEABLE
+WRITEABLE = 0x400
+
+
+def _sweep(layout: Layout) -> str:
+    """Run a kernel over items one after the other, a few elements at a time.
+
+    Results are written over what was read only when no floating-point flag has been raised, so
+    that whoever called can do the rest in another way.
+    """
+    f = _Function(f"i64 @{SWEEP}(ptr %arrays)")
+    code, bases = _entered(f)
+    args = f.array("ptr", MOST_OPERANDS)
+    test, copy, kernel = (f.item(code, k, "ptr") for k in (TEST, COPY, KERNEL))
+    mask = f.get(f"trunc i64 {f.item(code, MASK)} to i32")
+    f.call(f.item(code, CLEAR, "ptr"), f"i32 {mask}", "i32")
+    operands, tile, results = (f.item(code, k) for k in (N_OPERANDS, TILE, RESULTS))
+    known, table = (f.at(code, f.item(code, k)) for k in (OPERANDS, TABLE))
+    width = f.add(f.mul(operands, 2), 1)
+    first = f.item(code, FIRST)
+    done = f.variable(f.item(code, PLACE))
+    with f.loop(f.get(f"sub i64 {f.item(code, N_ITEMS)}, {first}")) as i:
+        k = f.add(first, i)
+        row = f.at(code, f.add(f.item(code, ITEMS), f.mul(k, width)))
+        slots, offsets = f.at(row, 1), f.at(row, f.add(operands, 1))
+        n = f.item(row, 0)
+
+        def begin(o: str) -> str:
+            return f.item(bases, f.item(slots, o))
+
+        def way(o: str) -> tuple[str, str]:
+            """Bytes to the next element; where a result is put, or -1 for what is read."""
+            return f.item(known, f.mul(o, 2)), f.item(known, f.add(f.mul(o, 2), 1))
+
+        def stop(condition: str, why: int) -> None:
+            with f.when(condition):
+                f.do(f"store i64 {k}, ptr {f.at(code, FIRST)}")
+                f.do(f"store i64 {f.value(done)}, ptr {f.at(code, PLACE)}")
+            f.leave(condition, f"i64 {why}")
+
+        with f.loop(operands) as o:
+            size, place = way(o)
+            with f.when(f.get(f"icmp sge i64 {place}, 0")):
+                low = begin(o)
+                high = f.add(low, f.mul(n, size))
+                array = f.item(items_of(f, layout), f.item(slots, o), "ptr")
+                flags = f.field(array, layout.flags, "i32")
+                fixed = f.get(f"icmp eq i32 {f.get(f'and i32 {flags}, {WRITEABLE}')}, 0")
+                stop(fixed, SHARED)
+                with f.loop(operands) as j:
+                    other, _ = way(j)
+                    start = begin(j)
+                    end = f.add(start, f.mul(n, other))
+                    apart = f.get(f"icmp ne i64 {f.item(slots, j)}, {f.item(slots, o)}")
+                    one = f.get(f"icmp ult i64 {start}, {high}")
+                    two = f.get(f"icmp ult i64 {low}, {end}")
+                    shared = f.get(f"and i1 {apart}, {f.get(f'and i1 {one}, {two}')}")
+                    stop(shared, SHARED)
+        rest = f.get(f"sub i64 {n}, {f.value(done)}")
+        tiles = f.get(f"sdiv i64 {f.add(f.add(rest, tile), -1)}, {tile}")
+        with f.loop(tiles):
+            at = f.value(done)
+            m = f.less(tile, f.get(f"sub i64 {n}, {at}"))
+            with f.loop(operands) as o:
+                size, place = way(o)
+                array = f.add(f.add(begin(o), f.item(offsets, o)), f.mul(at, size))
+                is_read = f.get(f"icmp slt i64 {place}, 0")
+                address = f.get(f"select i1 {is_read}, i64 {array}, i64 {f.add(results, place)}")
+                f.do(f"store i64 {address}, ptr {f.at(args, o)}")
+            f.call(kernel, f"ptr {args}, ptr {table}, i64 {m}")
+            raised = f.call(test, f"i32 {mask}", "i32")
+            stop(f.get(f"icmp ne i32 {raised}, 0"), RAISED)
+            with f.loop(operands) as o:
+                size, place = way(o)
+                with f.when(f.get(f"icmp sge i64 {place}, 0")):
+                    target = f.get(f"inttoptr i64 {f.add(begin(o), f.mul(at, size))} to ptr")
+                    source = f.item(args, o, "ptr")
+                    f.call(copy, f"ptr {target}, ptr {source}, i64 {f.mul(m, size)}", "ptr")
+            f.set(done, f.add(at, m))
+        f.set(done, "0")
+    f.do(f"store i64 0, ptr {f.at(code, FIRST)}")
+    f.do(f"store i64 0, ptr {f.at(code, PLACE)}")
+    return f.text(f"i64 {DONE}")
+
+
+def items_of(f: _Function, layout: Layout) -> str:
+    """The arrays of the tuple after the first, which is the program: slot 1 is at 1."""
+    return f.moved("%arrays", layout.tuple_items)
 
 
 def _program_of(layout: Layout) -> str:

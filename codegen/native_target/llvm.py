@@ -98,6 +98,19 @@ def _signbit(b: Body, t: str, a: list[str]) -> str:
     return b.emit(f"icmp slt {whole} {b.emit(f'bitcast {t} {a[0]} to {whole}')}, 0")
 
 
+def _sign(b: Body, t: str, a: list[str]) -> str:
+    """1, -1 or 0.0; NaN for NaN."""
+    zero = b.emit(f"select i1 {b.emit(f'fcmp oeq {t} {a[0]}, 0.0')}, {t} 0.0, {t} {a[0]}")
+    below = b.emit(f"select i1 {b.emit(f'fcmp olt {t} {a[0]}, 0.0')}, {t} -1.0, {t} {zero}")
+    return b.emit(f"select i1 {b.emit(f'fcmp ogt {t} {a[0]}, 0.0')}, {t} 1.0, {t} {below}")
+
+
+def _clip(b: Body, t: str, a: list[str]) -> str:
+    """For bounds that are single numbers: what is equal to one stays, with its sign."""
+    low = b.emit(f"select i1 {b.emit(f'fcmp olt {t} {a[0]}, {a[1]}')}, {t} {a[1]}, {t} {a[0]}")
+    return b.emit(f"select i1 {b.emit(f'fcmp ogt {t} {low}, {a[2]}')}, {t} {a[2]}, {t} {low}")
+
+
 def _logical(op: str) -> Lower:
     return lambda b, t, a: b.emit(f"{op} i1 {a[0]}, {a[1]}")
 
@@ -117,6 +130,8 @@ _FLOAT: dict[str, Lower] = {
     "minimum": _larger("olt"),
     "isnan": lambda b, t, a: b.emit(f"fcmp uno {t} {a[0]}, {a[0]}"),
     "signbit": _signbit,
+    "sign": _sign,
+    "clip": _clip,
     "greater": _compare("fcmp ogt"),
     "greater_equal": _compare("fcmp oge"),
     "less": _compare("fcmp olt"),

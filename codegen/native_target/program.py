@@ -79,7 +79,7 @@ class Segment:
         items[CHECKS] = len(items)
         items.append(-1)
         for base in self.bases:
-            items += _check(base, linker)
+            items += check_of(base, linker)
         pending: list[tuple[int, Step]] = []
         for count, start, regions in (
             (N_REGIONS, REGIONS, self.regions),
@@ -109,7 +109,8 @@ class Segment:
         return self.places[place]
 
 
-def _check(base: Base, linker: Linker) -> list[int]:
+def check_of(base: Base, linker: Linker) -> list[int]:
+    """What the table says of an array's layout."""
     if base.layout is None:
         return [-1]
     shape, dtype, strides = base.layout

@@ -339,12 +339,22 @@ def operand_dtypes(node: Node) -> tuple[np.dtype[Any], ...] | None:
         return np.dtype(np.bool_), dtype, dtype
     if node.op in ("cast", "copy"):
         return (dtype,)
+    if node.op == "clip":
+        return (dtype,) * 3 if _clips_by_numbers(node) else None
     if "compute" not in OPS[node.op].attrs or node.attr("casting") is not None:
         return None
     loop = _resolved(node)
     if loop is None or loop[-1] != dtype or any(d != loop[0] for d in loop[:-1]):
         return None
     return loop[:-1]
+
+
+def _clips_by_numbers(node: Node) -> bool:
+    """Whether the bounds are single numbers: NumPy has another loop for arrays."""
+    x, *bounds = node.inputs
+    known = [b.attr("value") for b in bounds if b.op == "literal"]
+    single = all(is_scalar(b) or b.shape == () and b.dtype == node.dtype for b in bounds)
+    return x.dtype == node.dtype and single and all(v == v for v in known)
 
 
 def _all_strides(node: Node) -> list[Ints]:

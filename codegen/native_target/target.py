@@ -42,20 +42,20 @@ class NativeTarget:
     exact = True
 
     def __init__(self, machine: Machine, linker: Linker) -> None:
-        self._machine, self._linker = machine, linker
+        self.machine, self.linker = machine, linker
 
     @property
     def passes(self) -> tuple[Pass, ...]:
         return (self._fuse,)
 
     def _fuse(self, graph: Graph) -> Graph:
-        forms = Forms(self._machine)
+        forms = Forms(self.machine)
         return _with_columns(fuse(graph, forms.by_rows), forms)
 
     def takes(self, node: Node) -> bool:
         """Whether a node may be part of a group that runs by rows."""
-        return Forms(self._machine).by_rows(node)
+        return Forms(self.machine).by_rows(node)
 
     def program(self, graph: Graph, title: str, saved_count: int = 0) -> NativeProgram:
-        forms = Forms(self._machine)
-        return NativeWriter(with_copies(graph), title, saved_count, forms, self._linker).program()
+        forms = Forms(self.machine)
+        return NativeWriter(with_copies(graph), title, saved_count, forms, self.linker).program()

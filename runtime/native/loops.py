@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from chainwright.codegen.native_target.driver import Layout
+from chainwright.codegen.native_target.driver import WRITEABLE, Layout
 
 _HEAD = object.__basicsize__
 
@@ -58,7 +58,7 @@ def layout() -> Layout | None:
         return None
     items = tuple.__basicsize__
     array = np.empty((3, 5, 7), np.int16).transpose(2, 0, 1)
-    found = Layout(items, _HEAD - 8, _HEAD, _HEAD + 8, _HEAD + 16, _HEAD + 24, _HEAD + 40)
+    found = Layout(items, _HEAD - 8, _HEAD, _HEAD + 8, _HEAD + 16, _HEAD + 24, _HEAD + 40, _HEAD + 48)
     holder = (array, found)
     read = ctypes.c_int64.from_address
     if read(id(holder) + items).value != id(array) or read(id(holder) + items + 8).value != id(
@@ -77,4 +77,9 @@ def layout() -> Layout | None:
         return None
     if tuple((ctypes.c_int64 * 3).from_address(strides)) != array.strides:
         return None
+    for writeable in (False, True):
+        array.setflags(write=writeable)
+        told = ctypes.c_int32.from_address(at + found.flags).value
+        if bool(told & WRITEABLE) is not writeable:
+            return None
     return found if read(at + found.descr).value == id(array.dtype) else None

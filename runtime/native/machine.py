@@ -29,7 +29,7 @@ from chainwright.codegen.native_target.steps import (
     reduce_loops,
     reduce_step,
 )
-from chainwright.ir import Node, make, placeholder
+from chainwright.ir import Node, literal, make, placeholder
 from chainwright.ir.kernel import Kernel
 from chainwright.ir.layout import extent
 
@@ -45,9 +45,11 @@ _FLAGS = {
     "arm64": Flags(divide=2, over=4, under=8, invalid=1),
 }
 _NAMES = {"f": "float", "i": "int", "u": "uint"}
+_LIBC = "feclearexcept", "fetestexcept", "memcpy"
 _DRIVER = {
     "run": driver.RUN,
     "commit": driver.COMMIT,
+    "sweep": driver.SWEEP,
     "loop": driver.LOOP,
     "flat": driver.FLAT,
     "reduce": driver.REDUCE,
@@ -63,7 +65,7 @@ class MachineLinker:
         if found is None or flags is None:
             raise ImportError("native code does not know this Python, NumPy or processor")
         self.flags = flags
-        self._libc = {name: libc_address(name) for name in ("feclearexcept", "fetestexcept")}
+        self._libc = {name: libc_address(name) for name in _LIBC}
         self.engine = Engine()
         self._text = driver.driver_text(found)
 
@@ -153,13 +155,20 @@ class NumpyMachine:
         count = 3 if op == "where" else ufunc.nin if isinstance(ufunc, np.ufunc) else 1
         kinds = [np.dtype(bool), kind, kind] if op == "where" else [kind] * count
         arrays = [sample(k, j) for j, k in enumerate(kinds)]
+        if op == "clip":
+            return all(self._agrees(op, np.clip, arrays, b) for b in ((0.0, 1.0), (-2.5, 0.0)))
+        return self._agrees(op, np.where if op == "where" else ufunc, arrays)
+
+    def _agrees(
+        self, op: str, function: Any, arrays: list[np.ndarray], numbers: tuple[float, ...] = ()
+    ) -> bool:
+        """Whether the native form of an op gives what a function of NumPy gives."""
         nodes = [placeholder(f"x{k}", a.shape, a.dtype) for k, a in enumerate(arrays)]
         try:
-            node = make(op, *nodes)
+            node = make(op, *nodes, *map(literal, numbers))
         except Exception:  # no loop for this dtype
             return False
-        function: Any = np.where if op == "where" else ufunc
-        wanted = function(*arrays)
+        wanted = function(*arrays, *numbers)
         got = np.empty_like(wanted)
         group = Group((node,), Forms(_Trusting()), lambda node: True)
         self._run([group.region()], dict(zip((*nodes, node), (*arrays, got), strict=True)))

@@ -1,0 +1,401 @@
+"""Updates of all parameters as one call of native code.
+
+In: an optimizer with its gradients. Out: what the loop over parameters would have made of arrays
+and states, bit for bit, where update rules and hooks are array code of the library's form
+(:class:`chainer.optimizer._StepRule`); everything else is left to the loop. What may not happen: a
+difference that anybody could see, in numbers, warnings, exceptions or counts.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from chainer import optimizer
+from chainer.variable import Parameter, Variable
+from chainwright.ir import Graph
+from chainwright.runtime.sweeps import DONE, RAISED, Items, Sweep, SweepCode, same_walk
+from chainwright.tracer import Recorder
+
+from ._tree import errors
+
+_LENGTH = 1024  # of the arrays that are recorded; no part of what comes out
+_DTYPES = frozenset({np.dtype(np.float32), np.dtype(np.float64)})
+_NUMBERS = frozenset({float, int, bool})
+_LARGEST = {np.dtype(np.float32): 1e38, np.dtype(np.float64): 1e308}
+#: What a child class or an object may not have changed.
+_METHODS = ("update", "_update", "_update_in_fp32", "_init_states", "update_core", "update_core_cpu")
+_OWN = frozenset((*_METHODS, "_step", "_numbers"))
+_QUIET = frozenset({"ignore", "warn"})
+
+
+def numbers_fit(numbers: Sequence[Any], dtype: np.dtype) -> bool:
+    """Whether numbers are such as NumPy casts to the dtype of the arrays without a word."""
+    largest = _LARGEST[dtype]
+    return all([
+        n is None or type(n) in _NUMBERS and -largest < n < largest for n in numbers
+    ])
+
+
+class Key(NamedTuple):
+    """What recorded code depends on."""
+
+    kind: Any  # a rule's class, or a hook's
+    dtype: np.dtype
+    states: tuple[str, ...]
+    absent: tuple[bool, ...]  # which numbers are None
+
+
+@functools.lru_cache(256)
+def code_of(key: Key) -> SweepCode:
+    record = _record_rule if issubclass(key.kind, optimizer.UpdateRule) else _record_hook
+    return SweepCode(f"the update by {key.kind.__name__}", lambda: record(key))
+
+
+def _recorded_numbers(rec: Recorder, key: Key) -> list[Any]:
+    found = []
+    for k, absent in enumerate(key.absent):
+        array = np.zeros((), key.dtype)
+        if not absent:
+            rec.input(array, f"c{k}", "argument")
+        found.append(None if absent else rec.wrap(array))
+    return found
+
+
+def _record_rule(key: Key) -> tuple[Graph, list[int | None]]:
+    """The graph of ``_step``: inputs are the array, the gradient, the states and the numbers."""
+    rec = Recorder()
+    array, grad, *states = (np.ones(_LENGTH, key.dtype) for _ in range(2 + len(key.states)))
+    inputs = [rec.external(array, "array"), rec.input(grad, "grad", "argument")]
+    inputs += [rec.external(s, name) for s, name in zip(states, key.states, strict=True)]
+    state = {name: rec.wrap(s) for s, name in zip(states, key.states, strict=True)}
+    numbers = _recorded_numbers(rec, key)
+    with np.errstate(all="ignore"):
+        key.kind._step(np, rec.wrap(array), rec.wrap(grad), state, tuple(numbers))
+    _check(rec)
+    inputs += [n.node() for n in numbers if n is not None]
+    held = [array, None, *states]
+    ends = {
+        k: rec.node_of(a) for k, a in enumerate(held)
+        if a is not None and rec.node_of(a) is not inputs[k]
+    }
+    graph = Graph(tuple(inputs), tuple(rec.nodes), tuple(ends.values()), key.kind.__name__)
+    return graph, list(ends)
+
+
+def _record_hook(key: Key) -> tuple[Graph, list[int | None]]:
+    """The graph of ``_changed``: inputs are the array, the gradient and the numbers."""
+    rec = Recorder()
+    array, grad = np.ones(_LENGTH, key.dtype), np.ones(_LENGTH, key.dtype)
+    inputs = [rec.input(array, "array", "argument"), rec.input(grad, "grad", "argument")]
+    numbers = _recorded_numbers(rec, key)
+    with np.errstate(all="ignore"):
+        made = key.kind._changed(np, rec.wrap(array), rec.wrap(grad), tuple(numbers))
+    _check(rec)
+    inputs += [n.node() for n in numbers if n is not None]
+    graph = Graph(tuple(inputs), tuple(rec.nodes), (made.node(),), key.kind.__name__)
+    return graph, [None]
+
+
+def _check(rec: Recorder) -> None:
+    if rec.escaped is not None:
+        raise RuntimeError(f"what it does cannot be recorded: {rec.escaped.reason}")
+
+
+class ErrorState:
+    """Which floating-point errors a sweep has to stop at; ``None`` if it may not run at all."""
+
+    def __init__(self) -> None:
+        self._known: Any = self  # no error state is this
+        self.kinds: tuple[str, ...] | None = ()
+
+    def changed(self) -> bool:
+        """Look again; whether ``kinds`` may be others now."""
+        state = errors()
+        if state is self._known and state is not None:
+            return False
+        self._known = state
+        told = np.geterr()
+        quiet = all([how in _QUIET for how in told.values()])
+        self.kinds = tuple([k for k, how in told.items() if how != "ignore"]) if quiet else None
+        return True
+
+
+class Group(NamedTuple):
+    """Rules that have the same numbers: those of one class without hyperparameters of their own."""
+
+    rule: Any  # one of them
+    first: int  # where the numbers begin
+
+
+class Entry(NamedTuple):
+    """A parameter of a plan, and what was found of it."""
+
+    param: Parameter
+    rule: Any
+    array: np.ndarray
+    state: dict[str, Any]
+    held: tuple[tuple[str, np.ndarray], ...]
+    hyperparam: Any
+    entries: int  # of the hyperparam's own dictionary
+    group: Group
+
+
+class Part:
+    """The entries of one kind of code: one sweep."""
+
+    def __init__(self, key: Key, code: SweepCode) -> None:
+        self.key, self.code = key, code
+        self.entries: list[Entry] = []
+        self.grads: list[np.ndarray] = []
+        self.groups: dict[Any, Group] = {}
+        self.width = sum(not absent for absent in key.absent)
+        self.sweep: Sweep | None = None
+        self.numbers = np.zeros(0, key.dtype)
+
+    def add(self, param: Any, rule: Any, grad: np.ndarray, found: Any) -> None:
+        array, state, held = found
+        hyperparam = rule.hyperparam
+        own = len(hyperparam.__dict__)
+        same = id(hyperparam._parent) if own == 1 else id(rule)
+        facts = tuple([getattr(rule, name, None) for name in rule._own_numbers])
+        known = (same, rule.t, facts)
+        if known not in self.groups:
+            self.groups[known] = Group(rule, self.width * len(self.groups))
+        group = self.groups[known]
+        self.entries.append(Entry(param, rule, array, state, held, hyperparam, own, group))
+        self.grads.append(grad)
+
+    def link(self) -> None:
+        arrays = [
+            (e.array, grad, *[a for _, a in e.held])
+            for e, grad in zip(self.entries, self.grads, strict=True)
+        ]
+        self.grads = []
+        self.numbers = np.zeros(self.width * len(self.groups), self.key.dtype)
+        self.sweep = self.code.over(Items(arrays, [e.group.first for e in self.entries]))
+
+    def arrays(self) -> list[Any] | None:
+        """The arrays of the sweep; None if anything is not as it was."""
+        assert self.sweep is not None
+        found = [self.sweep.code, self.numbers]
+        add = found.append
+        for param, rule, array, state, held, hyperparam, own, group in self.entries:
+            grad_var = param._node._grad_var
+            first, facts = group.rule, rule.__dict__
+            if (
+                param._array is not array
+                or grad_var is None
+                or param.update_rule is not rule
+                or param._loss_scale is not None
+                or "update" in param.__dict__
+                or not rule.enabled
+                or rule._state is not state
+                or rule._pre_update_hooks
+                or rule._post_update_hooks
+                or len(state) != len(held)
+                or facts["hyperparam"] is not hyperparam
+                or len(hyperparam.__dict__) != own
+                or rule.t != first.t
+                or not _OWN.isdisjoint(facts)
+            ):
+                return None
+            if rule is not first:
+                if hyperparam._parent is not first.hyperparam._parent or own != 1:
+                    return None
+                for name in rule._own_numbers:
+                    if getattr(rule, name, None) != getattr(first, name, None):
+                        return None
+            add(array)
+            add(grad_var._array)
+            for name, value in held:
+                if state.get(name) is not value:
+                    return None
+                add(value)
+        return found
+
+    def write_numbers(self) -> bool:
+        """Compute the numbers for counts that are one higher; False if they do not fit."""
+        key = self.key
+        for group in self.groups.values():
+            rule = group.rule
+            rule.t += 1
+            try:
+                numbers = rule._numbers(key.dtype)
+            except Exception:
+                return False  # the loop over parameters raises it
+            finally:
+                rule.t -= 1
+            if tuple([n is None for n in numbers]) != key.absent:
+                return False
+            if not numbers_fit(numbers, key.dtype):
+                return False
+            first = group.first
+            self.numbers[first : first + self.width] = [n for n in numbers if n is not None]
+        return True
+
+    def run(self, arrays: list[Any]) -> bool:
+        """Update; False if an array has another layout now, so that NumPy has done it."""
+        sweep = self.sweep
+        assert sweep is not None
+        given = tuple(arrays)
+        result = sweep.call(given)
+        while result != DONE:
+            if result < 0:  # a layout that was not expected
+                for entry in self.entries:
+                    entry.rule.update_core(entry.param)
+                return False
+            item, place = sweep.stopped
+            self._plainly(self.entries[item], place if result == RAISED else 0)
+            sweep.go_on(item + 1)
+            result = sweep.call(given)
+        return True
+
+    def _plainly(self, entry: Entry, place: int) -> None:
+        """Update the elements from ``place`` on by NumPy calls."""
+        rule, grad = entry.rule, entry.param.grad
+        if not place:
+            rule.update_core(entry.param)
+            return
+        state = {name: _flat(a)[place:] for name, a in entry.held}
+        array, grad = _flat(entry.array)[place:], _flat(grad)[place:]
+        rule._step(np, array, grad, state, rule._numbers(grad.dtype))
+
+
+def _flat(array: np.ndarray) -> np.ndarray:
+    """The elements in the order in which they lie, as a view."""
+    return array.transpose(np.argsort(array.strides, kind="stable")[::-1]).reshape(-1)
+
+
+class Plan:
+    """What is known of an optimizer's parameters: those that sweeps update, and the others."""
+
+    def __init__(self, params: list[Any]) -> None:
+        self.params = params
+        self.parts: list[Part] = []
+        self.others: list[Any] = []
+        #: There is code that is still to be compiled.
+        self.waits = False
+        self._uses = 0
+        parts: dict[Key, Part] = {}
+        for param in params:
+            rule = param.update_rule
+            if rule is None:
+                continue
+            if not isinstance(rule, optimizer._StepRule) or not _is_plain(type(rule)):
+                return  # a rule of the user's: all goes as it always goes
+            found = _found(param, rule)
+            if found is None:
+                self.others.append(param)
+                continue
+            key, grad, facts = found
+            if key not in parts:
+                parts[key] = Part(key, code_of(key))
+            parts[key].add(param, rule, grad, facts)
+        for part in parts.values():
+            if part.code.ready():
+                part.link()
+                self.parts.append(part)
+            else:
+                self.waits = self.waits or not part.code.hopeless
+                self.others += [e.param for e in part.entries]
+
+
+    def is_due(self) -> bool:
+        """Whether to look at the parameters again; for what was in the way, more and more rarely."""
+        self._uses += 1
+        return self.waits or bool(self.others) and self._uses & (self._uses - 1) == 0
+
+
+@functools.lru_cache(256)
+def _is_plain(kind: type) -> bool:
+    """Whether a class of rules has the library's methods, but for ``_step`` and ``_numbers``."""
+    base = optimizer._StepRule
+    return all(getattr(kind, name) is getattr(base, name) for name in _METHODS)
+
+
+def _found(param: Any, rule: Any) -> Any:
+    """The key of a parameter, its gradient, and what its entry holds; None if it has none."""
+    array, state = param._array, rule._state
+    grad = None if array is None else param.grad
+    if type(param) is not Parameter or state is None or grad is None or not rule.enabled:
+        return None
+    held = tuple(state.items())
+    arrays = [array, grad, *state.values()]
+    if any(type(a) is not np.ndarray or a.dtype != array.dtype for a in arrays):
+        return None
+    if array.dtype not in _DTYPES or not array.ndim or any(a.shape != array.shape for a in arrays):
+        return None
+    if not same_walk(arrays) or rule._pre_update_hooks or rule._post_update_hooks:
+        return None
+    try:
+        rule.t += 1
+        try:
+            numbers = rule._numbers(array.dtype)
+        finally:
+            rule.t -= 1
+    except Exception:
+        return None
+    if not numbers_fit(numbers, array.dtype):
+        return None
+    absent = tuple([n is None for n in numbers])
+    key = Key(type(rule), array.dtype, tuple(state), absent)
+    return key, grad, (array, state, held)
+
+
+class Updates:
+    """Belongs to an optimizer; copies and pickles of it start without."""
+
+    def __init__(self) -> None:
+        self._plan: Plan | None = None
+        self._errors = ErrorState()
+
+    def __deepcopy__(self, memo: Any) -> None:
+        return None
+
+    def __copy__(self) -> None:
+        return None
+
+    def __reduce__(self) -> Any:
+        return _nothing, ()
+
+    def run(self, params: list[Any]) -> bool:
+        """Update all parameters; False if that is left to the loop over them."""
+        plan = self._plan
+        changed = self._errors.changed()
+        if self._errors.kinds is None:
+            return False
+        known = plan is not None and len(plan.params) == len(params)
+        if known:
+            assert plan is not None
+            known = all([a is b for a, b in zip(plan.params, params, strict=True)])
+        if not known or plan is None or plan.is_due():
+            plan = self._plan = Plan(params)
+            changed = True
+        if not plan.parts:
+            return False
+        todo = []
+        for part in plan.parts:
+            arrays = part.arrays()
+            if arrays is None or not part.write_numbers():
+                self._plan = None
+                return False
+            todo.append(arrays)
+        for part, arrays in zip(plan.parts, todo, strict=True):
+            assert part.sweep is not None
+            if changed:
+                part.sweep.heed(self._errors.kinds)
+            for entry in part.entries:
+                entry.rule.t += 1
+            if not part.run(arrays):
+                self._plan = None
+        for param in plan.others:
+            param.update()
+        return True
+
+
+def _nothing() -> None:
+    """What pickled updates become."""
