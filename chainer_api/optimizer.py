@@ -7,9 +7,8 @@ import warnings
 import numpy
 
 import chainer
-from chainer import configuration
+from chainer import configuration, optimizer_hooks, variable
 from chainer import link as link_module
-from chainer import optimizer_hooks, variable
 from chainer import serializer as serializer_module
 from chainer.backends import _chainerx
 

@@ -11,6 +11,7 @@ import logging
 import weakref
 from collections.abc import Callable, Sequence
 
+from chainwright.codegen.native_target.steps import Forms
 from chainwright.codegen.native_target.sweep import (
     DONE,
     RAISED,
@@ -20,7 +21,6 @@ from chainwright.codegen.native_target.sweep import (
     loop_of,
     same_walk,
 )
-from chainwright.codegen.native_target.steps import Forms
 from chainwright.ir import Graph
 
 from .background import BACKGROUND

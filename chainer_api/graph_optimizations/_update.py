@@ -9,13 +9,13 @@ difference that anybody could see, in numbers, warnings, exceptions or counts.
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from chainer import optimizer
-from chainer.variable import Parameter, Variable
+from chainer.variable import Parameter
 from chainwright.ir import Graph
 from chainwright.runtime.sweeps import DONE, RAISED, Items, Sweep, SweepCode, same_walk
 from chainwright.tracer import Recorder
@@ -27,7 +27,9 @@ _DTYPES = frozenset({np.dtype(np.float32), np.dtype(np.float64)})
 _NUMBERS = frozenset({float, int, bool})
 _LARGEST = {np.dtype(np.float32): 1e38, np.dtype(np.float64): 1e308}
 #: What a child class or an object may not have changed.
-_METHODS = ("update", "_update", "_update_in_fp32", "_init_states", "update_core", "update_core_cpu")
+_METHODS = tuple(
+    "update _update _update_in_fp32 _init_states update_core update_core_cpu".split()
+)
 _OWN = frozenset((*_METHODS, "_step", "_numbers"))
 _QUIET = frozenset({"ignore", "warn"})
 
@@ -305,7 +307,7 @@ class Plan:
 
 
     def is_due(self) -> bool:
-        """Whether to look at the parameters again; for what was in the way, more and more rarely."""
+        """Whether to look again at the parameters, more and more rarely where some do not fit."""
         self._uses += 1
         return self.waits or bool(self.others) and self._uses & (self._uses - 1) == 0
 
@@ -322,6 +324,10 @@ def _found(param: Any, rule: Any) -> Any:
     array, state = param._array, rule._state
     grad = None if array is None else param.grad
     if type(param) is not Parameter or state is None or grad is None or not rule.enabled:
+        return None
+    if "update" in param.__dict__ or not _OWN.isdisjoint(rule.__dict__):
+        return None
+    if param._loss_scale is not None:
         return None
     held = tuple(state.items())
     arrays = [array, grad, *state.values()]

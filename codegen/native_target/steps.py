@@ -831,10 +831,18 @@ def _has_room(stage: Stage) -> bool:
     return sum(len(node.inputs) + 1 for node in stage.nodes) < MOST_OPERANDS - 4
 
 
+class Memory(Protocol):
+    """Which values of a loop are stored, and where its operands lie."""
+
+    stored: set[Node]
+
+    def place(self, x: Node, strides: Ints) -> Place: ...
+
+
 class Fused:
     """One loop for several nodes of one shape: what one computes the next has in a register."""
 
-    def __init__(self, group: Group, nodes: Sequence[Node], by_rows: bool) -> None:
+    def __init__(self, group: Memory, nodes: Sequence[Node], by_rows: bool) -> None:
         self.group, self.nodes, self.by_rows = group, nodes, by_rows
         self.inputs: dict[Node, str] = {}
         self.strides: list[Ints] = []

@@ -12,7 +12,6 @@ whoever called does the rest of that set by NumPy calls, which warn or raise as 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -102,7 +101,7 @@ def _needed(graph: Graph) -> list[Node]:
 
 
 class _Alone:
-    """What :class:`Fused` asks of a group: which values are stored, and where operands lie."""
+    """The memory of a loop by itself."""
 
     def __init__(self, stored: Sequence[Node]) -> None:
         self.stored = set(stored)

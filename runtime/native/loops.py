@@ -58,7 +58,7 @@ def layout() -> Layout | None:
         return None
     items = tuple.__basicsize__
     array = np.empty((3, 5, 7), np.int16).transpose(2, 0, 1)
-    found = Layout(items, _HEAD - 8, _HEAD, _HEAD + 8, _HEAD + 16, _HEAD + 24, _HEAD + 40, _HEAD + 48)
+    found = Layout(items, *[_HEAD + k for k in (-8, 0, 8, 16, 24, 40, 48)])
     holder = (array, found)
     read = ctypes.c_int64.from_address
     if read(id(holder) + items).value != id(array) or read(id(holder) + items + 8).value != id(
