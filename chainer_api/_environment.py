@@ -86,7 +86,7 @@ def default_settings():
         'lazy_grad_sum': _flag('CHAINER_LAZY_GRAD_SUM'),
         'schedule_func': None,
         'static_step': True,
-        'static_target': _choice('CHAINWRIGHT_TARGET', TARGETS, 'numpy'),
+        'static_target': _choice('CHAINWRIGHT_TARGET', TARGETS, 'auto'),
         'train': True,
         'type_check': _flag('CHAINER_TYPE_CHECK', True),
         'use_cudnn': _choice('CHAINER_USE_CUDNN', _TERNARY, 'auto'),

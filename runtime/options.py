@@ -11,8 +11,8 @@ TARGETS = ("numpy", "native", "auto")
 
 
 def default_target() -> str:
-    """``CHAINWRIGHT_TARGET`` of the environment, or programs of NumPy calls."""
-    return checked(os.environ.get("CHAINWRIGHT_TARGET") or "numpy")
+    """``CHAINWRIGHT_TARGET`` of the environment, or ``auto``."""
+    return checked(os.environ.get("CHAINWRIGHT_TARGET") or "auto")
 
 
 def checked(name: str) -> str:

@@ -132,12 +132,13 @@ def test_defaults_without_variables(monkeypatch):
             monkeypatch.delenv(name)
     settings = _environment.default_settings()
     assert {k: v for k, v in settings.items() if v is True} == {
-        'enable_backprop': True, 'train': True, 'type_check': True, 'use_static_graph': True}
+        'enable_backprop': True, 'static_step': True, 'train': True, 'type_check': True,
+        'use_static_graph': True}
     assert settings['use_cudnn'] == settings['use_cudnn_tensor_core'] == 'auto'
-    assert settings['static_target'] == 'numpy' and settings['static_check'] == 'spaced'
+    assert settings['static_target'] == 'auto' and settings['static_check'] == 'spaced'
     assert settings['use_ideep'] == 'never' and settings['dtype'] == np.float32
     assert not any(value for key, value in settings.items() if key not in (
-        'enable_backprop', 'train', 'type_check', 'use_static_graph', 'use_cudnn',
+        'enable_backprop', 'static_step', 'train', 'type_check', 'use_static_graph', 'use_cudnn',
         'use_cudnn_tensor_core', 'use_ideep', 'static_target', 'static_check', 'dtype'))
 
 
@@ -153,7 +154,7 @@ def test_defaults_without_variables(monkeypatch):
     ('CHAINER_USE_CUDNN', 'never', 'use_cudnn', 'never'),
     ('CHAINER_USE_CUDNN_TENSOR_CORE', 'always', 'use_cudnn_tensor_core', 'always'),
     ('CHAINER_USE_IDEEP', 'auto', 'use_ideep', 'auto'),
-    ('CHAINWRIGHT_TARGET', 'auto', 'static_target', 'auto'),
+    ('CHAINWRIGHT_TARGET', 'numpy', 'static_target', 'numpy'),
     ('CHAINER_DTYPE', 'float16', 'dtype', np.float16),
     ('CHAINER_DTYPE', 'float64', 'dtype', np.float64),
     ('CHAINER_DTYPE', 'mixed16', 'dtype', chainer.mixed16),
