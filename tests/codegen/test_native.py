@@ -202,11 +202,11 @@ class Doubtful:
     def __getattr__(self, name):
         if name == self.refused:
             return lambda *args: False
-        return getattr(TARGET._machine, name)
+        return getattr(TARGET.machine, name)
 
 
 def test_arithmetic_that_fails_its_test_runs_through_the_loop():
-    target = NativeTarget(Doubtful("arithmetic"), TARGET._linker)
+    target = NativeTarget(Doubtful("arithmetic"), TARGET.linker)
     x, b = array("x", 8, 5), Building()
     program = native(b.graph((x,), b.add(x, 1.0)), target)
     assert program.kernels == () and "flat add(" in program.listing
@@ -216,7 +216,7 @@ def test_arithmetic_that_fails_its_test_runs_through_the_loop():
 
 @pytest.mark.parametrize("rule", ["loop", "reduces", "multiplies"])
 def test_a_rule_that_fails_leaves_it_to_numpy(rule):
-    target = NativeTarget(Doubtful(rule), TARGET._linker)
+    target = NativeTarget(Doubtful(rule), TARGET.linker)
     x, w, b = array("x", 8, 5), array("w", 5, 6), Building()
     y = b.tanh(b.add(b.dot(x, w), 1.0))
     graph = b.graph((x, w), b.sum(y, axis=1))
@@ -235,7 +235,7 @@ def test_a_rule_that_fails_leaves_it_to_numpy(rule):
 
 def test_a_rule_is_tested_against_numpy(monkeypatch, caplog):
     """A loop that gives other bits than NumPy's call is not used, and the log says so."""
-    fresh, real = machine.NumpyMachine(TARGET._linker), machine.loop_of
+    fresh, real = machine.NumpyMachine(TARGET.linker), machine.loop_of
     monkeypatch.setattr(machine, "loop_of", lambda ufunc, dtypes: real(np.cos, dtypes))
     with caplog.at_level(logging.INFO, "chainwright"):
         assert not fresh.loop(np.sin, (np.dtype("f"), np.dtype("f")))
