@@ -16,6 +16,13 @@ def viewed(node: Node) -> Node | None:
     A call says so by its attribute ``view``: True for its first input, a number for another one,
     and one such entry (or None) for each result where there are several.
     """
+    found = node.found  # nodes never change, and this is asked often
+    if "viewed" not in found:
+        found["viewed"] = _viewed(node)
+    return found["viewed"]
+
+
+def _viewed(node: Node) -> Node | None:
     source, place = node, None
     if node.op == "pick":
         source, place = node.inputs[0], node.attr("k")

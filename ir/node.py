@@ -7,7 +7,7 @@ user stood), :class:`Slot` (the place of an array input inside a recorded argume
 from __future__ import annotations
 
 from collections.abc import Hashable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import prod
 from typing import Any, NamedTuple
 
@@ -62,6 +62,8 @@ class Node:
     dtype: np.dtype[Any] | None
     strides: tuple[int, ...] | None
     origin: Origin | None = None
+    #: What others have found out about the node, which never changes.
+    found: dict[str, Any] = field(default_factory=dict, init=False)
 
     def attr(self, name: str) -> Any:
         """The value of one attribute; the op's row says which there are."""

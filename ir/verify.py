@@ -53,18 +53,24 @@ def _fault(graph: Graph) -> Fault:
 
 
 def _node_fault(node: Node, known: set[Node]) -> str | None:
+    if node in known:
+        return f"{node!r} is computed twice"
+    for source in node.inputs:
+        if source not in known and source.op not in ("literal", "constant"):
+            return f"{node.op} reads {source!r}, which is not computed before"
+    if "fault" not in node.found:  # nodes never change
+        node.found["fault"] = _own_fault(node)
+    return node.found["fault"]
+
+
+def _own_fault(node: Node) -> str | None:
     row = OPS.get(node.op)
     if row is None or row.kind == "leaf":
         return f"there is no op {node.op!r}" if row is None else f"{node.op} is a leaf"
-    if node in known:
-        return f"{node!r} is computed twice"
     if row.arity is not None and len(node.inputs) != row.arity:
         return f"{node.op} takes {row.arity} inputs, has {len(node.inputs)}"
     if tuple(key for key, _ in node.attrs) != tuple(row.attrs):
         return f"{node.op} has attributes {[key for key, _ in node.attrs]}, not {list(row.attrs)}"
-    for source in node.inputs:
-        if source not in known and source.op not in ("literal", "constant"):
-            return f"{node.op} reads {source!r}, which is not computed before"
     return _type_fault(node)
 
 

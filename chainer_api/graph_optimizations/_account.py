@@ -22,6 +22,7 @@ class Account:
         self.in_method = 0.0
         self.new_backwards: list[Piece] = []  # for which a new kind of backward has come
         self.plain = 0.0  # seconds of a call without programs, lately
+        self._granted, self._grants = False, 2
 
     def spend(self, what: str, since: float) -> None:
         """The seconds since ``since`` went into ``what``."""
@@ -33,9 +34,17 @@ class Account:
         The first trace is always allowed; more of them as they pay, and as the time spent in the
         method grows.
         """
+        if self._granted:
+            self._granted = False
+            return True
         spent = sum(self.ledger.spent.values())
         owed = spent - self.ledger.saved
         return not spent or owed <= max(_SHARE * self.in_method, _CALLS * self.plain)
+
+    def grant(self) -> None:
+        """Allow the next trace, where something has been learned that ends retracing."""
+        self._granted = self._grants > 0
+        self._grants -= 1
 
     def distrust(self, piece: Piece, what: str) -> None:
         """A program gave other numbers than define-by-run."""

@@ -22,7 +22,7 @@ from chainwright.runtime import Kept, Schedule
 
 from ._backward import gradients
 from ._random import set_generator_state
-from ._trace import Backward, Input, Late, Traced, application_order
+from ._trace import Backward, Input, Late, Traced, Untraceable, application_order
 from ._tree import Application, Settings, Spec
 
 if TYPE_CHECKING:
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 logger = logging.getLogger("chainwright")
 _ref = weakref.ref
 
+_UNSETTLED = 64
 NUMBERS = -1  # where the numbers of a piece stand among its leaves
 
 
@@ -286,6 +287,7 @@ class Piece:
         self._refused: set[Any] = set()
         self.trusted = 0  # checks that it has passed
         self.uses_since_check = 0
+        self._unsettled = 0  # uses for which backwards of new kinds are likely
         self.dropped = False
         traced = self._record(self._first_keys)
         self.inputs: list[Input] = traced.inputs
@@ -318,6 +320,7 @@ class Piece:
 
     def _order_of_inputs(self) -> None:
         slots = [i.slot for i in self.inputs]
+        self._kinds = {s: self._specs[s].kind for s in slots if s is not None}
         #: Slots of the inputs, where all of them have one.
         self.slots = None if None in slots else slots
         self._number_inputs()
@@ -348,6 +351,8 @@ class Piece:
             try:
                 self.backwards[key] = traced.backward(key)
             except Exception as e:  # zeros are no good values for it, or it looks at values
+                if traced.numbers:
+                    raise Untraceable(self.apps[traced.numbers[0][0]], str(e)) from e
                 traced = Traced(self.name, self.apps, self._specs, self.results, self._names)
                 del self.keys[key]
                 self._refused.add(key)
@@ -379,6 +384,8 @@ class Piece:
 
     def wants(self, key: Any) -> None:
         """A backward of a kind that no program is there for has come."""
+        if self.keys:
+            self._unsettled = _UNSETTLED
         if key not in self.keys and key not in self._refused and len(self.keys) < 8:
             self.keys[key] = None
             self.dirty = True
@@ -411,6 +418,13 @@ class Piece:
         leaves = {i.slot: a for i, a in zip(self.inputs, arrays, strict=True) if i.slot is not None}
         if self.numbers:
             leaves[NUMBERS] = numbers
+        if self._unsettled:
+            # A backward of a kind that no program is there for may come, and come late, when
+            # parameters have been updated: the graph is rebuilt from what they were.
+            self._unsettled -= 1
+            for slot, kind in self._kinds.items():
+                if kind is not np.ndarray:
+                    leaves[slot] = leaves[slot].copy()
         for slot in self.written:  # the graph is rebuilt from what they were, and changes a copy
             leaves[slot] = leaves[slot].copy()
         made, kept = self.schedule.forward(arrays)

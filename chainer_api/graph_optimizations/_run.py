@@ -245,6 +245,7 @@ class Run:
             numbers = made.differing_numbers(sibling)
             if numbers and sibling.eager is None and _is_of_the_library(made.kind):
                 self.site.forget(parent, k)
+                self.site.account.grant()
                 parent.numbers_at.setdefault(place, []).append(numbers)
                 images = made.without(numbers)
                 made.take_numbers(numbers)

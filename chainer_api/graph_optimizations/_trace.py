@@ -469,9 +469,9 @@ class Session:
             if frame.f_code.co_name in ("backward", "backward_accumulate"):
                 found = self._origins.get(id(frame.f_locals.get("self")))
                 if found is not None:
-                    return found[1]._replace(function=func.label)
+                    return found[1]._replace(function=_label(func))
             frame = frame.f_back
-        return _UNKNOWN._replace(function=func.label)
+        return _UNKNOWN._replace(function=_label(func))
 
     def _settle(self, func: FunctionNode, outputs: tuple[Any, ...]) -> tuple[Any, ...]:
         """Real arrays for the recording ones that a function gave or left in attributes."""
@@ -490,6 +490,11 @@ class Session:
         if self.recorder.live and id(value.held) not in self.recorder.known:
             self.recorder.know(value.held, value)
         return value.held
+
+
+def _label(func: FunctionNode) -> str:
+    unknown = any([type(value) is Number for value in vars(func).values()])
+    return type(func).__name__ if unknown else func.label
 
 
 _UNKNOWN = Origin("?", 0, "")
