@@ -127,7 +127,7 @@ def _attributes(value):
     return [
         (f".{n}", getattr(value, n))
         for n in sorted(set(names))
-        if n not in ("schedule_manager", "__dict__", "__weakref__") and hasattr(value, n)
+        if n not in ("schedule_manager", "_updates", "__dict__", "__weakref__") and hasattr(value, n)
     ]
 
 
