@@ -1,0 +1,14 @@
+"""Runs a script in one process of a job: run.py SECONDS SCRIPT [ARG ...].
+
+After so many seconds the process writes its stacks to standard error and ends, and with it the job.
+"""
+import faulthandler
+import runpy
+import sys
+
+seconds, script, *args = sys.argv[1:]
+faulthandler.dump_traceback_later(float(seconds), exit=True)
+sys.argv = [script, *args]
+sys.path[0] = script.rpartition('/')[0]
+runpy.run_path(script, run_name='__main__')
+faulthandler.cancel_dump_traceback_later()
