@@ -69,15 +69,14 @@ class MultiNodeChainList(chainer.ChainList):
             raise ValueError('MultiNodeChainList has no links; add them by add_link')
         result = delegate = None
         for link, (sources, targets) in zip(self, self._ranks, strict=True):
+            # All that comes in is tied to what was sent before: backward may wait for gradients of
+            # that only when it has sent back the gradients of all that came in.
             if sources is None:
                 y = link(*_tied(delegate, inputs))
-                delegate = None
             else:
-                xs = []
-                for source in sources:
-                    xs.append(functions.recv(self._comm, source, delegate_variable=delegate))
-                    delegate = None
-                y = link(*xs)
+                y = link(*[functions.recv(self._comm, source, delegate_variable=delegate)
+                           for source in sources])
+            delegate = None
             if targets is None:
                 result = y
                 continue
@@ -99,5 +98,5 @@ def _as_list(rank):
 def _tied(delegate, inputs):
     if delegate is None or not inputs:
         return inputs
-    first, *others = inputs
-    return functions.pseudo_connect(delegate, chainer.as_variable(first)), *others
+    tied = functions.pseudo_connect(delegate, *map(chainer.as_variable, inputs))
+    return tied if isinstance(tied, tuple) else (tied,)

@@ -34,7 +34,9 @@ for module_name in sys.argv[1:]:
         try:
             case(comm)
         except BaseException:  # pytest.raises raises such
-            failed[f'{module_name}.{name}'] = traceback.format_exc()
+            failed[f'{module_name}.{name}'] = text = traceback.format_exc()
+            # If the others wait for this process, nothing else will be seen of it.
+            print(f'rank {comm.rank}, {name}: {text}', file=sys.stderr, flush=True)
         comm.mpi_comm.Barrier()
 everything = comm.gather_obj(failed)
 if everything is not None:

@@ -245,7 +245,7 @@ def case_objects(comm):
     assert comm.bcast_obj('x' * 1000, max_buf_len=10) == 'x' * 1000
     assert comm.allreduce_obj(rank) == sum(range(size))
     assert comm.allreduce_obj(str(rank)) == ''.join(map(str, range(size)))
-    with pytest.raises(ValueError, match='max_buf_len must be from 1 to 2147483647, not 2147483648'):
+    with pytest.raises(ValueError, match='max_buf_len must be from 1 to 2147483647'):
         comm.bcast_obj(1, max_buf_len=1 << 31)
 
 
