@@ -8,15 +8,14 @@ import chainer
 from chainer import _tracing, backend
 from chainer import initializers as initializers
 from chainer.backends import _chainerx, _cpu, cuda, intel64
-from chainer.utils import argument
+from chainer.utils import _errors, argument
 
 _ndarray = numpy.ndarray
 _Promise = _tracing.Promise
 _run_state = _tracing.state
 
 
-class NotAnArray(TypeError):
-    """Raised for what cannot be the data of a variable."""
+NotAnArray = _errors.NotAnArray
 
 
 def _check_array(data):

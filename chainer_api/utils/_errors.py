@@ -24,3 +24,28 @@ class SequencesError(type_check.InvalidType, ValueError, IndexError):
         actual (str): What was found.
         msg (str): The whole message.
     """
+
+
+class NotAnArray(TypeError):
+    """What was given is no array, and no Variable."""
+
+
+def check_arrays(function, **arguments):
+    """Raise unless arguments are arrays or Variables, for functions that look at them first.
+
+    Args:
+        function (str): How messages call the function.
+        arguments: The arguments by their names.
+    """
+    for name, value in arguments.items():
+        # A Variable without data has no dtype, but its class has.
+        if not hasattr(type(value), 'dtype') and not hasattr(value, 'dtype'):
+            hint = '' if value is None else '; convert it with numpy.asarray'
+            raise NotAnArray(
+                f'{name} of {function} must be a Variable or an array, not {type(value)}{hint}')
+
+
+def check_lists(function, **arguments):
+    """:func:`check_arrays` of the elements of lists."""
+    for name, values in arguments.items():
+        check_arrays(function, **{f'{name}[{i}]': value for i, value in enumerate(values)})

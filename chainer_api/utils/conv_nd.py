@@ -42,10 +42,15 @@ def dilation(dilate, n):
 
 def check_ndim(x, ndim):
     """Raise ``ValueError`` unless ``x`` has ``ndim`` axes beside batch and channels."""
-    if len(x.shape) - 2 != ndim:
+    try:
+        actual = len(x.shape) - 2
+    except AttributeError:
+        _errors.check_arrays('a convolution or pooling', x=x)
+        raise
+    if actual != ndim:
         raise ValueError(
             'The number of dimensions under channel dimension of the input \'x\' should be '
-            f'{ndim}. But the actual ndim was {len(x.shape) - 2}.')
+            f'{ndim}. But the actual ndim was {actual}.')
 
 
 def get_conv_outsize(size, k, s, p, cover_all=False, d=1):

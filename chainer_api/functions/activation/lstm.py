@@ -1,7 +1,7 @@
 """Long short-term memory."""
 from chainer import functions as F
 from chainer.functions.activation import _lstm_cell
-from chainer.utils import type_check
+from chainer.utils import _errors, type_check
 
 
 def _extract_gates(x):
@@ -75,8 +75,12 @@ def lstm(c_prev, x):
     array([[0.5, 0.5, 0.5],
            [0.5, 0.5, 0.5]], dtype=float32)
     """
-    batch_size = x.shape[0]
-    if batch_size >= c_prev.shape[0]:
+    try:
+        batch_size, states = x.shape[0], c_prev.shape[0]
+    except AttributeError:
+        _errors.check_arrays('lstm', c_prev=c_prev, x=x)
+        raise
+    if batch_size >= states:
         return LSTM().apply((c_prev, x))
     c_prev, rest = F.split_axis(c_prev, [batch_size], axis=0)
     c, h = LSTM().apply((c_prev, x))

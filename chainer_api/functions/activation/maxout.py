@@ -1,6 +1,6 @@
 """Maxout."""
 from chainer import functions as F
-from chainer.utils import type_check
+from chainer.utils import _errors, type_check
 
 
 def maxout(x, pool_size, axis=1):
@@ -25,6 +25,7 @@ def maxout(x, pool_size, axis=1):
     """
     if pool_size <= 0:
         raise ValueError('pool_size must be a positive integer.')
+    _errors.check_arrays('maxout', x=x)
     length = x.shape[axis]
     if length % pool_size != 0:
         expect = 'x.shape[axis] % pool_size == 0'

@@ -1,7 +1,7 @@
 """Rectified linear unit with random slopes."""
 import chainer
 from chainer import backend, function_node, utils
-from chainer.utils import argument, type_check
+from chainer.utils import _errors, argument, type_check
 
 
 class RReLU(function_node.FunctionNode):
@@ -18,6 +18,8 @@ class RReLU(function_node.FunctionNode):
             raise ValueError('upper must be in the range [0, 1)')
         if not lower < upper:
             raise ValueError('lower must be less than upper')
+        if r is not None:
+            _errors.check_arrays('rrelu', r=r)
         self.lower = lower
         self.upper = upper
         self.r = r

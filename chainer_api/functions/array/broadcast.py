@@ -1,7 +1,7 @@
 """Broadcasting."""
 import chainer
 from chainer import backend, function_node
-from chainer.utils import type_check
+from chainer.utils import _errors, type_check
 
 
 class Broadcast(function_node.FunctionNode):
@@ -86,6 +86,11 @@ def broadcast_to(x, shape):
         variable([[1., 2.],
                   [1., 2.]])
     """
-    if x.shape == shape:
+    try:
+        same = x.shape == shape
+    except AttributeError:
+        _errors.check_arrays('broadcast_to', x=x)
+        raise
+    if same:
         return chainer.as_variable(x)
     return BroadcastTo(shape).apply((x,))[0]

@@ -1,7 +1,7 @@
 """Change of dtype."""
 import chainer
 from chainer import function_node
-from chainer.utils import type_check
+from chainer.utils import _errors, type_check
 
 
 class Cast(function_node.FunctionNode):
@@ -36,7 +36,12 @@ def cast(x, typ):
         >>> F.cast(np.zeros(3, np.float32), np.float64).dtype
         dtype('float64')
     """
-    if x.dtype == typ:
+    try:
+        same = x.dtype == typ
+    except AttributeError:
+        _errors.check_arrays('cast', x=x)
+        raise
+    if same:
         if not chainer.config.enable_backprop:
             return chainer.as_variable(x)
     return Cast(typ).apply((x,))[0]

@@ -1,5 +1,6 @@
 """Flattening into a vector."""
 from chainer import functions as F
+from chainer.utils import _errors
 
 
 def flatten(x):
@@ -14,4 +15,5 @@ def flatten(x):
     >>> F.flatten(np.array([[1, 2], [3, 4]])).array
     array([1, 2, 3, 4])
     """
+    _errors.check_arrays('flatten', x=x)
     return F.reshape(x, (-1,))

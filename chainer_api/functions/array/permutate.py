@@ -1,7 +1,7 @@
 """Reordering along an axis."""
 import chainer
 from chainer import backend, function_node
-from chainer.utils import type_check
+from chainer.utils import _errors, type_check
 
 
 class Permutate(function_node.FunctionNode):
@@ -75,6 +75,7 @@ def permutate(x, indices, axis=0, inv=False):
            [5, 6],
            [1, 2]])
     """
+    _errors.check_arrays('permutate', x=x, indices=indices)
     if indices.dtype.kind != 'i' or indices.ndim != 1:
         raise ValueError('indices should be a one-dimensional int array')
     return Permutate(axis, inv).apply((x, indices))[0]

@@ -3,7 +3,7 @@ import math
 
 import chainer
 from chainer import function_node
-from chainer.utils import type_check
+from chainer.utils import _errors, type_check
 
 
 class Reshape(function_node.FunctionNode):
@@ -53,6 +53,11 @@ def reshape(x, shape):
         variable([[0., 1., 2.],
                   [3., 4., 5.]])
     """
-    if x.shape == shape:
+    try:
+        same = x.shape == shape
+    except AttributeError:
+        _errors.check_arrays('reshape', x=x)
+        raise
+    if same:
         return chainer.as_variable(x)
     return Reshape(tuple(shape)).apply((x,))[0]

@@ -165,6 +165,7 @@ def convolution_nd(x, W, b=None, stride=1, pad=0, cover_all=False, dilate=1, gro
     >>> F.convolution_nd(x, W, stride=(2, 4, 6), pad=5, cover_all=True).shape
     (10, 1, 16, 11, 10)
     """
+    _errors.check_arrays('convolution_nd', x=x)
     ndim = len(x.shape[2:])
     function = ConvolutionND(ndim, stride, pad, cover_all, dilate, groups)
     y, = function.apply((x, W) if b is None else (x, W, b))

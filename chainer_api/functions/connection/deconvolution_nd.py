@@ -124,6 +124,7 @@ def deconvolution_nd(x, W, b=None, stride=1, pad=0, outsize=None, dilate=1, grou
     >>> F.deconvolution_nd(x, W, stride=(2, 4, 6), pad=5, outsize=(9, 38, 87)).shape
     (10, 1, 9, 38, 87)
     """
+    _errors.check_arrays('deconvolution_nd', x=x)
     ndim = len(x.shape[2:])
     function = DeconvolutionND(ndim, stride, pad, outsize, dilate, groups)
     y, = function.apply((x, W) if b is None else (x, W, b))

@@ -1,7 +1,7 @@
 """Two-dimensional deformable convolution."""
 from chainer import backend
 from chainer import functions as F
-from chainer.utils import conv, conv_nd
+from chainer.utils import _errors, conv, conv_nd
 
 
 def deformable_convolution_2d_sampler(x, offset, W, b=None, stride=1, pad=0):
@@ -34,6 +34,7 @@ def deformable_convolution_2d_sampler(x, offset, W, b=None, stride=1, pad=0):
     """
     sy, sx = conv_nd.as_tuple(stride, 2)
     ph, pw = conv_nd.as_tuple(pad, 2)
+    _errors.check_arrays('deformable_convolution_2d_sampler', x=x, offset=offset, W=W)
     kh, kw = W.shape[2:]
     n, c, h, w = x.shape
     oh = conv.get_conv_outsize(h, kh, sy, ph)

@@ -1,5 +1,6 @@
 """Two-dimensional depthwise convolution."""
 from chainer import functions as F
+from chainer.utils import _errors
 
 
 def depthwise_convolution_2d(x, W, b=None, stride=1, pad=0):
@@ -29,6 +30,7 @@ def depthwise_convolution_2d(x, W, b=None, stride=1, pad=0):
     >>> F.depthwise_convolution_2d(x, np.ones((2, 3, 3, 3), np.float32)).shape
     (2, 6, 2, 5)
     """
+    _errors.check_arrays('depthwise_convolution_2d', x=x, W=W)
     multiplier, channels, kh, kw = W.shape
     W = F.reshape(F.transpose(W, (1, 0, 2, 3)), (multiplier * channels, 1, kh, kw))
     return F.convolution_2d(x, W, b, stride, pad, groups=channels)

@@ -5,7 +5,7 @@ import numpy
 
 from chainer import function_node
 from chainer import functions as F
-from chainer.utils import type_check
+from chainer.utils import _errors, type_check
 
 
 def _dot(a, b, dtype):
@@ -132,7 +132,11 @@ def linear(x, W, b=None, n_batch_axes=1):
     """
     if n_batch_axes <= 0:
         raise ValueError('n_batch_axes should be greater than 0.')
-    shape = x.shape
+    try:
+        shape = x.shape
+    except AttributeError:
+        _errors.check_arrays('linear', x=x)
+        raise
     if n_batch_axes > 1 or len(shape) > 2:
         batch, rest = shape[:n_batch_axes], shape[n_batch_axes:]
         # The open length is part of exported Caffe models; it does not exist without elements.

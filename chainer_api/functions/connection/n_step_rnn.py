@@ -29,6 +29,7 @@ def run_layers(prepare, n_layers, dropout_ratio, states, ws, bs, xs, use_bi_dire
         tuple: The list of final states, and the tuple of outputs of each time.
     """
     directions = 2 if use_bi_direction else 1
+    _errors.check_lists('a recurrent network', xs=xs, states=states)
     lengths = [x.shape[0] if x.ndim else 0 for x in xs]
     _check_sizes(states, directions * n_layers, lengths)
     if n_layers:
@@ -70,6 +71,7 @@ def _check_sizes(states, n, lengths):
 
 
 def _check_widths(xs, W):
+    _errors.check_arrays('a recurrent network', W=W)
     for x in xs:
         if x.ndim != 2 or W.ndim != 2 or x.shape[1] != W.shape[1]:
             raise _errors.SequencesError(

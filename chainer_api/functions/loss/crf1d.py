@@ -2,7 +2,7 @@
 import chainer
 from chainer import backend, function_node
 from chainer import functions as F
-from chainer.utils import type_check
+from chainer.utils import _errors, type_check
 
 
 class _TransitionCosts(function_node.FunctionNode):
@@ -42,6 +42,8 @@ def _check(cost, xs):
     """Expect a square ``cost``, and steps of as many labels that never grow in number."""
     if not xs:
         raise ValueError('xs is empty: at least one position is needed')
+    _errors.check_arrays('crf1d', cost=cost)
+    _errors.check_lists('crf1d', xs=xs)
     labels = xs[0].shape[1]
     if cost.shape != (labels, labels):
         raise type_check.InvalidType(

@@ -113,6 +113,8 @@ def connectionist_temporal_classification(
         raise TypeError('x must be a list of Variables')
     if not isinstance(blank_symbol, int):
         raise TypeError('blank_symbol must be non-negative integer.')
+    _errors.check_arrays('connectionist_temporal_classification', t=t)
+    _errors.check_lists('connectionist_temporal_classification', x=x)
     if not 0 <= blank_symbol < x[0].shape[1]:
         raise _errors.AssertedValueError(
             f'blank_symbol must be a label, from 0 to {x[0].shape[1] - 1}')

@@ -5,6 +5,7 @@ import numpy as np
 
 from chainer import backend, function_node
 from chainer import functions as F
+from chainer.utils import _errors
 
 
 class _InstanceMasks(function_node.FunctionNode):
@@ -48,6 +49,8 @@ class DiscriminativeMarginBasedClusteringLoss:
             embeddings (Variable or array): of shape ``(B, E, H, W)``.
             labels (array): of shape ``(B, H, W)``.
         """
+        _errors.check_arrays(
+            'discriminative_margin_based_clustering_loss', x=embeddings, labels=labels)
         masks, = _InstanceMasks(self.max_embedding_dim, embeddings.dtype).apply((labels,))
         embeddings = F.expand_dims(embeddings, 0)
         counts = F.sum(masks, axis=(3, 4))

@@ -2,7 +2,7 @@
 import chainer
 from chainer import backend, function_node, utils
 from chainer import functions as F
-from chainer.utils import type_check
+from chainer.utils import _errors, type_check
 
 
 class SoftmaxCrossEntropy(function_node.FunctionNode):
@@ -181,6 +181,7 @@ def _check_class_weight(class_weight):
     if isinstance(class_weight, chainer.Variable):
         raise ValueError(
             'class_weight should be a numpy.ndarray or cupy.ndarray, not a chainer.Variable')
+    _errors.check_arrays('softmax_cross_entropy', class_weight=class_weight)
     if class_weight.ndim != 1:
         raise ValueError('class_weight.ndim should be 1')
     if class_weight.dtype.kind != 'f':
@@ -250,6 +251,7 @@ def _with_soft_target(x, t, normalize, class_weight, reduce, soft_target_loss):
     _check_reduce(reduce)
     if soft_target_loss not in ('cross-entropy', 'kl-divergence'):
         raise ValueError("soft_target_loss must be 'cross-entropy' or 'kl-divergence'.")
+    _errors.check_arrays('softmax_cross_entropy', x=x)
     if x.shape != t.shape:
         raise type_check.InvalidType(
             f'int32 labels of shape {x.shape[:1] + x.shape[2:]}, or probabilities of shape '

@@ -3,6 +3,7 @@ import math
 
 import chainer
 from chainer import functions as F
+from chainer.utils import _errors
 
 
 def _reduce(loss, reduce):
@@ -87,6 +88,7 @@ def gaussian_nll(x, mean, ln_var, reduce='sum'):
     array([0.91893853, 1.41893853])
     """
     _check_reduce(reduce)
+    _errors.check_arrays('gaussian_nll', x=x, mean=mean, ln_var=ln_var)
     square = F.square(chainer.as_variable(x) - mean)
     loss = (ln_var + square * F.exp(-ln_var) + math.log(2 * math.pi)) * 0.5
     return _reduce(loss, reduce)

@@ -3,7 +3,7 @@ import chainer
 from chainer import function_node, utils
 from chainer import functions as F
 from chainer.functions.math import _axes
-from chainer.utils import type_check
+from chainer.utils import _errors, type_check
 
 
 class Mean(function_node.FunctionNode):
@@ -66,6 +66,7 @@ def average(x, axis=None, weights=None, keepdims=False):
     """
     if weights is None:
         return Mean(axis, keepdims).apply((x,))[0]
+    _errors.check_arrays('average', x=x, weights=weights)
     axes = _axes.as_tuple(axis)
     if axes is not None:
         if len(axes) > 1:

@@ -3,7 +3,7 @@ import string
 
 from chainer import backend, function_node
 from chainer import functions as F
-from chainer.utils import type_check
+from chainer.utils import _errors, type_check
 
 
 class EinSum(function_node.FunctionNode):
@@ -159,6 +159,7 @@ def einsum(*operands):
     subs, output, arrays = _parse(operands)
     if len(subs) != len(arrays):
         raise ValueError('Number of einsum subscripts must be equal to the number of operands.')
+    _errors.check_lists('einsum', operands=arrays)
     ellipses = _ellipses(subs)
     subs, output = _expand_ellipses(subs, output, [x.ndim for x in arrays])
     return EinSum(subs, output, ellipses).apply(arrays)[0]

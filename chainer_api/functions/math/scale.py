@@ -1,6 +1,7 @@
 """Product with broadcast weights."""
 import chainer
 from chainer import functions as F
+from chainer.utils import _errors
 
 
 def scale(x, y, axis=1):
@@ -29,5 +30,6 @@ def scale(x, y, axis=1):
 
 def spread(y, x, axis):
     """``y``, whose axes are those of ``x`` from ``axis`` on, in the shape of ``x``."""
+    _errors.check_arrays('scale or bias', x=x, y=y)
     shape = (1,) * axis + y.shape + (1,) * (x.ndim - axis - y.ndim)
     return F.broadcast_to(F.reshape(y, shape), x.shape)

@@ -5,7 +5,7 @@ import chainer
 from chainer import backend, function_node
 from chainer import functions as F
 from chainer.functions.noise import dropout
-from chainer.utils import type_check
+from chainer.utils import _errors, type_check
 
 
 class SimplifiedDropconnect(function_node.FunctionNode):
@@ -18,6 +18,8 @@ class SimplifiedDropconnect(function_node.FunctionNode):
     def __init__(self, ratio, mask=None, use_batchwise_mask=True):
         if not 0.0 <= ratio < 1.0:
             raise ValueError('ratio must be in the range [0, 1)')
+        if mask is not None:
+            _errors.check_arrays('simplified_dropconnect', mask=mask)
         self.ratio = ratio
         self.mask = mask.array if isinstance(mask, chainer.Variable) else mask
         self.use_batchwise_mask = use_batchwise_mask

@@ -7,7 +7,7 @@ import chainer
 from chainer import backend, function_node
 from chainer import functions as F
 from chainer.functions.normalization import _moments
-from chainer.utils import argument, type_check
+from chainer.utils import _errors, argument, type_check
 
 
 class _BatchNormalization(function_node.FunctionNode):
@@ -58,6 +58,8 @@ class BatchNormalization(_BatchNormalization):
         if (mean is None) != (var is None):
             raise TypeError(
                 'running_mean and running_var must be given both, or neither of them')
+        if mean is not None:
+            _errors.check_arrays('batch_normalization', running_mean=mean, running_var=var)
         self.running_mean = mean
         self.running_var = var
         self.decay = decay
@@ -272,7 +274,12 @@ def batch_normalization(x, gamma, beta, *, eps=2e-5, running_mean=None, running_
         argument.check_unexpected_kwargs(
             kwargs, train='train argument is not supported anymore. Use chainer.using_config')
         argument.assert_kwargs_empty(kwargs)
-    if x.size == gamma.size != 0:
+    try:
+        of_one = x.size == gamma.size != 0
+    except AttributeError:
+        _errors.check_arrays('batch_normalization', x=x, gamma=gamma)
+        raise
+    if of_one:
         warnings.warn(
             'batch_normalization of a batch of one: each value is its own mean, so the results are '
             'beta, whatever the input')

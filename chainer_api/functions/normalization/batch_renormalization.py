@@ -5,7 +5,7 @@ from chainer import backend, function_node
 from chainer import functions as F
 from chainer.functions.normalization import _moments, batch_normalization
 from chainer.functions.util import _recompute
-from chainer.utils import type_check
+from chainer.utils import _errors, type_check
 
 
 class BatchRenormalizationFunction(function_node.FunctionNode):
@@ -18,6 +18,8 @@ class BatchRenormalizationFunction(function_node.FunctionNode):
 
     def __init__(self, eps=2e-5, mean=None, var=None, decay=0.9, rmax=1, dmax=0,
                  update_statistics=True):
+        if mean is not None:
+            _errors.check_arrays('batch_renormalization', running_mean=mean, running_var=var)
         self.running_mean = mean
         self.running_var = var
         self.rmax = rmax

@@ -2,7 +2,7 @@
 from chainer import backend, function_node
 from chainer import functions as F
 from chainer.functions.normalization import _moments
-from chainer.utils import type_check
+from chainer.utils import _errors, type_check
 from chainwright.runtime.kernels import linear_algebra
 
 
@@ -32,6 +32,10 @@ class DecorrelatedBatchNormalization(function_node.FunctionNode):
     """
 
     def __init__(self, groups=16, eps=2e-5, mean=None, projection=None, decay=0.9):
+        if mean is not None:
+            _errors.check_arrays(
+                'decorrelated_batch_normalization', running_mean=mean,
+                running_projection=projection)
         self.groups = groups
         self.running_mean = mean
         self.running_projection = projection

@@ -2,7 +2,7 @@
 from chainer import function_node
 from chainer import functions as F
 from chainer.functions.normalization import _moments
-from chainer.utils import type_check
+from chainer.utils import _errors, type_check
 
 
 class GroupNormalization(function_node.FunctionNode):
@@ -94,6 +94,7 @@ def group_normalization(x, groups, gamma, beta, eps=1e-5):
             [-1.,  1.]]], dtype=float32)
     """
     function = GroupNormalization(groups, eps)
+    _errors.check_arrays('group_normalization', x=x)
     if x.ndim >= 2 and (groups <= 0 or x.shape[1] % groups != 0):
         raise ValueError(
             f'The number of channels {x.shape[1]} is not divisible by \'groups\' argument '

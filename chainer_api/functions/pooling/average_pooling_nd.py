@@ -5,7 +5,7 @@ import numpy
 
 from chainer import backend, function_node
 from chainer.functions.pooling import pooling_nd
-from chainer.utils import conv_nd
+from chainer.utils import _errors, conv_nd
 from chainwright.runtime.kernels import pooling as kernels
 
 
@@ -110,6 +110,7 @@ def average_pooling_nd(x, ksize, stride=None, pad=0, pad_value=0):
     >>> F.average_pooling_nd(x, 2, pad=1, pad_value=None).array
     array([[[1. , 2.5, 4. ]]], dtype=float32)
     """
+    _errors.check_arrays('average_pooling_nd', x=x)
     function = AveragePoolingND(
         len(x.shape) - 2, ksize, stride, pad, pad_value=pad_value)
     return function.apply((x,))[0]

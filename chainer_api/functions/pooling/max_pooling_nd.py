@@ -6,7 +6,7 @@ from chainer.functions.pooling._max_pooling import (
     _MaxPooling,
 )
 from chainer.functions.pooling.max_pooling_2d import max_pooling_2d  # noqa: F401
-from chainer.utils import conv_nd
+from chainer.utils import _errors, conv_nd
 
 
 class MaxPoolingND(_MaxPooling, pooling_nd._PoolingND):
@@ -46,6 +46,7 @@ def max_pooling_nd(x, ksize, stride=None, pad=0, cover_all=True, return_indices=
     >>> F.max_pooling_nd(x, 2).array
     array([[[1., 3., 5.]]], dtype=float32)
     """
+    _errors.check_arrays('max_pooling_nd', x=x)
     function = MaxPoolingND(len(x.shape) - 2, ksize, stride, pad, cover_all, return_indices)
     if return_indices:
         function.opaque = 'its places of the maxima are wanted'

@@ -1,5 +1,6 @@
 """Two-dimensional spatial pyramid pooling."""
 from chainer import functions as F
+from chainer.utils import _errors
 
 
 def spatial_pyramid_pooling_2d(x, pyramid_height, pooling=None):
@@ -27,6 +28,7 @@ def spatial_pyramid_pooling_2d(x, pyramid_height, pooling=None):
     """
     if pooling != 'max':
         raise ValueError('Unsupported pooling operation: ', pooling)
+    _errors.check_arrays('spatial_pyramid_pooling_2d', x=x)
     n, _, h, w = x.shape
     levels = []
     for level in range(pyramid_height):

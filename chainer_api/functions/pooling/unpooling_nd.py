@@ -1,7 +1,7 @@
 """Unpooling over any number of axes."""
 from chainer import function_node
 from chainer.functions.pooling import pooling_nd
-from chainer.utils import conv_nd, type_check
+from chainer.utils import _errors, conv_nd, type_check
 from chainwright.runtime.kernels import pooling as kernels
 
 
@@ -100,6 +100,7 @@ def unpooling_nd(x, ksize, stride=None, pad=0, outsize=None, cover_all=True):
     >>> F.unpooling_nd(x, 2, cover_all=False).array
     array([[[1., 1., 2., 2.]]], dtype=float32)
     """
+    _errors.check_arrays('unpooling_nd', x=x)
     function = UnpoolingND(len(x.shape) - 2, ksize, stride, pad, outsize, cover_all)
     return function.apply((x,))[0]
 

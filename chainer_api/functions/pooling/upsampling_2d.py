@@ -1,7 +1,7 @@
 """Two-dimensional upsampling by the places of maxima."""
 from chainer import backend
 from chainer.functions.pooling import _max_pooling, pooling_2d, unpooling_2d
-from chainer.utils import conv_nd, type_check
+from chainer.utils import _errors, conv_nd, type_check
 from chainwright.runtime.kernels import pooling as kernels
 
 
@@ -10,6 +10,7 @@ class Upsampling2D(pooling_2d.Pooling2D):
 
     def __init__(self, indexes, ksize, stride=None, pad=0, outsize=None, cover_all=True):
         super().__init__(ksize, stride, pad, cover_all)
+        _errors.check_arrays('upsampling_2d', indexes=indexes)
         self.indexes = indexes
         self.outs = None if outsize is None else conv_nd.as_tuple(outsize, 2)
         self.outh, self.outw = self.outs or (None, None)

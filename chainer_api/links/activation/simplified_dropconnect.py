@@ -1,6 +1,7 @@
 """Layer with simplified DropConnect."""
 from chainer import functions as F
 from chainer import initializers, link, utils, variable
+from chainer.utils import _errors
 
 
 class SimplifiedDropconnect(link.Link):
@@ -65,6 +66,7 @@ class SimplifiedDropconnect(link.Link):
             Variable: Shape (batch, out_size).
         """
         if self.W._array is None:
+            _errors.check_arrays(type(self).__name__, x=x)
             self._initialize_params(utils.size_of_shape(x.shape[1:]))
         return F.simplified_dropconnect(
             x, self.W, self.b, self.ratio, train, mask, use_batchwise_mask)

@@ -1,6 +1,7 @@
 """Swish layer."""
 from chainer import functions as F
 from chainer import initializers, link, variable
+from chainer.utils import _errors
 
 
 class Swish(link.Link):
@@ -42,5 +43,6 @@ class Swish(link.Link):
             Variable: Shape of the input.
         """
         if self.beta._array is None:
+            _errors.check_arrays(type(self).__name__, x=x)
             self.beta.initialize(x.shape[1:])
         return F.swish(x, self.beta)

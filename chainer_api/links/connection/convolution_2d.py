@@ -1,7 +1,7 @@
 """Two-dimensional convolution layer."""
 from chainer import functions as F
 from chainer import initializers, link, variable
-from chainer.utils import argument, conv_nd
+from chainer.utils import _errors, argument, conv_nd
 
 _DETERMINISTIC = (
     'deterministic argument is not supported anymore. '
@@ -120,6 +120,7 @@ class Convolution2D(link.Link):
             Variable: Shape (batch, out_channels, out_height, out_width).
         """
         if self.W._array is None:
+            _errors.check_arrays(type(self).__name__, x=x)
             self._initialize_params(x.shape[1])
         return F.convolution_2d(
             x, self.W, self.b, self.stride, self.pad, dilate=self.dilate, groups=self.groups)

@@ -2,7 +2,7 @@
 from chainer import functions as F
 from chainer import initializers, link, variable
 from chainer.links.connection import convolution_2d
-from chainer.utils import argument, conv_nd
+from chainer.utils import _errors, argument, conv_nd
 
 
 class Deconvolution2D(link.Link):
@@ -84,6 +84,7 @@ class Deconvolution2D(link.Link):
             Variable: Shape (batch, out_channels, out_height, out_width).
         """
         if self.W._array is None:
+            _errors.check_arrays(type(self).__name__, x=x)
             self._initialize_params(x.shape[1])
         return F.deconvolution_2d(
             x, self.W, self.b, self.stride, self.pad, self.outsize, dilate=self.dilate,

@@ -2,7 +2,7 @@
 from chainer import functions as F
 from chainer import initializers, link, variable
 from chainer.links.connection import convolution_2d
-from chainer.utils import conv_nd
+from chainer.utils import _errors, conv_nd
 
 
 class DeconvolutionND(link.Link):
@@ -79,6 +79,7 @@ class DeconvolutionND(link.Link):
             Variable: Shape (batch, out_channels, l_1, ..., l_N).
         """
         if self.W._array is None:
+            _errors.check_arrays(type(self).__name__, x=x)
             self._initialize_params(x.shape[1])
         return F.deconvolution_nd(
             x, self.W, self.b, self.stride, self.pad, self.outsize, self.dilate, self.groups)

@@ -2,7 +2,7 @@
 from chainer import functions as F
 from chainer import initializers, link, variable
 from chainer.links.connection import convolution_2d
-from chainer.utils import conv_nd
+from chainer.utils import _errors, conv_nd
 
 
 class DeformableConvolution2D(link.Chain):
@@ -114,6 +114,7 @@ class DeformableConvolution2DSampler(link.Link):
             Variable: Shape (batch, out_channels, out_height, out_width).
         """
         if self.W._array is None:
+            _errors.check_arrays(type(self).__name__, x=x)
             self._initialize_params(x.shape[1])
         return F.deformable_convolution_2d_sampler(
             x, offset, self.W, self.b, self.stride, self.pad)

@@ -1,7 +1,7 @@
 """Two-dimensional dilated convolution layer."""
 from chainer import functions as F
 from chainer import initializers, link, variable
-from chainer.utils import conv_nd
+from chainer.utils import _errors, conv_nd
 
 
 class DilatedConvolution2D(link.Link):
@@ -70,6 +70,7 @@ class DilatedConvolution2D(link.Link):
             Variable: Shape (batch, out_channels, out_height, out_width).
         """
         if self.W._array is None:
+            _errors.check_arrays(type(self).__name__, x=x)
             self._initialize_params(x.shape[1])
         return F.dilated_convolution_2d(
             x, self.W, self.b, self.stride, self.pad, self.dilate)

@@ -1,6 +1,7 @@
 """Linear (fully connected) layer."""
 from chainer import functions as F
 from chainer import initializers, link, utils, variable
+from chainer.utils import _errors
 
 
 class Linear(link.Link):
@@ -100,5 +101,6 @@ class Linear(link.Link):
             Variable: The batch axes, then one of size ``out_size``.
         """
         if self.W._array is None:
+            _errors.check_arrays(type(self).__name__, x=x)
             self._initialize_params(utils.size_of_shape(x.shape[n_batch_axes:]))
         return F.linear(x, self.W, self.b, n_batch_axes=n_batch_axes)

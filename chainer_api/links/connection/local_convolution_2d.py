@@ -3,7 +3,7 @@ import warnings
 
 from chainer import functions as F
 from chainer import initializers, link, variable
-from chainer.utils import conv, conv_nd
+from chainer.utils import _errors, conv, conv_nd
 
 
 class LocalConvolution2D(link.Link):
@@ -74,5 +74,6 @@ class LocalConvolution2D(link.Link):
             Variable: Shape (batch, out_channels, out_height, out_width).
         """
         if self.W._array is None:
+            _errors.check_arrays(type(self).__name__, x=x)
             self._initialize_params(x.shape[1], x.shape[2:])
         return F.local_convolution_2d(x, self.W, self.b, stride=self.stride)

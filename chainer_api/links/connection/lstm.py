@@ -3,6 +3,7 @@ import chainer
 from chainer import functions as F
 from chainer import initializers, link, utils, variable
 from chainer.links.connection import linear
+from chainer.utils import _errors
 
 
 class LSTMBase(link.Chain):
@@ -47,6 +48,7 @@ class LSTMBase(link.Chain):
             init(gates[:, :, i:i + 1])
 
     def _initialize_upward(self, x):
+        _errors.check_arrays(type(self).__name__, x=x)
         # All parameters are filled in while one is initialized: their draws take turns.
         W = self.upward.W
         initializer, W.initializer = W.initializer, self._fill_gates
@@ -203,6 +205,7 @@ class LSTM(LSTMBase):
 
 def zero_state(rnn, x, state_size):
     """States of zeros for a recurrent link and its input."""
+    _errors.check_arrays(type(rnn).__name__, x=x)
     with chainer.using_device(rnn.device):
         return variable.Variable(rnn.xp.zeros((x.shape[0], state_size), dtype=x.dtype))
 

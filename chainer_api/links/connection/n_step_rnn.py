@@ -4,7 +4,7 @@ import numpy
 import chainer
 from chainer import functions as F
 from chainer import initializers, link, variable
-from chainer.utils import argument
+from chainer.utils import _errors, argument
 
 
 def argsort_list_descent(lst):
@@ -144,6 +144,7 @@ class NStepRNNBase(link.ChainList):
 
     def init_hx(self, xs):
         """Returns initial states of zeros, for a list of sequences."""
+        _errors.check_lists(type(self).__name__, xs=xs[:1])
         shape = (self.n_layers * self.direction, len(xs), self.out_size)
         with chainer.using_device(self.device):
             return variable.Variable(self.xp.zeros(shape, dtype=xs[0].dtype))

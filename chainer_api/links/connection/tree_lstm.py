@@ -147,6 +147,7 @@ def _children_and_input(unit, cshsx):
     given = next((a for a in cshsx if a is not None), None)
     if given is None:
         raise ValueError('All inputs (cs, hs, x) are None.')
+    _errors.check_lists(type(unit).__name__, inputs=[x for x in cshsx if x is not None])
 
     def or_zeros(value, size):
         if value is not None:

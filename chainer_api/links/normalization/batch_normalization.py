@@ -4,7 +4,7 @@ import numpy
 import chainer
 from chainer import _tracing, configuration, initializers, link, variable
 from chainer import functions as F
-from chainer.utils import argument
+from chainer.utils import _errors, argument
 
 
 def scale_parameter(initial, default, dtype):
@@ -146,6 +146,7 @@ class BatchNormalization(link.Link):
                 kwargs, test='test argument is not supported anymore. Use chainer.using_config')
             argument.assert_kwargs_empty(kwargs)
         if self.avg_mean is None:
+            _errors.check_arrays(type(self).__name__, x=x)
             self._initialize_params(
                 tuple([n for i, n in enumerate(x.shape) if i not in self.axis]))
         gamma = self.gamma

@@ -5,6 +5,7 @@ import chainer
 from chainer import functions as F
 from chainer import link
 from chainer.links.normalization import batch_normalization
+from chainer.utils import _errors
 
 
 class GroupNormalization(link.Link):
@@ -60,6 +61,7 @@ class GroupNormalization(link.Link):
         Raises:
             ValueError: The input has no axis of channels.
         """
+        _errors.check_arrays(type(self).__name__, x=x)
         if x.ndim < 2:
             raise ValueError(
                 'Input dimension must be at least 2, including batch size dimension (first '

@@ -1,6 +1,7 @@
 """Layer normalization layer."""
 from chainer import functions as F
 from chainer import initializers, link, utils, variable
+from chainer.utils import _errors
 
 
 class LayerNormalization(link.Link):
@@ -52,5 +53,6 @@ class LayerNormalization(link.Link):
             Variable: Shape and dtype of the input.
         """
         if self.gamma._array is None:
+            _errors.check_arrays(type(self).__name__, x=x)
             self._initialize_params(utils.size_of_shape(x.shape[1:]))
         return F.layer_normalization(x, self.gamma, self.beta, self.eps)

@@ -131,6 +131,26 @@ def test_as_the_original(family, row, variant, char):
             check_close(f'{kind}[{i}]', a, e, row.tolerances(char))
 
 
+TAKE_LISTS = {  # as in the original
+    ('scatter_add_input', 1): 'an index',
+    ('dropout_mask', 1): 'asarray', ('gaussian_eps', 2): 'asarray', ('zoneout_test', 0): 'unused',
+    ('einsum_lists', 0): 'subscripts', ('einsum_lists_ellipsis', 0): 'subscripts',
+    ('decorrelated_batch_normalization_running', 0): 'the row itself looks at the dtype',
+}
+
+
+@for_rows(variants=lambda row: (0,))
+def test_lists_are_no_arrays(family, row, variant, char):
+    """Whichever input is a list, the error says that an array is wanted."""
+    arrays = row.inputs(variant, char)
+    for i, array in enumerate(arrays):
+        if (row.name, i) not in TAKE_LISTS:
+            values = array.tolist() if array.ndim else [array.tolist()]
+            inputs = [*arrays[:i], values, *arrays[i + 1:]]
+            with using_config(row.config), pytest.raises(TypeError, match='array'):
+                row.call(F, *inputs)
+
+
 def dot(arrays, others):
     return sum(np.vdot(a, b) for a, b in zip(arrays, others, strict=True)
                if a is not None and b is not None)

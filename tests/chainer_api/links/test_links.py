@@ -264,5 +264,18 @@ def test_static_graph_is_define_by_run(row, char):
     assert all(np.array_equal(a, b) for a, b in zip(np.random.get_state(), state, strict=True))
 
 
+@pytest.mark.parametrize('ready', [False, True], ids=['uninitialized', 'ready'])
+@pytest.mark.parametrize(('row', 'char'), FIRST_KEYS)
+def test_lists_are_no_arrays(row, char, ready):
+    """Whichever input is a list, the error says that an array is wanted."""
+    arrays = row.arrays(char)
+    for i, array in enumerate(arrays):
+        link = make(row, char) if ready else fresh(row, char)
+        with link_case.using_config(chainer, dict(row.config, dtype=np.dtype(char))):
+            values = array.tolist() if array.ndim else [array.tolist()]
+            with pytest.raises(TypeError, match='array'):
+                row.call(link, *arrays[:i], values, *arrays[i + 1:])
+
+
 def test_names_of_rows_are_unique():
     assert len(ROWS) == sum(map(len, link_cases.FAMILIES.values()))
