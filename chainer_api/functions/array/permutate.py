@@ -28,7 +28,7 @@ class Permutate(function_node.FunctionNode):
         self.indices = indices
         xp = backend.get_array_module(x)
         if self.inv:
-            inverse = xp.empty_like(indices)
+            inverse = xp.zeros_like(indices)  # no garbage where a trace has no permutation
             inverse[indices] = xp.arange(indices.size, dtype=indices.dtype)
             indices = inverse
         return xp.take(x, indices, axis=self.axis),

@@ -38,7 +38,6 @@ class Case:
     random: bool = False  # draws random numbers
     record: bool = True  # False: the original cannot run it; `why` tells
     static: bool = True  # False: cannot be called in a static graph's method; `why` tells
-    compiled: bool = True  # False: nothing is compiled, the row itself does what ends a trace
     config: dict[str, Any] = dataclasses.field(default_factory=dict)
     tolerance: dict[str, tuple[float, float]] = dataclasses.field(default_factory=dict)
     why: str = ''  # the reason for each setting that weakens a test

@@ -7,6 +7,7 @@ import pathlib
 import pickle
 import tarfile
 
+import compare
 import link_case
 import link_cases
 import numpy as np
@@ -262,6 +263,7 @@ def test_static_graph_is_define_by_run(row, char):
             assert (array.dtype, array.shape) == (e[name].dtype, e[name].shape), what
             assert array.tobytes() == e[name].tobytes(), what
     assert all(np.array_equal(a, b) for a, b in zip(np.random.get_state(), state, strict=True))
+    assert bool(compare.hits(static)) == row.replays, static.schedule_manager.report()
 
 
 @pytest.mark.parametrize('ready', [False, True], ids=['uninitialized', 'ready'])
