@@ -24,6 +24,9 @@ RUN, COMMIT, SWEEP, LOOP, FLAT, REDUCE, PRODUCT = (
     "chainwright_product",
 )
 MOST_OPERANDS = 60
+#: After the operands of a step comes the address of a word; what is not 0 there says that the step
+#: could not do its work (an index out of bounds), so that NumPy calls have to do it, and to raise.
+FAILED = MOST_OPERANDS
 
 # The head of a program, in items.
 N_BASES, N_REGIONS, REGIONS, N_COMMITS, COMMITS, CHECKS, ARRAY_TYPE, CLEAR, TEST, MASK = range(10)
@@ -54,7 +57,7 @@ class Layout(NamedTuple):
     flags: int
 
 
-class _Function:
+class Function:
     """Writes a function; variables live in memory, which LLVM turns into registers."""
 
     def __init__(self, head: str) -> None:
@@ -162,7 +165,7 @@ def driver_text(layout: Layout) -> str:
 
 def _bases(layout: Layout) -> str:
     """Read the addresses of the arrays in a tuple; 1 if one has another layout than expected."""
-    f = _Function("internal i64 @read_bases(ptr %arrays, ptr %code, ptr %bases)")
+    f = Function("internal i64 @read_bases(ptr %arrays, ptr %code, ptr %bases)")
     items = f.moved("%arrays", layout.tuple_items)
     check = f.variable(f.item("%code", CHECKS))
     kind = f.item("%code", ARRAY_TYPE, "ptr")
@@ -191,11 +194,12 @@ def _bases(layout: Layout) -> str:
 
 def _execute() -> str:
     """Run regions; what comes back are the floating-point flags that were raised on the way."""
-    f = _Function("internal i64 @execute(ptr %bases, ptr %code, i64 %at, i64 %regions)")
-    args = f.array("ptr", MOST_OPERANDS)
+    f = Function("internal i64 @execute(ptr %bases, ptr %code, i64 %at, i64 %regions)")
+    args = f.array("ptr", MOST_OPERANDS + 1)
     test, clear = f.item("%code", TEST, "ptr"), f.item("%code", CLEAR, "ptr")
     mask = f.get(f"trunc i64 {f.item('%code', MASK)} to i32")
-    flags, start = f.variable(), f.variable("%at")
+    flags, start, failed = f.variable(), f.variable("%at"), f.variable()
+    f.do(f"store ptr {failed}, ptr {f.at(args, FAILED)}")
     with f.loop("%regions"):
         region = f.at("%code", f.value(start))
         rows, tile, steps = (f.item(region, k) for k in range(3))
@@ -223,15 +227,16 @@ def _execute() -> str:
             f.set(done, f.add(first, n))
         f.set(start, f.add(f.value(start), f.value(pc)))
     _collect(f, flags, test, mask)
+    f.leave(f.get(f"icmp ne i64 {f.value(failed)}, 0"), "i64 -1")
     return f.text(f"i64 {f.value(flags)}")
 
 
-def _collect(f: _Function, flags: str, test: str, mask: str) -> None:
+def _collect(f: Function, flags: str, test: str, mask: str) -> None:
     raised = f.get(f"zext i32 {f.call(test, f'i32 {mask}', 'i32')} to i64")
     f.set(flags, f.get(f"or i64 {f.value(flags)}, {raised}"))
 
 
-def _entered(f: _Function) -> tuple[str, str]:
+def _entered(f: Function) -> tuple[str, str]:
     """The program of a tuple of arrays, which is its first, and the addresses of all."""
     code = f.get("call ptr @program_of(ptr %arrays)")
     bases = f.get(f"alloca ptr, i64 {f.item(code, N_BASES)}")
@@ -242,7 +247,7 @@ def _entered(f: _Function) -> tuple[str, str]:
 
 def _run() -> str:
     """Run a program: 0, the flags that were raised (then nothing is committed), or -1."""
-    f = _Function(f"i64 @{RUN}(ptr %arrays)")
+    f = Function(f"i64 @{RUN}(ptr %arrays)")
     code, bases = _entered(f)
     mask = f.get(f"trunc i64 {f.item(code, MASK)} to i32")
     f.call(f.item(code, CLEAR, "ptr"), f"i32 {mask}", "i32")
@@ -256,7 +261,7 @@ def _run() -> str:
 
 def _commit() -> str:
     """Do the writes of a program that has run and raised flags."""
-    f = _Function(f"i64 @{COMMIT}(ptr %arrays)")
+    f = Function(f"i64 @{COMMIT}(ptr %arrays)")
     code, bases = _entered(f)
     where = f"i64 {f.item(code, COMMITS)}, i64 {f.item(code, N_COMMITS)}"
     f.call("@execute", f"ptr {bases}, ptr {code}, {where}", "i64")
@@ -273,7 +278,7 @@ def _sweep(layout: Layout) -> str:
     Results are written over what was read only when no floating-point flag has been raised, so
     that whoever called can do the rest in another way.
     """
-    f = _Function(f"i64 @{SWEEP}(ptr %arrays)")
+    f = Function(f"i64 @{SWEEP}(ptr %arrays)")
     code, bases = _entered(f)
     args = f.array("ptr", MOST_OPERANDS)
     test, copy, kernel = (f.item(code, k, "ptr") for k in (TEST, COPY, KERNEL))
@@ -348,14 +353,14 @@ def _sweep(layout: Layout) -> str:
     return f.text(f"i64 {DONE}")
 
 
-def items_of(f: _Function, layout: Layout) -> str:
+def items_of(f: Function, layout: Layout) -> str:
     """The arrays of the tuple after the first, which is the program: slot 1 is at 1."""
     return f.moved("%arrays", layout.tuple_items)
 
 
 def _program_of(layout: Layout) -> str:
     """The address of the program: the data of the first array of the tuple."""
-    f = _Function("internal ptr @program_of(ptr %arrays)")
+    f = Function("internal ptr @program_of(ptr %arrays)")
     array = f.field("%arrays", layout.tuple_items)
     return f.text(f"ptr {f.field(array, layout.data)}")
 
@@ -368,7 +373,7 @@ LOOP_HEAD = (
 
 def _loop() -> str:
     """A loop of a ufunc, for each item of two outer loops."""
-    f = _Function(f"void @{LOOP}(ptr %args, ptr %table, i64 %rows)")
+    f = Function(f"void @{LOOP}(ptr %args, ptr %table, i64 %rows)")
     inner = f.array("ptr", 16)
     function, data, operands = (f.item("%table", k, t) for k, t in enumerate(["ptr", "ptr", "i64"]))
     rows = f.mul("%rows", f.item("%table", 3))
@@ -384,7 +389,7 @@ def _loop() -> str:
 
 def _flat() -> str:
     """A loop of a ufunc over one run; table: function, data, rows' factor, strides."""
-    f = _Function(f"void @{FLAT}(ptr %args, ptr %table, i64 %rows)")
+    f = Function(f"void @{FLAT}(ptr %args, ptr %table, i64 %rows)")
     length = f.array("i64", 1)
     function, data = f.item("%table", 0, "ptr"), f.item("%table", 1, "ptr")
     f.do(f"store i64 {f.mul('%rows', f.item('%table', 2))}, ptr {length}")
@@ -393,7 +398,7 @@ def _flat() -> str:
 
 
 def _copy_item() -> str:
-    f = _Function("internal void @copy_item(ptr %to, ptr %from, i64 %size)")
+    f = Function("internal void @copy_item(ptr %to, ptr %from, i64 %size)")
     for kind, size in (("i32", 4), ("i64", 8), ("i16", 2)):
         with f.when(f.get(f"icmp eq i64 %size, {size}")):
             f.do(f"store {kind} {f.get(f'load {kind}, ptr %from')}, ptr %to")
@@ -412,7 +417,7 @@ FIRST_ITEMS, VALUE, RESULT = range(3)
 
 def _reduce() -> str:
     """``ufunc.reduce`` with NumPy's loop inside and the loops around it in NumPy's order."""
-    f = _Function(f"void @{REDUCE}(ptr %args, ptr %table, i64 %rows)")
+    f = Function(f"void @{REDUCE}(ptr %args, ptr %table, i64 %rows)")
     t = [f.item("%table", k, "ptr" if k < 2 else "i64") for k in range(REDUCE_ITEMS)]
     function, data, cut, given, size = t[0], t[1], t[2], t[3], t[5]
     inner, length, steps = f.array("ptr", 3), f.array("i64", 1), f.array("i64", 3)
@@ -455,7 +460,7 @@ def _reduce() -> str:
 
 def _product() -> str:
     """The loop of ``np.matmul``: function, data, four lengths, nine strides."""
-    f = _Function(f"void @{PRODUCT}(ptr %args, ptr %table, i64 %rows)")
+    f = Function(f"void @{PRODUCT}(ptr %args, ptr %table, i64 %rows)")
     function, data = f.item("%table", 0, "ptr"), f.item("%table", 1, "ptr")
     f.call(function, f"ptr %args, ptr {f.at('%table', 2)}, ptr {f.at('%table', 6)}, ptr {data}")
     return f.text()

@@ -29,6 +29,7 @@ from chainwright.ir.shapes import is_basic
 
 from .driver import FIRST_ITEMS, FOREIGN, MOST_OPERANDS, OURS, RESULT, SILENT, VALUE
 from .llvm import casts, lowers, strides_of
+from .places import PLACES, READ, WRITE, places_of, rows_of
 
 Ints = tuple[int, ...]
 TILE_BYTES = 1 << 14
@@ -296,6 +297,10 @@ class Forms:
             return False
         if node.op in ("zeros", "ones", "empty"):
             return True
+        if node.op == "add_rows":
+            return rows_of(node) is not None
+        if node.op in ("getitem", "setitem") and slots_of(node.attr("index")):
+            return places_of(node) is not None
         if node.op == "reshape":
             return not node.attr("fortran")
         if not all(_assigns(x, node) for x in node.inputs):
@@ -485,7 +490,7 @@ def product_of(node: Node) -> Product | None:
         return None
     shapes, strides = (a.dims, b.dims, node.dims), (a.steps, b.steps, node.steps)
     form = Product(node.op, a.dtype, shapes, strides, a is b)
-    return None if product_lengths(form) is None else form
+    return None if product_walk(form) is None else form
 
 
 def _is_whole(x: Node) -> bool:
@@ -496,8 +501,17 @@ def _is_whole(x: Node) -> bool:
     return is_contiguous(x.dims, x.steps, size) or is_contiguous(x.dims[::-1], x.steps[::-1], size)
 
 
-def product_lengths(form: Product) -> tuple[Ints, Ints] | None:
-    """The four lengths and nine strides that the loop wants; None for several outer loops."""
+class Walk(NamedTuple):
+    """How a product is made: calls of the loop, bytes between them, lengths and strides of each."""
+
+    calls: int
+    steps: tuple[int, ...]
+    lengths: Ints
+    strides: Ints
+
+
+def product_walk(form: Product) -> Walk | None:
+    """The calls of the loop that a product takes; None for more than two outer loops."""
     (a, b, c), (sa, sb, sc) = form.shapes, form.strides
     size = form.dtype.itemsize
     if len(a) == 1:
@@ -508,19 +522,21 @@ def product_lengths(form: Product) -> tuple[Ints, Ints] | None:
         c, sc = (*c, 1), (*sc, size)
     outer = c[:-2]
     parts = [_outer(x, s, outer) for x, s in ((a, sa), (b, sb), (c, sc))]
-    nest = nest_of(outer, parts, by_rows=False) if outer else None
-    if nest is not None and nest.ndim > 1:
+    matrices = (*sa[-2:], *sb[-2:], *sc[-2:])
+    if not outer:
+        return Walk(1, (0, 0, 0), (1, *a[-2:], *b[-1:]), (0, 0, 0, *matrices))
+    nest = nest_of(outer, parts, by_rows=False)
+    if nest.ndim > 2:
         return None
-    count, steps = (1, (0, 0, 0)) if nest is None else (nest.rows * nest.factor, _column(nest))
-    return (count, *a[-2:], *b[-1:]), (*steps, *sa[-2:], *sb[-2:], *sc[-2:])
+    calls, (count,), columns = 1, (nest.rows * nest.factor,), list(zip(*nest.strides, strict=True))
+    if nest.ndim == 2:
+        calls, (count,) = count, nest.lengths
+    steps = (0, 0, 0) if nest.ndim == 1 else columns[0]
+    return Walk(calls, steps, (count, *a[-2:], *b[-1:]), (*columns[-1], *matrices))
 
 
 def _one_more(strides: Ints, before_last: bool, size: int) -> Ints:
     return (*strides[:-1], size, *strides[-1:]) if before_last else (size, *strides)
-
-
-def _column(nest: Nest) -> Ints:
-    return tuple(s[0] for s in nest.strides)
 
 
 def _outer(shape: Ints, strides: Ints, outer: Ints) -> Ints:
@@ -528,13 +544,15 @@ def _outer(shape: Ints, strides: Ints, outer: Ints) -> Ints:
     return (0,) * (len(outer) - len(pairs)) + tuple(0 if n == 1 else s for n, s in pairs)
 
 
-def product_step(form: Product, operands: tuple[Place, ...]) -> Step:
-    found = product_lengths(form)
-    assert found is not None
+def product_region(form: Product, values: tuple[Node, Node, Node], origin: str = "") -> Region:
+    """The calls of the loop for two operands and a result."""
+    walk = product_walk(form)
+    assert walk is not None
     dtypes = (form.dtype,) * 3
-    table = (Loop(np.matmul, dtypes, 0), Loop(np.matmul, dtypes, 1), *found[0], *found[1])
+    table = (Loop(np.matmul, dtypes, 0), Loop(np.matmul, dtypes, 1), *walk.lengths, *walk.strides)
     kind = SILENT if form.op == "dot" else FOREIGN
-    return Step("product", table, operands, kind, form.op)
+    places = tuple(Place(x, 0, step) for x, step in zip(values, walk.steps, strict=True))
+    return Region(walk.calls, 1, (Step("product", table, places, kind, form.op, (origin,)),))
 
 
 # -- copies ------------------------------------------------------------------------------------
@@ -612,8 +630,15 @@ def move_regions(node: Node, reuses: bool) -> list[Region]:
         return [copy_region(x, node, x.dims, dense, 0, origin)]
     if node.op == "concatenate":
         return list(_joined(node, origin))
-    base, value = node.inputs
+    if node.op == "add_rows":
+        zeros = fill_region(node, 0, node.dims, node.steps, 0, origin)
+        return [zeros, _at_places(node, origin)]
+    if node.op == "getitem":
+        return [_at_places(node, origin)]
+    base, value = node.inputs[:2]
     regions = [] if reuses else [copy_region(base, node, node.dims, node.steps, 0, origin)]
+    if len(node.inputs) > 2:
+        return [*regions, _at_places(node, origin)]
     ghost = phantom(node.dims, node.dtype, node.steps)
     index = thaw(node.attr("index"), ())
     items = index if isinstance(index, tuple) else (index,)
@@ -624,6 +649,22 @@ def move_regions(node: Node, reuses: bool) -> list[Region]:
     if part.size:
         regions.append(copy_region(value, node, part.shape, part.strides, offset, origin))
     return regions
+
+
+def _at_places(node: Node, origin: str) -> Region:
+    """Reading, writing or adding up at places that are arrays."""
+    if node.op == "add_rows":
+        found = rows_of(node)
+        assert found is not None
+        places = tuple(Place(x, 0, 0) for x in (node, found.rows, found.ids))
+        return Region(1, 1, (Step(found.kind, found.table, places, OURS, node.op, (origin,)),))
+    found = places_of(node)
+    assert found is not None
+    reads = node.op == "getitem"
+    arrays = (node, found.array) if reads else (node.inputs[1], node)
+    places = tuple(Place(x, 0, 0) for x in (*arrays, *found.indices))
+    table = found.table(READ if reads else WRITE)
+    return Region(1, 1, (Step(PLACES, table, places, OURS, node.op, (origin,)),))
 
 
 def _joined(node: Node, origin: str) -> list[Region]:

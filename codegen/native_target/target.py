@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from chainwright.ir import Graph, Node
+import numpy as np
+
+from chainwright.ir import Graph, Node, make
 from chainwright.ir.fusion import fuse
-from chainwright.ir.passes import Pass
+from chainwright.ir.make import remake
+from chainwright.ir.passes import Pass, replace_nodes
 
 from ..numpy_target.writer import with_copies
 from .program import Linker, NativeProgram
@@ -35,6 +38,18 @@ def _with_columns(graph: Graph, forms: Forms) -> Graph:
     return replace(graph, nodes=tuple(nodes), groups=tuple(groups))
 
 
+def count_in_integers(graph: Graph) -> Graph:
+    """Sums of truth values are sums of integers, which have a loop of NumPy's."""
+
+    def rewritten(node: Node) -> Node | None:
+        if node.op != "sum" or node.inputs[0].dtype != np.bool_ or node.dtype != np.int64:
+            return None
+        cast = make("cast", *node.inputs, dtype=node.dtype, origin=node.origin)
+        return remake(node, (cast,))
+
+    return replace_nodes(graph, rewritten)
+
+
 class NativeTarget:
     """``machine`` says what is known to give NumPy's bits here, ``linker`` compiles."""
 
@@ -46,7 +61,7 @@ class NativeTarget:
 
     @property
     def passes(self) -> tuple[Pass, ...]:
-        return (self._fuse,)
+        return (count_in_integers, self._fuse)
 
     def _fuse(self, graph: Graph) -> Graph:
         forms = Forms(self.machine)

@@ -24,7 +24,7 @@ from ..plan.storage import FRESH, KEPT, SCRATCH, Storage, blocks, can_fill, plan
 from ..plan.views import moved, needed_bytes, whole
 from .program import Base, Linker, NativeProgram, Segment
 from .settle import Located, Settlement
-from .steps import Forms, Group, Place, Region, move_regions, product_of, product_step
+from .steps import Forms, Group, Place, Region, move_regions, product_of, product_region
 
 NATIVE, PYTHON, NEUTRAL = "native", "python", "neutral"
 
@@ -320,8 +320,8 @@ class NativeWriter(Writer):
         if unit.form == "product":
             form = product_of(node)
             assert form is not None
-            operands = tuple(Place(x, 0, 0) for x in (*node.inputs, node))
-            return [Region(1, 1, (product_step(form, operands),))]
+            a, b = node.inputs
+            return [product_region(form, (a, b, node), str(node.origin or ""))]
         return move_regions(node, node in self.plan.reused)
 
 

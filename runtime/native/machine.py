@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from chainwright.codegen.native_target import driver, llvm
+from chainwright.codegen.native_target import driver, llvm, places
 from chainwright.codegen.native_target.program import Base, Segment
 from chainwright.codegen.native_target.settle import Flags, Settlement
 from chainwright.codegen.native_target.steps import (
@@ -25,7 +25,7 @@ from chainwright.codegen.native_target.steps import (
     Product,
     Reduction,
     Region,
-    product_step,
+    product_region,
     reduce_loops,
     reduce_step,
 )
@@ -67,13 +67,13 @@ class MachineLinker:
         self.flags = flags
         self._libc = {name: libc_address(name) for name in _LIBC}
         self.engine = Engine()
-        self._text = driver.driver_text(found)
+        self._text = "\n".join([driver.driver_text(found), *places.texts()])
 
     def kernel(self, kernel: Kernel) -> int:
         return self.engine.function(llvm.name_of(kernel), lambda: llvm.kernel_text(kernel))
 
     def driver(self, name: str) -> int:
-        return self.engine.function(_DRIVER[name], lambda: self._text)
+        return self.engine.function(_DRIVER.get(name, name), lambda: self._text)
 
     def callable(self, name: str, brief: bool = False) -> Callable[[Any], int]:
         kind = ctypes.PYFUNCTYPE if brief else ctypes.CFUNCTYPE
@@ -197,9 +197,9 @@ class NumpyMachine:
         a, b, got = (laid_out(s, form.dtype, t, k) for k, (s, t) in enumerate(parts))
         b = a if form.same else b
         wanted = getattr(np, form.op)(a, b)
-        nodes = [placeholder(n, (1,), form.dtype) for n in "abc"]
-        step = product_step(form, tuple(Place(n, 0, 0) for n in nodes))
-        self._run([Region(1, 1, (step,))], dict(zip(nodes, (a, b, got), strict=True)))
+        one, other, result = (placeholder(n, (1,), form.dtype) for n in "abc")
+        region = product_region(form, (one, other, result))
+        self._run([region], {one: a, other: b, result: got})
         return same_bits(got, wanted)
 
     def _run(self, regions: list[Region], arrays: dict[Node, np.ndarray]) -> None:
