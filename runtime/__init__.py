@@ -4,6 +4,7 @@ It knows arrays and graphs, not the front end: :class:`Schedule` compiles and ru
 :class:`Ledger` keeps and tells.
 """
 
+from . import eager as _eager  # noqa: F401 - library ops ask it
 from .ledger import Event, Ledger, Report, Stop
 from .options import OPTIONS, TARGETS
 from .schedule import Kept, Schedule

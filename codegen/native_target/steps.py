@@ -110,6 +110,26 @@ class Product(NamedTuple):
     same: bool
 
 
+class Work(NamedTuple):
+    """What native code does for a library op (see :mod:`.library`).
+
+    ``memory`` are the shapes of arrays to work in, of the result's dtype; ``regions`` gets them.
+    """
+
+    memory: tuple[Ints, ...]
+    regions: Callable[[Sequence[Node]], list[Region]]
+
+
+#: The native forms of library ops, by name.
+LIBRARY: dict[str, Callable[[Node, Machine], Work | None]] = {}
+
+
+def work_of(node: Node, machine: Machine) -> Work | None:
+    """What native code does for a library op; None if it does nothing."""
+    form = LIBRARY.get(node.op)
+    return None if form is None or node.shape is None else form(node, machine)
+
+
 # -- nests of loops ----------------------------------------------------------------------------
 
 
@@ -299,6 +319,8 @@ class Forms:
             return True
         if node.op == "add_rows":
             return rows_of(node) is not None
+        if node.op in LIBRARY:
+            return work_of(node, self.machine) is not None
         if node.op in ("getitem", "setitem") and slots_of(node.attr("index")):
             return places_of(node) is not None
         if node.op == "reshape":

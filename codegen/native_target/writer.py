@@ -24,7 +24,17 @@ from ..plan.storage import FRESH, KEPT, SCRATCH, Storage, blocks, can_fill, plan
 from ..plan.views import moved, needed_bytes, whole
 from .program import Base, Linker, NativeProgram, Segment
 from .settle import Located, Settlement
-from .steps import Forms, Group, Place, Region, move_regions, product_of, product_region
+from .steps import (
+    LIBRARY,
+    Forms,
+    Group,
+    Place,
+    Region,
+    move_regions,
+    product_of,
+    product_region,
+    work_of,
+)
 
 NATIVE, PYTHON, NEUTRAL = "native", "python", "neutral"
 
@@ -322,6 +332,10 @@ class NativeWriter(Writer):
             assert form is not None
             a, b = node.inputs
             return [product_region(form, (a, b, node), str(node.origin or ""))]
+        if node.op in LIBRARY:
+            work = work_of(node, self.forms.machine)
+            assert work is not None
+            return work.regions(node.inputs[len(node.inputs) - len(work.memory) :])
         return move_regions(node, node in self.plan.reused)
 
 

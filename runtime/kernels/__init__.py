@@ -14,6 +14,8 @@ from typing import Any, TypeVar
 from chainwright.ir import register_library
 
 F = TypeVar("F", bound=Callable[..., Any])
+#: Asked before NumPy: ``native(name, implementation, arrays, settings)``, the result or None.
+native: Callable[[str, Callable[..., Any], tuple[Any, ...], dict[str, Any]], Any] | None = None
 
 
 def library_op(name: str) -> Callable[[F], F]:
@@ -28,6 +30,10 @@ def library_op(name: str) -> Callable[[F], F]:
                 record = getattr(type(arg), "__chainwright_op__", None)
                 if record is not None:
                     return record(arg, name, implementation, args, kwargs)
+            if native is not None:
+                done = native(name, implementation, args, kwargs)
+                if done is not None:
+                    return done
             return implementation(*args, **kwargs)
 
         return call  # type: ignore[return-value]
