@@ -180,7 +180,10 @@ def _convolve_flipped(y: Any, W: Any, outsize: Ints, pad: Ints, dilate: Ints, gr
     co, per_group, *ksize = W.shape
     mirror = (slice(None),) * 3 + (slice(None, None, -1),) * len(ksize)
     flipped = W.reshape(groups, co // groups, per_group, *ksize)[mirror].swapaxes(1, 2)
-    flipped = flipped.reshape(groups * per_group, co // groups, *ksize)
+    # In one piece, also where the mirrored view is of this shape: products want it.
+    flipped = array_module(W).ascontiguousarray(
+        flipped.reshape(groups * per_group, co // groups, *ksize)
+    )
     rest = tuple(d * (k - 1) - p for d, k, p in zip(dilate, ksize, pad, strict=True))
     return convolution(
         y,

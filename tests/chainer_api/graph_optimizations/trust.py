@@ -124,9 +124,11 @@ def _attributes(value):
     for cls in type(value).__mro__:
         slots = cls.__dict__.get("__slots__", ())
         names += [slots] if isinstance(slots, str) else slots
-    compiled = {"schedule_manager", "_updates", "__dict__", "__weakref__"}
-    found = sorted(set(names) - compiled)
-    return [(f".{n}", getattr(value, n)) for n in found if hasattr(value, n)]
+    return [
+        (f".{n}", getattr(value, n))
+        for n in sorted(set(names))
+        if n not in ("schedule_manager", "_updates", "__dict__", "__weakref__") and hasattr(value, n)
+    ]
 
 
 class Description:
