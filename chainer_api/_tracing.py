@@ -24,6 +24,8 @@ state = _State()
 
 #: Counts up whenever a configuration entry is set or deleted by its object.
 config_version = [0]
+#: The same for entries of all threads.
+global_config_version = [0]
 
 # All runs of all threads that are under way, for looks from other threads.
 _active = {}

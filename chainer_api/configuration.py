@@ -27,10 +27,12 @@ class GlobalConfig:
     """
 
     def __setattr__(self, name, value):
+        _tracing.global_config_version[0] += 1
         _changes(name)
         super().__setattr__(name, value)
 
     def __delattr__(self, name):
+        _tracing.global_config_version[0] += 1
         _changes(name)
         super().__delattr__(name)
 

@@ -15,8 +15,9 @@ logger = logging.getLogger("chainwright")
 class Event(NamedTuple):
     """Something that happened to a compiled method.
 
-    ``kind`` is 'compile', 'opaque' (a function cannot be part of a program), 'define-by-run' or
-    'distrusted' (a program gave another value than define-by-run).
+    ``kind`` is 'compile', 'opaque' (a function cannot be part of a program), 'define-by-run',
+    'slower' (programs do not pay: the method is left alone for a while) or 'distrusted' (a program
+    gave another value than define-by-run).
     """
 
     kind: str
@@ -86,7 +87,7 @@ class Report(NamedTuple):
             f"{self.name}: {self.hits} replayed, {self.eager_calls} define-by-run",
             f"  calls     programs without Python {self.without_python}, "
             f"programs with Python {self.with_python}, define-by-run {self.eager_calls}",
-            f"  seconds   spent: {spent or 'none'}; saved in forward: {self.saved * 1e3:.1f} ms",
+            f"  seconds   spent: {spent or 'none'}; saved by programs: {self.saved * 1e3:.1f} ms",
             f"  checks    {self.checks} against define-by-run",
         ]
         lines += [f"  stop      {s.count} x  {s.reason}  [{s.where}]" for s in self.stops]

@@ -191,11 +191,13 @@ def call(fn: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) 
         return fn(*unwrap(args), **unwrap(kwargs))
     template = Template()
     frozen = template.take(args), template.take(kwargs)
+    # While recording nothing is computed with what happened to be in memory: indexes, for one.
+    run = np.zeros_like if fn is np.empty_like else fn
     return record(
         rec,
         "call",
         tuple(template.arrays),
-        lambda: fn(*unwrap(args), **unwrap(kwargs)),
+        lambda: run(*unwrap(args), **unwrap(kwargs)),
         view_of=template.arrays[0] if type(template.arrays[0]) is RecArray else None,
         fn=fn,
         args=freeze(frozen[0]),

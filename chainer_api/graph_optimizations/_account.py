@@ -11,7 +11,41 @@ if TYPE_CHECKING:
     from ._piece import Piece
 
 _SHARE = 0.1  # of the time spent in the method that traces may take, besides what they save
-_CALLS = 20.0  # plain calls' time that may be owed to begin with
+_CALLS = 10.0  # plain calls' time that may be owed to begin with
+_LOSSES = 16  # calls in a row that are slower than plain ones, until programs rest
+_FOLLOWING = 2e-6  # seconds that it takes to follow a function, instead of applying it
+_PIECE = 4e-5  # seconds that a program takes besides what is measured
+_CALL = 3e-5  # and a call
+_REBUILDING = 4e-6  # seconds that it takes to apply a function again, besides applying it
+
+
+class Meter:
+    """Seconds that a program takes, and that the functions take for which it stands.
+
+    Both are the least that was seen, since other work of the machine only adds to them; that of
+    the program is forgotten slowly, since it becomes native code, for instance.
+    """
+
+    __slots__ = ("plain", "program")
+
+    def __init__(self) -> None:
+        self.plain = self.program = 0.0
+
+    def took(self, seconds: float) -> float:
+        """The program took ``seconds``; gives what it has saved."""
+        program = self.program
+        self.program = min(seconds, 1.02 * program) if program else seconds
+        return self.plain - seconds if self.plain else 0.0
+
+    def took_plainly(self, seconds: float, rebuilt: int = 0) -> None:
+        """The functions took ``seconds``, some of them applied to be compared with."""
+        seconds = max(seconds - rebuilt * _REBUILDING, 1e-6)
+        self.plain = min(seconds, self.plain or seconds)
+
+    @property
+    def gain(self) -> float:
+        """Seconds that the program saves; 0 where that is not known."""
+        return self.plain - self.program - _PIECE / 2 if self.plain and self.program else 0.0
 
 
 class Account:
@@ -22,7 +56,9 @@ class Account:
         self.in_method = 0.0
         self.new_backwards: list[Piece] = []  # for which a new kind of backward has come
         self.plain = 0.0  # seconds of a call without programs, lately
+        self.traces = 0
         self._granted, self._grants = False, 2
+        self._losses = 0  # calls in a row that programs have made slower
 
     def spend(self, what: str, since: float) -> None:
         """The seconds since ``since`` went into ``what``."""
@@ -34,12 +70,15 @@ class Account:
         The first trace is always allowed; more of them as they pay, and as the time spent in the
         method grows.
         """
-        if self._granted:
-            self._granted = False
+        if not self.traces or self._granted:
             return True
-        spent = sum(self.ledger.spent.values())
-        owed = spent - self.ledger.saved
-        return not spent or owed <= max(_SHARE * self.in_method, _CALLS * self.plain)
+        owed = sum(self.ledger.spent.values()) - self.ledger.saved
+        return owed <= max(_SHARE * self.in_method, _CALLS * self.plain)
+
+    def traced(self) -> None:
+        """Something new has been traced."""
+        self.traces += 1
+        self._granted = False
 
     def grant(self) -> None:
         """Allow the next trace, where something has been learned that ends retracing."""
@@ -55,14 +94,18 @@ class Account:
             "the method stays define-by-run. Please report it",
         )
 
-    def called(self, seconds: float, plain: float, programs: int) -> None:
-        """A call has ended; ``plain`` is what it takes without programs, where that is known."""
+    def called(self, seconds: float, programs: int, gain: float) -> bool:
+        """A call has ended, ``gain`` seconds before a plain one; whether programs pay."""
         ledger = self.ledger
         self.in_method += seconds
-        if programs:
-            ledger.with_python += 1
-            if plain:
-                ledger.saved += plain - seconds
-        else:
+        if not programs:
             ledger.eager_calls += 1
             self.plain = seconds if not self.plain else 0.8 * self.plain + 0.2 * seconds
+            return True
+        ledger.with_python += 1
+        gain -= programs * _FOLLOWING + _CALL
+        self._losses = self._losses + 1 if gain < 0 else 0
+        if self._losses < _LOSSES:
+            return True
+        self._losses = 0
+        return False

@@ -20,13 +20,13 @@ from chainer.function_node import FunctionNode, _next_number
 from chainer.variable import Variable, _make_gradient
 from chainwright.runtime import Kept, Schedule
 
+from ._account import Account, Meter
 from ._backward import gradients
 from ._random import set_generator_state
 from ._trace import Backward, Input, Late, Traced, Untraceable, application_order
 from ._tree import Application, Settings, Spec
 
 if TYPE_CHECKING:
-    from ._account import Account
     from ._run import Run
 
 logger = logging.getLogger("chainwright")
@@ -121,14 +121,21 @@ class StaticScheduleFunction(FunctionNode):
         )
         found = None
         run = self._backwards.get(key)
+        piece, started = self._piece, time.perf_counter()
         if run is not None:
-            found = self._by_program(run, self._piece.backwards[key], grad_outputs)
+            found = self._by_program(run, piece.backwards[key], grad_outputs)
+            piece.account.ledger.saved += piece.backward_meter.took(time.perf_counter() - started)
         else:
-            self._piece.wants(key)
+            piece.wants(key)
         if found is None or self._checking:
-            plain = self._by_graph(grad_outputs)
+            rebuilt = self.rebuild()
+            started = time.perf_counter()
+            plain = gradients(
+                rebuilt.aliases, rebuilt.outputs, grad_outputs, self._alone, piece.same_leaf
+            )
+            piece.backward_meter.took_plainly(time.perf_counter() - started)
             if found is not None and not _equal_gradients(found, plain):
-                self._piece.account.distrust(self._piece, "a gradient")
+                piece.account.distrust(piece, "a gradient")
             found = plain
         return tuple([found[i] if i < len(found) else None for i in target_input_indexes])
 
@@ -165,13 +172,6 @@ class StaticScheduleFunction(FunctionNode):
         node = None if k is None else self.outputs[k]()
         variable = None if node is None else node.get_variable_or_none()
         return self._retained.get(late.output) if variable is None else variable._array
-
-    def _by_graph(self, grad_outputs: Any) -> Any:
-        rebuilt = self.rebuild()
-        piece = self._piece
-        return gradients(
-            rebuilt.aliases, rebuilt.outputs, grad_outputs, self._alone, piece.same_leaf
-        )
 
     def _order(self) -> Any:
         """Ranks of the leaves, where the order of sums inside depends on them."""
@@ -210,6 +210,7 @@ class StaticScheduleFunction(FunctionNode):
             return
         rebuilt = self.rebuild()
         piece, places = self._piece, {}
+        piece.was_dissolved()
         for slot, aliases in rebuilt.by_slot.items():
             k = piece.input_of.get(slot)
             for alias in aliases if k is not None else ():
@@ -285,8 +286,9 @@ class Piece:
         self._specs, self.results = specs, sorted(results)
         self.keys: dict[Any, None] = {}
         self._refused: set[Any] = set()
-        self.trusted = 0  # checks that it has passed
+        self.forward_meter, self.backward_meter = Meter(), Meter()
         self.uses_since_check = 0
+        self._dissolved = 0  # nodes that were replaced by the functions' own
         self._unsettled = 0  # uses for which backwards of new kinds are likely
         self.dropped = False
         traced = self._record(self._first_keys)
@@ -391,6 +393,14 @@ class Piece:
             self.dirty = True
             self.account.new_backwards.append(self)
 
+    def was_dissolved(self) -> None:
+        """The graph behind a node was wanted: where that is the rule, a program is in vain."""
+        self._dissolved += 1
+        if self._dissolved >= max(4, self.uses_since_check // 2):
+            for app in self.apps:
+                app.eager = app.eager or "the graph of its results is wanted"
+                app.renew()
+
     def renew(self) -> None:
         """Compile again, with the kinds of backward that have come."""
         self._record()
@@ -403,6 +413,7 @@ class Piece:
 
     def run(self, run: Run, drawn: list[Any]) -> None:
         """Compute, and hang the results on a node."""
+        started = time.perf_counter()
         values = run.values
         if self.slots is not None:
             leaves = [values[s] for s in self.slots]
@@ -429,6 +440,8 @@ class Piece:
             leaves[slot] = leaves[slot].copy()
         made, kept = self.schedule.forward(arrays)
         self._deliver(values, made, kept, leaves, run.states)
+        self.account.ledger.saved += self.forward_meter.took(time.perf_counter() - started)
+        run.gain += self.forward_meter.gain + self.backward_meter.gain
         if self._check_is_due():
             self._check(run, leaves, made)
 
@@ -486,6 +499,7 @@ class Piece:
         node = self.last() if self.chained else None
         with _tracing.aside():
             rebuilt = self.rebuild(leaves, run.states, None if node is None else node.inputs)
+        self.forward_meter.took_plainly(time.perf_counter() - started, len(self.apps))
         wrong = []
         for slot, array in zip(self.results, made, strict=True):
             plain = rebuilt.values[slot]._array

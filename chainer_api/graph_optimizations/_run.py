@@ -11,6 +11,7 @@ from __future__ import annotations
 import logging
 import sys
 import threading
+import time
 import weakref
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -35,7 +36,7 @@ from ._tree import (
     settings_now,
     user_line,
 )
-from ._values import Incomparable
+from ._values import Incomparable, form_of
 
 if TYPE_CHECKING:
     from .static_graph import Site
@@ -45,7 +46,7 @@ _refs = sys.getrefcount
 _Promise = _tracing.Promise
 _new = object.__new__
 _HELD_FUNCTION = 3  # references to a pending function that nobody else holds, as counted below
-NEW = "arguments of these shapes have not come before"
+NEW = "arguments of these shapes have not come before, or nothing new may be traced now"
 _VARIANTS = 4  # attributes at one place until they count as different in every call
 
 
@@ -65,6 +66,7 @@ class Run:
     def __init__(self, site: Site, settings: Settings, arguments: Any) -> None:
         self.site, self.app, self.settings = site, site.root, settings
         self._arguments = arguments
+        self.form: int | None = None  # of the arguments
         self.values: list[Any] = []  # while following: every leaf and output so far, by slot
         self.funcs: list[FunctionNode] = []  # the pending functions, as the method made them
         self.first = 1  # depth of the first of them
@@ -77,6 +79,7 @@ class Run:
         self.syncs: list[Sync] = []
         self.stopped: str | None = None  # why the rest of the call is define-by-run
         self.programs = self.realized = self.noted = 0
+        self.gain = 0.0  # seconds that programs save against the functions
         self.stops: list[tuple[str, str]] = []  # sync points: why, and the user's line
         self.statistics: set[int] = set()  # ids of arrays of the library's links; see WrittenArray
         self.looked: set[int] = set()  # ids of arrays that are written, and that the user knows
@@ -89,9 +92,15 @@ class Run:
         self.thread = threading.get_ident()
         #: ``step(run, func, inputs)``: the outputs, or None; then :meth:`other` is asked.
         self.step = site.root.go
+        self.noting = 0.0  # seconds that went into noting
         #: Whether what is new is kept as programs need it, in the first sighting already.
         self.thorough = False
-        if not any([c.hot for found in site.root.children.values() for c in found]):
+        if site.forms_differ:
+            self.form = hash(form_of(arguments))
+            follow = self.form in site.hot_forms
+        else:
+            follow = any([c.hot for found in site.root.children.values() for c in found])
+        if not follow:
             self._note_from_here()
 
     # -- the ways of a function
@@ -116,6 +125,7 @@ class Run:
             if self.stopped is not None:
                 return self.plainly(func, inputs)
             first = self.first
+            self.site.forms_differ = True
             self._realize("mismatch", "another way than before", noted=False)
             self.first = first  # all of it is pending in calls that follow the new way
             self._note_from_here()
@@ -162,8 +172,10 @@ class Run:
 
     def _note_from_here(self) -> None:
         """What comes is applied at once, and added to the tree, if calls like this come again."""
-        calls = self.site.calls_with(self._arguments)
-        if not calls:
+        if self.form is None:
+            self.form = hash(form_of(self._arguments))
+        calls = self.site.calls_with(self.form)
+        if not calls or not self.site.account.allows():
             self.stopped, self.step = NEW, matches_nothing
             return
         self.thorough = calls == 1
@@ -173,6 +185,7 @@ class Run:
         self.step = matches_nothing
 
     def _note(self, func: FunctionNode, inputs: Any) -> Any:
+        started = time.perf_counter()
         settings = settings_now()
         if settings is None or settings.debug:
             self.stop("a configuration that cannot be compared, or debug mode")
@@ -200,7 +213,9 @@ class Run:
         if self.app.depth >= self.first and here.eager:
             self._noted_sync("an opaque function")
         before = set(vars(func)) if learn and here.direct and here.eager is None else None
+        self.noting += time.perf_counter() - started
         outs = self.plainly(func, inputs)
+        started = time.perf_counter()
         if before is not None and leaves_more(func, before):
             here.eager = "the user's code may look at what it leaves on itself"
         if known is None and any([type(y._array) is not np.ndarray for y in outs]):
@@ -217,6 +232,7 @@ class Run:
         self.app = child
         if child.eager:
             self.first = child.depth + 1
+        self.noting += time.perf_counter() - started
         return outs
 
     def _grow(self, made: Application, key: Any, known: Any, func: Any, outs: Any) -> Application:

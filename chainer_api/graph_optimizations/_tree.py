@@ -58,6 +58,9 @@ class Draw(NamedTuple):
     kwargs: dict[str, Any]
 
 
+_PLAIN_ENTRIES = {bool, str, type(None)}
+
+
 class Settings:
     """The configuration under which functions are applied; equal ones are one object."""
 
@@ -74,10 +77,26 @@ class Settings:
         self.debug: bool = configuration.peek("debug")
         self.train: bool = configuration.peek("train")
 
+    #: By the entries of a thread, where these are plain, and the version of the others.
+    _quickly: dict[Any, Settings | None] = {}
+
     @classmethod
     def now(cls) -> Settings | None:
         """Those of this thread; None where an entry cannot be compared."""
         local = configuration.local_entries.__dict__
+        if not all([type(value) in _PLAIN_ENTRIES for value in local.values()]):
+            return cls._found(local)
+        key = (_tracing.global_config_version[0], *local.items())
+        try:
+            return cls._quickly[key]
+        except KeyError:
+            if len(cls._quickly) > 256:
+                cls._quickly.clear()
+            found = cls._quickly[key] = cls._found(local)
+            return found
+
+    @classmethod
+    def _found(cls, local: dict[str, Any]) -> Settings | None:
         try:
             key = tuple(
                 [
@@ -178,7 +197,6 @@ class Application:
         self.draws: tuple[Draw, ...] = ()  # known once it has been traced
         self.writes: frozenset[int] = frozenset()  # slots of arrays that it changes; likewise
         self.fails = False  # whether it may raise for some values; known then, too
-        self.plain = 0.0  # seconds of a plain call that ends here
 
     def describe(
         self, func: FunctionNode, inputs: Any, settings: Settings,

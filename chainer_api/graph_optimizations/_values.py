@@ -43,7 +43,7 @@ def map_values(value: Any, change: Callable[[Any], Any]) -> Any:
     return change(value)
 
 
-_ITEMS = 256  # of arguments: deeper and longer ones count as equal
+_ITEMS = 48  # of arguments: what lies deeper or further behind is not looked at
 
 
 def form_of(value: Any) -> Any:

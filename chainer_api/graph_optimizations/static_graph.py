@@ -22,7 +22,6 @@ from ._piece import Plan, StaticScheduleFunction
 from ._run import NEW, Run, Sync
 from ._trace import Untraceable
 from ._tree import Application, Spec, entry_code, settings_now
-from ._values import form_of
 
 __all__ = ["ScheduleManager", "StaticScheduleFunction", "static_graph"]
 
@@ -80,8 +79,11 @@ class Site:
         self._ways: OrderedDict[Application, None] = OrderedDict()  # by their last application
         self._lock = threading.RLock()
         self._calls: OrderedDict[int, int] = OrderedDict()  # by the form of their arguments
+        self.hot_forms: set[int] = set()  # those with which calls have gone ways with programs
+        self.forms_differ = False  # whether calls have left such ways
         self._without = 0  # calls in a row without a program
         self._pause, self._asleep = 4, 0
+        self._resting = 64  # calls for which it is left alone where programs are slower
 
     def __call__(self, chain: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         if (
@@ -111,6 +113,10 @@ class Site:
     def _run(self, settings: Any, chain: Any, args: Any, kwargs: Any) -> Any:
         started = time.perf_counter()
         run = Run(self, settings, (args, kwargs))
+        if run.stopped is not None:
+            result = self.method(chain, *args, **kwargs)
+            self.account.called(time.perf_counter() - started, 0, 0.0)
+            return result
         _tracing.begin(run)
         try:
             try:
@@ -123,33 +129,37 @@ class Site:
             self._after(run, time.perf_counter() - started)
         return result
 
-    def calls_with(self, arguments: Any) -> int:
+    def calls_with(self, form: int) -> int:
         """How many calls had arguments of this form before, and were asked about."""
-        form, calls = hash(form_of(arguments)), self._calls
+        calls = self._calls
         before = calls.pop(form, 0)
         calls[form] = before + 1
         if len(calls) > _FORMS:
-            calls.popitem(last=False)
+            old, _ = calls.popitem(last=False)
+            self.hot_forms.discard(old)
         return before
 
     # -- after a call
 
     def _after(self, run: Run, seconds: float) -> None:
         account = self.account
-        followed = run.noted == 0 and run.stopped is None
-        account.called(seconds, run.app.plain if followed else 0.0, run.programs)
+        pays = account.called(seconds, run.programs, run.gain)
         for reason, where in run.stops:
             self.ledger.stopped(reason, where)
         if run.programs:
             self._without, self._pause = 0, 4
+            if not pays:
+                self._rest()
         elif run.stopped is not NEW:
             self._has_no_program()
-        if run.noted and not run.programs and not run.realized and run.stopped is None:
-            run.app.plain = min(seconds, run.app.plain or seconds)
+        if run.noting:
+            self.ledger.spent["noting"] += run.noting
         if run.syncs or account.new_backwards or run.app is not self._last:
             self._last = run.app
             with self._lock:
                 self._learn(run)
+        if run.form is not None and run.app.hot and run.stopped is None:
+            self.hot_forms.add(run.form)
 
     def _has_no_program(self) -> None:
         self._without += 1
@@ -157,6 +167,12 @@ class Site:
             self._asleep, self._pause = self._pause, min(2 * self._pause, _LONGEST)
             if self._pause > 8:
                 self._without = _PATIENCE - 4
+
+    def _rest(self) -> None:
+        """Programs make this method slower: leave it alone for a while."""
+        if self._resting < _LONGEST:
+            self.ledger.add("slower", "programs were slower than define-by-run", _line(self.method))
+        self._asleep, self._resting = self._resting, min(4 * self._resting, 16 * _LONGEST)
 
     def _learn(self, run: Run) -> None:
         """Trace what has been seen twice, as far as the account allows it."""
@@ -182,6 +198,7 @@ class Site:
         specs = _specs(path)
         names = self._names(run)
         waiting = list(syncs)
+        self.account.traced()
         import networkx  # noqa: F401 - loading it is no part of what this method costs
 
         started = time.perf_counter()

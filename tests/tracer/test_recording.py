@@ -276,3 +276,12 @@ def test_results_that_look_into_an_argument():
     rec, _, (result,) = record(writes, [a.copy() for a in first])
     assert "whose memory another one shares" in rec.escaped.reason
     assert same(result, writes(*[a.copy() for a in first]))
+
+
+@pytest.mark.parametrize("make", [lambda x: xp_of(x).empty(5, "i"), np.empty_like])
+def test_nothing_is_computed_with_what_was_in_memory(make):
+    rec = Recorder()
+    for _ in range(20):  # each frees memory that is full of large numbers
+        x = np.full(5, 10**6, "i")
+        rec.input(x, "x", "argument")
+        assert not make(rec.wrap(x)).held.any()

@@ -119,6 +119,10 @@ def _children(value):
     return _attributes(value)
 
 
+# Where compilers keep what they know.
+_LEFT_OUT = {"schedule_manager", "_updates", "__dict__", "__weakref__"}
+
+
 def _attributes(value):
     names = [*getattr(value, "__dict__", ())]
     for cls in type(value).__mro__:
@@ -127,7 +131,7 @@ def _attributes(value):
     return [
         (f".{n}", getattr(value, n))
         for n in sorted(set(names))
-        if n not in ("schedule_manager", "_updates", "__dict__", "__weakref__") and hasattr(value, n)
+        if n not in _LEFT_OUT and hasattr(value, n)
     ]
 
 
