@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 
 _SHARE = 0.1  # of the time spent in the method that traces may take, besides what they save
 _CALLS = 10.0  # plain calls' time that may be owed to begin with
+_NOTINGS = 8  # calls that may be noted in any case: they tell numbers from constants
 _LOSSES = 16  # calls in a row that are slower than plain ones, until programs rest
 _FOLLOWING = 2e-6  # seconds that it takes to follow a function, instead of applying it
 _PIECE = 4e-5  # seconds that a program takes besides what is measured
@@ -56,7 +57,7 @@ class Account:
         self.in_method = 0.0
         self.new_backwards: list[Piece] = []  # for which a new kind of backward has come
         self.plain = 0.0  # seconds of a call without programs, lately
-        self.traces = 0
+        self.traces = self._notings = 0
         self._granted, self._grants = False, 2
         self._losses = 0  # calls in a row that programs have made slower
 
@@ -74,6 +75,11 @@ class Account:
             return True
         owed = sum(self.ledger.spent.values()) - self.ledger.saved
         return owed <= max(_SHARE * self.in_method, _CALLS * self.plain)
+
+    def allows_noting(self) -> bool:
+        """Whether a call may be noted, which takes as long as a plain one besides."""
+        self._notings += 1
+        return self._notings <= _NOTINGS or self.allows()
 
     def traced(self) -> None:
         """Something new has been traced."""

@@ -175,7 +175,7 @@ class Run:
         if self.form is None:
             self.form = hash(form_of(self._arguments))
         calls = self.site.calls_with(self.form)
-        if not calls or not self.site.account.allows():
+        if not calls or not self.site.account.allows_noting():
             self.stopped, self.step = NEW, matches_nothing
             return
         self.thorough = calls == 1

@@ -1,0 +1,308 @@
+"""What differs from call to call: numbers, indexes, shapes. And methods that programs make slower.
+
+Numbers among the attributes of functions become inputs of programs; index arrays are inputs, too.
+See :mod:`trust` for what is compared.
+"""
+
+import numpy as np
+import pytest
+from trust import Base, check, table, total, variable
+
+import chainer
+import chainer.functions as F
+
+FAULTS, _add = table()
+
+
+def fault(cls):
+    """A case from a class; each run decorates one of its own."""
+
+    def make():
+        return type(cls.__name__, (cls,), {"forward": cls.forward})
+
+    make.__name__ = cls.__name__
+    return _add(make)
+
+
+def changing(forward, number=lambda k: 1 + k / 8):
+    """A case whose method has another ``self.n`` in each call."""
+
+    class Changing(Base):
+        def step(self, k):
+            self.n = number(k)
+            x = variable(k)
+            y = self(x)
+            total(y).backward()
+            return y, x
+
+    Changing.forward, Changing.__name__ = forward, forward.__name__
+    return fault(Changing)
+
+
+@changing
+def weights(self, x):
+    h = self.a(x) * self.n + F.tanh(self.b(x)) * (1 - self.n)
+    return h / (self.n + 1), 0.5 + h - self.n
+
+
+@changing
+def slopes(self, x):
+    return F.leaky_relu(self.a(x), self.n / 10) + F.elu(self.b(x), self.n)
+
+
+@changing
+def reciprocals(self, x):
+    return self.n / (self.a(x) ** 2 + 1), F.softplus(self.b(x), self.n)
+
+
+@changing
+def powers(self, x):
+    """NumPy computes some powers by other means: these cannot be inputs."""
+    return (self.a(x) ** 2 + 1) ** self.n, self.n ** self.b(x)
+
+
+@changing
+def ratios(self, x):
+    return F.dropout(self.a(x), self.n / 10)
+
+
+@changing
+def gaussian_weights(self, x):
+    return F.gaussian(self.a(x), self.b(x) * self.n)
+
+
+@changing
+def clipped(self, x):
+    return F.clip(self.a(x), -self.n, self.n), F.clipped_relu(self.b(x), self.n)
+
+
+def case(number):
+    """The same with numbers of other kinds."""
+
+    def decorate(forward):
+        return changing(forward, number)
+
+    return decorate
+
+
+@case(lambda k: [1, 1.0, True, np.float32(1), np.float64(1), 2][k % 6])
+def equal_numbers_of_several_types(self, x):
+    return self.a(x) * self.n
+
+
+@case(lambda k: [0.0, -0.0, float("inf"), 1e300, 1e-300, float("nan")][k % 6])
+def numbers_at_the_edge(self, x):
+    return self.a(x) * self.n
+
+
+@case(lambda k: [0.5, 2.0][k % 2])
+def numbers_in_turns(self, x):
+    return F.tanh(self.a(x) * self.n)
+
+
+@case(lambda k: 1.0 if k % 5 else 0.0)
+def a_number_that_is_zero_now_and_then(self, x):
+    return F.softplus(self.a(x), beta=self.n) if self.n else self.n / (self.b(x) + 1)
+
+
+@case(lambda k: k)
+def whole_numbers(self, x):
+    return self.a(x) * self.n + F.tanh(self.n - self.b(x))
+
+
+@case(lambda k: k % 3)
+def whole_numbers_that_are_axes(self, x):
+    return F.sum(F.reshape(self.a(x), (x.shape[0], 2, -1)), axis=self.n)
+
+
+@case(lambda k: (1 + k / 8, 2 - k / 8))
+def two_numbers(self, x):
+    return self.a(x) * self.n[0] - F.leaky_relu(self.b(x), self.n[1])
+
+
+@case(lambda k: 1 + k / 8)
+def a_number_and_what_python_makes_of_it(self, x):
+    self.seen = [*getattr(self, "seen", []), f"{self.n:.2f}"]
+    return self.a(x) * round(self.n, 1) if self.n < 2 else self.b(x) * int(self.n)
+
+
+@fault
+class numbers_differentiated_twice(Base):
+    def forward(self, x):
+        return F.tanh(self.a(x) * self.n) * self.n
+
+    def step(self, k):
+        self.n = 1 + k / 8
+        x = variable(k)
+        y = self(x)
+        (gx,) = chainer.grad([total(y)], [x], enable_double_backprop=True)
+        F.sum(gx * gx).backward()
+        return y, gx, x
+
+
+@fault
+class a_number_changed_before_backward(Base):
+    def forward(self, x):
+        return F.leaky_relu(self.a(x) * self.n, self.n / 10)
+
+    def step(self, k):
+        self.n = 1 + k / 8
+        x = variable(k)
+        y, z = self(x), None
+        self.n = 100.0
+        if k % 3 == 2:
+            z = self(y)
+        total(z if z is not None else y).backward()
+        return y, z, x
+
+
+# -- Index arrays ----------------------------------------------------------------------------------
+
+
+@fault
+class indexes_in_a_tuple(Base):
+    def forward(self, x, t):
+        h = self.a(x)
+        return h[np.arange(len(t)), t], h[:, t[:2]], h[t > 1]
+
+    def step(self, k):
+        x = variable(k)
+        t = np.random.RandomState(k).randint(0, 4, len(x)).astype("i")
+        y = self(x, t)
+        total(y).backward()
+        return y, x
+
+
+@fault
+class indexes_written_after_use(Base):
+    def forward(self, x):
+        self.t[:] = (self.t + 1) % 4
+        y = self.a(x)[np.arange(len(self.t)), self.t]
+        self.t[0] = 0
+        return y, self.b(x)[:, self.t]
+
+    def step(self, k):
+        x = variable(k)
+        if k == 0:
+            self.t = np.zeros(len(x), "i")
+        y = self(x)
+        total(y).backward()
+        return y, x
+
+
+@fault
+class an_index_out_of_range(Base):
+    def forward(self, x, t):
+        return self.a(x)[np.arange(len(t)), t]
+
+    def step(self, k):
+        x = variable(k)
+        t = np.full(len(x), 100 if k % 4 == 3 else k % 4)
+        y = self(x, t)
+        total(y).backward()
+        return y, x
+
+
+@fault
+class indexes_of_several_views_of_one_array(Base):
+    def forward(self, x, order):
+        h = self.a(x)
+        return [h[np.arange(len(order)), order[:, j]] for j in range(order.shape[1])]
+
+    def step(self, k):
+        x = variable(k)
+        y = self(x, np.random.RandomState(k).randint(0, 4, (len(x), 3)))
+        total(y).backward()
+        return y, x
+
+
+# -- Shapes and ways -------------------------------------------------------------------------------
+
+
+@fault
+class shapes_that_come_again(Base):
+    def forward(self, xs):
+        return F.concat([F.tanh(self.a(x)) for x in xs], axis=0)
+
+    def step(self, k):
+        xs = [variable(k + j) for j in range(1 + k * k % 4)]
+        y = self(xs)
+        total(y).backward()
+        return y, xs
+
+
+@fault
+class states_cut_by_unchain_backward(Base):
+    """Truncated backpropagation with two states, one of which goes on."""
+
+    def forward(self, x):
+        self.h = F.tanh(self.a(x) + (0 if self.h is None else self.h))
+        self.g = F.sigmoid(self.h + (0 if self.g is None else self.g))
+        return F.sum(self.h), F.sum(self.g)
+
+    def step(self, k):
+        if k == 0:
+            self.h = self.g = None
+        x = variable(k)
+        y, z = self(x)
+        (y if k % 2 else z).backward()
+        if k % 3 == 2:
+            (y if k % 2 else z).unchain_backward()
+        if k % 5 == 4:
+            self.g.unchain_backward()
+        return y, z, self.h, self.g, x
+
+
+@pytest.mark.parametrize("make", FAULTS, ids=lambda f: f.__name__)
+def test_what_differs_from_call_to_call(make):
+    check(make, 14)
+
+
+ROWS = len(variable(0))
+
+
+def run_calls(model, calls, *arguments):
+    for k in range(calls):
+        total(model(variable(k), *[a(k) for a in arguments])).backward()
+    return model.schedule_manager.report()[0]
+
+
+def compiled(forward):
+    return type("Model", (Base,), {"forward": chainer.static_graph(forward)})()
+
+
+def test_numbers_and_indexes_run_in_programs():
+    def forward(self, x, n, t):
+        return F.leaky_relu(self.a(x) * n, n)[np.arange(len(t)), t]
+
+    model = compiled(forward)
+    report = run_calls(model, 10, lambda k: 0.5 + k / 16, lambda k: np.arange(k, k + ROWS) % 4)
+    assert report.hits >= 5
+    assert len([e for e in report.events if e.kind == "compile"]) <= 3
+
+
+def test_new_shapes_are_not_noted():
+    """Shapes that never come back cost next to nothing."""
+    model = compiled(lambda self, xs: [self.a(x) for x in xs])
+    for k in range(12):
+        model([variable(0)] * (k + 1))
+    (site,) = model.schedule_manager._sites.values()
+    assert not site.root.children
+    assert model.schedule_manager.report()[0].spent == {}
+
+
+def test_programs_that_are_slower_rest():
+    """The meter says so, whatever it has measured: here, that functions take no time."""
+    model = compiled(lambda self, x: F.tanh(self.a(x)))
+    for k in range(6):
+        model(variable(k))
+    (site,) = model.schedule_manager._sites.values()
+    for plan in site.plans():
+        for piece in plan.pieces:
+            piece.forward_meter.plain = 1e-9
+    before = model.schedule_manager.report()[0]
+    for k in range(40):
+        model(variable(k))
+    after = model.schedule_manager.report()[0]
+    assert "slower" in [e.kind for e in after.events]
+    assert after.hits - before.hits < 40
