@@ -1,15 +1,7 @@
-"""Models inside other packages, where these are installed: chainercv, chainerrl, chainer-chemistry.
+"""Models inside other packages, where these are installed: chainercv, chainerrl, chainer-chemistry,
+einops and chainer_computational_cost.
 
-None of them is a requirement. To have them in a folder of their own:
-
-    pip install --no-deps --target ZOO chainerrl chainer-chemistry six future cached-property \
-        filelock joblib tqdm pandas python-dateutil pytz scikit-learn threadpoolctl cloudpickle \
-        narwhals prettytable "setuptools<80"
-    pip install --no-deps --no-build-isolation --target ZOO gym==0.17.3
-    pip download --no-deps --no-binary :all: chainercv    (unpack it, and copy its folders
-                                            chainercv and chainercv.egg-info to ZOO)
-    PYTHONPATH=ZOO .venv/bin/python benchmarks/bench_models.py chainercv chainerrl chemistry
-
+None of them is a requirement. ``benchmarks/try_packages.py`` makes an environment that has them.
 chainercv's one compiled file serves GPUs alone; an empty module takes its place.
 """
 
@@ -28,7 +20,8 @@ from .case import Case, case, rng
 
 def package_case(package):
     """Register a case where ``package`` is installed."""
-    return case if importlib.util.find_spec(package) else (lambda make: make)
+    found = importlib.util.find_spec(package.partition(".")[0])
+    return case if found and importlib.util.find_spec(package) else (lambda make: make)
 
 
 def with_compiled(compiled, cls, *args, **kwargs):
@@ -515,3 +508,74 @@ def chemistry_attention_readout(compiled):
         return F.mean_absolute_error(model(atoms, adjacency), np.ones((3, 1), "f"))
 
     return Case(model, _graphs(), through(model, forward))
+
+
+# -- einops ------
+
+einops = package_case("einops.layers.chainer")
+
+
+@einops
+def einops_layers(compiled):
+    """Patches of images by its layers, and heads of attention by its functions."""
+    from einops import rearrange, reduce
+    from einops.layers.chainer import Rearrange, Reduce, WeightedEinsum
+
+    class Net(chainer.Chain):
+        def __init__(self):
+            super().__init__()
+            with self.init_scope():
+                self.patches = Rearrange("b c (h p) (w q) -> (b h w) (c p q)", p=4, q=4)
+                self.embed = L.Linear(48, 12)
+                self.mix = WeightedEinsum("n c -> n d", weight_shape="c d", c=12, d=12)
+                self.pool = Reduce("b n c -> b c", "max")
+                self.head = L.Linear(12, 5)
+
+        @compiled
+        def forward(self, x, t):
+            h = self.mix(F.relu(self.embed(self.patches(x))))
+            q = rearrange(h, "(b n) (heads d) -> b heads n d", b=len(x), heads=3)
+            weights = F.softmax(F.matmul(q, q, transb=True), axis=3)
+            h = rearrange(F.matmul(weights, q), "b heads n d -> b n (heads d)")
+            y = self.head(self.pool(h)) + self.head(reduce(h, "b n c -> b c", "mean"))
+            return F.softmax_cross_entropy(y, t)
+
+    return Case(Net(), _pictures(16, 3))
+
+
+# -- chainer_computational_cost ------
+
+cost = package_case("chainer_computational_cost")
+
+
+@cost
+def cost_of_convolutions(compiled):
+    """Its function hook counts operations and bytes while a network runs forward."""
+    from chainer_computational_cost import ComputationalCostHook
+
+    class Net(chainer.Chain):
+        def __init__(self):
+            super().__init__()
+            with self.init_scope():
+                self.c1, self.bn = L.Convolution2D(3, 8, 3, pad=1), L.BatchNormalization(8)
+                self.c2 = L.Convolution2D(8, 8, 3, pad=1, groups=2)
+                self.head = L.Linear(None, 5)
+
+        @compiled
+        def forward(self, x, t):
+            h = F.max_pooling_2d(F.relu(self.bn(self.c1(x))), 2)
+            h = F.concat([F.sigmoid(self.c2(h)), F.average_pooling_2d(h, 3, 1, 1)])
+            h = F.unpooling_2d(F.resize_images(h, (4, 4)), 2, outsize=(8, 8))
+            return F.softmax_cross_entropy(self.head(F.dropout(h)), t)
+
+    model = Net()
+
+    def step(x, t):
+        model.cleargrads()
+        with ComputationalCostHook(fma_1flop=True) as hook:
+            loss = model(x, t)
+        loss.backward()
+        total = hook.total_report
+        return loss, np.array([total["flops"], total["mread"], total["mwrite"], total["mrw"]])
+
+    return Case(model, _pictures(8, 3), step)
