@@ -274,6 +274,8 @@ class Variable:
         name (str): Name of the variable.
         grad (numpy.ndarray or cupy.ndarray): Initial gradient array.
         requires_grad (bool): Whether :meth:`backward` computes the gradient of this variable.
+        layout: Order of the axes in memory, see :meth:`as_layout`, in which ``data`` is given;
+            ``None`` for the usual one.
 
     Raises:
         TypeError: If ``data`` is no array.
@@ -296,9 +298,12 @@ class Variable:
     _sharers = None
     _layout = None
 
-    def __init__(self, data=None, *, name=None, grad=None, requires_grad=True, **removed):
-        if removed:
-            _refuse_arguments(removed)
+    def __init__(self, data=None, *, name=None, grad=None, requires_grad=True, **rare):
+        if rare:
+            self._layout, = argument.parse_kwargs(rare, ('layout', None), **_REMOVED)
+            _check_array(data)
+            if data is not None:
+                data = chainer.memory_layouts._transpose_array(data, self._layout, None)
         if type(data) is not _ndarray:
             _check_array(data)
         self._array = data
@@ -844,11 +849,9 @@ def _no_comparison(symbol):
         f'Variables do not support the operator {symbol}; compare their arrays (x.array)')
 
 
-def _refuse_arguments(kwargs):
-    argument.check_unexpected_kwargs(
-        kwargs, volatile='volatile is not supported any more; write '
-        '`with chainer.no_backprop_mode():` around the computation instead')
-    argument.assert_kwargs_empty(kwargs)
+_REMOVED = {
+    'volatile': 'volatile is not supported any more; write `with chainer.no_backprop_mode():` '
+                'around the computation instead'}
 
 
 def _statistics(array):

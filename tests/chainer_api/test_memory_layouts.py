@@ -39,6 +39,16 @@ def test_variables_with_a_layout(layout):
     np.testing.assert_array_equal(back.array, X)
 
 
+def test_variables_made_with_a_layout():
+    """The array is then given as it lies in memory."""
+    x = chainer.Variable(X, layout=CUDNN_CHANNEL_LAST_X)
+    assert (x.layout, x.shape, memory_layouts.get_raw_shape(x)) == (
+        CUDNN_CHANNEL_LAST_X, (2, 5, 3, 4), X.shape)
+    np.testing.assert_array_equal(x.array, X.transpose(0, 3, 1, 2))
+    assert chainer.Variable(layout=CUDNN_CHANNEL_LAST_X).layout == CUDNN_CHANNEL_LAST_X
+    assert chainer.Variable(X, layout=None).layout is None
+
+
 def test_the_layout_that_is_there_already():
     x = chainer.Variable(X)
     assert x.as_layout(None) is x

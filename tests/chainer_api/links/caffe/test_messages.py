@@ -150,3 +150,10 @@ def test_own_layers(tmp_path, monkeypatch):
     assert caffe_function._oldname_to_method[18] is Mine._setup_relu
     with pytest.raises(AttributeError, match="no type 'TWICE'"):
         caffe_function._layer('Twice', 'TWICE')(None)
+
+
+def test_the_module_where_chainer_has_the_messages():
+    from chainer.links.caffe.protobuf3 import caffe_pb2
+    for name in ('NetParameter', 'LayerParameter', 'BlobProto'):
+        assert getattr(caffe_pb2, name) is getattr(caffe_function.caffe_pb, name)
+    assert caffe_pb2.NetParameter(name='net').name == 'net'
