@@ -3,6 +3,9 @@ import os
 import re
 import warnings
 
+import numpy
+
+from chainer import serializer as serializer_module
 from chainer.serializers import npz
 from chainer.training import _files, extension
 
@@ -11,8 +14,9 @@ def create_multi_node_checkpointer(name, comm, cp_interval=5, gc_interval=5, pat
     """Make an extension that saves checkpoints of each process, to go on after a failure.
 
     Each process saves its own file, ``<name>.<rank>.<iteration>``. After a restart
-    :meth:`maybe_load` loads the newest iteration of which all processes have a whole file. When
-    training ends without an error, the files are removed.
+    :meth:`maybe_load` loads the newest iteration of which all processes have a whole file; the
+    state of ``numpy.random`` is in it, so that training goes on as if it had not been interrupted.
+    When training ends without an error, the files are removed.
 
     ::
 
@@ -61,6 +65,7 @@ class _MultiNodeCheckpointer(extension.Extension):
         self.gc_interval = gc_interval
         self.path = path
         self._failed = False
+        self._random_state = None
 
     @property
     def default_name(self):
@@ -122,6 +127,20 @@ class _MultiNodeCheckpointer(extension.Extension):
         if optimizer is not None:
             optimizer._parameters_are_in_sync()
         return iteration
+
+    def initialize(self, trainer):
+        if self._random_state is not None:
+            numpy.random.set_state(self._random_state)
+
+    def serialize(self, serializer):
+        # Training goes on with the random numbers that it would have had.
+        kind, *state = numpy.random.get_state()
+        try:
+            state = [serializer(f'random_state_{i}', value) for i, value in enumerate(state)]
+        except KeyError:  # a file of Chainer 7
+            return
+        if isinstance(serializer, serializer_module.Deserializer):
+            self._random_state = (kind, *state)
 
     def on_error(self, trainer, exc, tb):
         self._failed = True

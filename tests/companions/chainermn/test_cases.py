@@ -17,4 +17,4 @@ def test_cases(mpiexec, n, tmp_path):
         for name, text in failed.items():
             print(f'{name}, rank {rank}:\n{text}')
     assert [sorted(failed) for failed in report['failed']] == [[]] * n
-    assert report['cases'] > 20
+    assert report['cases'] > 60
