@@ -50,7 +50,7 @@ class Job:
 
     def wait(self):
         try:
-            out, err = self.process.communicate(timeout=self.timeout + 20)
+            out, err = self.process.communicate(timeout=self.timeout + 3)
         except subprocess.TimeoutExpired:
             self.stop()
             out, err = self.process.communicate()

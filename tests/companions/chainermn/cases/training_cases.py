@@ -525,7 +525,8 @@ def case_early_stopping(comm):
     trainer = FakeTrainer()
     trainer.updater.iteration = 0
     trigger = MultiNodeEarlyStoppingTrigger(
-        comm, check_trigger=(1, 'iteration'), monitor='v', patience=2, max_trigger=(50, 'iteration'))
+        comm, check_trigger=(1, 'iteration'), monitor='v', patience=2,
+        max_trigger=(50, 'iteration'))
     assert trigger.get_training_length() == (50, 'iteration')
     others = comm.size - 1
     fired = []

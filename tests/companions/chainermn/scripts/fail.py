@@ -1,0 +1,26 @@
+"""One process fails while the others wait for it: fail.py HOW RANK."""
+import os
+import signal
+import sys
+
+import numpy as np
+
+import chainermn
+
+how, rank = sys.argv[1], int(sys.argv[2])
+comm = chainermn.create_communicator('naive')
+comm.allreduce(np.ones(3, 'f4'))
+if comm.rank == rank or rank < 0:
+    if how == 'raise':
+        raise ValueError('this process has a problem')
+    if how == 'interrupt':
+        raise KeyboardInterrupt
+    if how == 'kill':
+        os.kill(os.getpid(), signal.SIGKILL)
+    if how == 'segfault':
+        os.kill(os.getpid(), signal.SIGSEGV)
+    if how == 'exit':
+        os._exit(3)
+for _ in range(2):
+    comm.allreduce(np.ones(3, 'f4'))
+print('the end')
