@@ -5,7 +5,9 @@ order within a part of the graph does not depend on the rest of it. The gradient
 are added in the order in which they arrive; the gradient that a leaf has from before comes first.
 All sums are made by functions, so that they are recorded where gradients are.
 """
+import contextlib
 import heapq
+import threading
 import warnings
 
 import numpy
@@ -22,6 +24,29 @@ _hook_state = function_hook._thread_local
 _default_accumulate = FunctionNode.backward_accumulate
 _heappush = heapq.heappush
 _heappop = heapq.heappop
+
+class _Watch(threading.local):
+    tell = None
+
+
+_watch = _Watch()
+
+
+@contextlib.contextmanager
+def watching(tell):
+    """Context in which backward tells of gradients of leaves as soon as nothing can change them.
+
+    It does not tell of all: a leaf of which some use has no gradient is left out, for example.
+
+    Args:
+        tell: Called with the node of a leaf and its gradient, a Variable.
+    """
+    before, _watch.tell = _watch.tell, tell
+    try:
+        yield
+    finally:
+        _watch.tell = before
+
 
 # Gradients on their way are kept in a dict: node -> list of variables whose sum is the gradient.
 
@@ -482,6 +507,7 @@ def _backward_to_leaves(grads, start, retain_grad, loss_scale):
     heapq.heapify(heap)
     debug = _peek('debug')
     lazy = _peek('lazy_grad_sum')
+    uses = None if _watch.tell is None else _uses_of_leaves(start)
 
     while heap:
         func = _heappop(heap)[4]
@@ -529,6 +555,8 @@ def _backward_to_leaves(grads, start, retain_grad, loss_scale):
                 _heappush(heap, _key(creator))
         if order is not None:
             order.fold(heap)
+        if uses is not None:
+            _tell_of_leaves(inputs, uses, grads)
 
     for x in leaves:
         arrived = grads.get(x)
@@ -538,6 +566,35 @@ def _backward_to_leaves(grads, start, retain_grad, loss_scale):
                 leaf = x.get_variable_or_none()
                 if leaf is not None:
                     leaf._loss_scale = loss_scale
+
+
+def _uses_of_leaves(start):
+    """Return how often the functions before ``start`` read each leaf."""
+    uses = {}
+    seen = set()
+    stack = [node._creator_node for node in start if node._creator_node is not None]
+    while stack:
+        func = stack.pop()
+        if func in seen:
+            continue
+        seen.add(func)
+        for x in func.inputs:
+            if x._creator_node is None:
+                uses[x] = uses.get(x, 0) + 1
+            else:
+                stack.append(x._creator_node)
+    return uses
+
+
+def _tell_of_leaves(inputs, uses, grads):
+    """Tell of the gradients to which no other comes any more, now that a function has run."""
+    for x in inputs:
+        if x._creator_node is not None:
+            continue
+        uses[x] -= 1
+        arrived = grads.get(x)
+        if uses[x] == 0 and arrived is not None and len(arrived) == 1:
+            _watch.tell(x, arrived[0])
 
 
 def _total(node, gradients, order):

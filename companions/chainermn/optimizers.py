@@ -1,9 +1,11 @@
 """Optimizers that average gradients over the processes."""
+from chainer import _backprop
 from chainer import serializer as serializer_module
+from chainermn import _overlap
 
 
 def create_multi_node_optimizer(actual_optimizer, communicator, double_buffering=False,
-                                zero_fill=True):
+                                zero_fill=True, *, overlap=False):
     """Make an optimizer that updates with the means of all processes' gradients.
 
     It behaves as the given optimizer, whose attributes and methods are its own. Its first update
@@ -17,12 +19,18 @@ def create_multi_node_optimizer(actual_optimizer, communicator, double_buffering
         double_buffering (bool): Whether to average the gradients of an update while the next ones
             are computed, and to use those of the update before; only with ``pure_nccl``.
         zero_fill (bool): Whether a parameter without a gradient takes part with zeros.
+        overlap (bool): Whether gradients are sent in buckets of some megabytes while backward
+            still computes others; for parameters on the CPU. It is worth it where there are more
+            cores than processes, or machines. The numbers do not depend on what overlaps. A
+            compiled method gives its gradients all at once, so compile parts of a model (its
+            blocks) rather than all of it.
 
     Returns:
         The optimizer.
 
     Raises:
-        ValueError: The communicator does not support double buffering.
+        ValueError: The communicator does not support double buffering or overlap, or both are
+            asked for, or ``overlap`` without ``zero_fill``.
 
     >>> import chainermn
     >>> comm = chainermn.create_communicator('naive')
@@ -31,6 +39,8 @@ def create_multi_node_optimizer(actual_optimizer, communicator, double_buffering
     >>> optimizer.lr
     0.5
     """
+    if overlap:
+        return _make_overlapping(actual_optimizer, communicator, double_buffering, zero_fill)
     if not double_buffering:
         return _MultiNodeOptimizer(actual_optimizer, communicator, zero_fill)
     from chainermn.communicators.pure_nccl_communicator import PureNcclCommunicator
@@ -39,6 +49,14 @@ def create_multi_node_optimizer(actual_optimizer, communicator, double_buffering
         raise ValueError(
             "This communicator does not support double buffering. Use 'pure_nccl' for it")
     return _DoubleBufferingOptimizer(actual_optimizer, communicator, zero_fill)
+
+
+def _make_overlapping(actual_optimizer, communicator, double_buffering, zero_fill):
+    if double_buffering or not zero_fill:
+        raise ValueError('overlap=True goes neither with double_buffering nor without zero_fill')
+    if not hasattr(communicator, '_scale_to_mean'):
+        raise ValueError("This communicator does not support overlap. Use 'naive' or 'flat'")
+    return _OverlappingOptimizer(actual_optimizer, communicator, zero_fill)
 
 
 class _MultiNodeOptimizer:
@@ -156,6 +174,45 @@ class _DoubleBufferingOptimizer(_MultiNodeOptimizer):
         """Wait for the means under way, and return them by name."""
         pending, self._pending = self._pending, None
         return None if pending is None else pending()
+
+
+class _OverlappingOptimizer(_MultiNodeOptimizer):
+
+    _own = _MultiNodeOptimizer._own | {'averager', '_begun'}
+
+    def __init__(self, actual_optimizer, communicator, zero_fill):
+        super().__init__(actual_optimizer, communicator, zero_fill)
+        self.averager = None
+        self._begun = False
+
+    def setup(self, link):
+        self.averager = None
+        return super().setup(link)
+
+    def _backward(self, loss):
+        if self.is_changed(self.target):
+            super()._backward(loss)
+            return
+        self._begin()
+        with _backprop.watching(self.averager.put):
+            super()._backward(loss)
+
+    def _begin(self):
+        if self.averager is None:
+            self.averager = _overlap.Averager(self.communicator, self.target.params(False))
+        self.averager.begin()
+        self._begun = True
+
+    def _broadcast(self, target):
+        self.averager = None
+        super()._broadcast(target)
+
+    def _average_and_update(self, target):
+        if not self._begun:  # the gradients were computed before
+            self._begin()
+        self._begun = False
+        self.averager.finish()
+        self.actual_optimizer.update(None)
 
 
 def _names(target):

@@ -238,6 +238,10 @@ class MpiCommunicatorBase(communicator_base.CommunicatorBase):
             flat[...] = wide
             return
         _transfer.add_up(self.mpi_comm, flat)
+        self._scale_to_mean(flat)
+
+    def _scale_to_mean(self, flat):
+        """Make the mean of a sum over all processes, in place."""
         flat *= 1. / self.size
         if chainer.is_debug() and not numpy.isfinite(flat).all():
             raise ValueError('Parameters diverged after allreduce.')

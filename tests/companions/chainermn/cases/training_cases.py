@@ -209,6 +209,114 @@ def case_double_buffering_needs_nccl(comm):
         chainermn.create_multi_node_optimizer(optimizers.SGD(), comm, double_buffering=True)
 
 
+class Deep(chainer.Chain):
+    """Blocks of several layers, the last but one used twice; compiled or not."""
+
+    def __init__(self, compiled=False):
+        super().__init__()
+        rng = np.random.RandomState(0)
+        with self.init_scope():
+            self.blocks = chainer.ChainList(*[(CompiledBlock if compiled else Block)(rng, dtype)
+                                              for dtype in ('f4', 'f4', 'f2', 'f4')])
+
+    def forward(self, x, t):
+        for block in (*self.blocks, self.blocks[3]):
+            x = block(F.cast(x, block.l1.W.dtype))
+        return F.mean((F.cast(x, np.float32) - t) ** 2)
+
+
+class Block(chainer.Chain):
+    def __init__(self, rng, dtype):
+        super().__init__()
+        with self.init_scope():
+            self.l1 = L.Linear(3, 9, initialW=rng.uniform(-1, 1, (9, 3)).astype(dtype))
+            self.l2 = L.Linear(9, 3, initialW=rng.uniform(-1, 1, (3, 9)).astype(dtype))
+            self.unused = L.Linear(2, 2, initialW=np.ones((2, 2), dtype))
+        for link in (self.l1, self.l2, self.unused):
+            for name in ('W', 'b'):
+                param = getattr(link, name)
+                param.array = param.array.astype(dtype)
+                param.cleargrad()
+
+    def forward(self, x):
+        return self.l2(F.tanh(self.l1(x)))
+
+
+class CompiledBlock(Block):
+    forward = chainer.static_graph(Block.forward)
+
+
+def case_overlap_gives_the_same_numbers(comm):
+    """As gradients that are all sent after backward, and as without buckets within rounding."""
+    from chainermn import _overlap
+
+    before, _overlap.BUCKET = _overlap.BUCKET, 200
+    try:
+        for compiled in (False, True):
+            models = {}
+            for how in ('overlap', 'after', 'naive'):
+                models[how] = model = Deep(compiled)
+                optimizer = chainermn.create_multi_node_optimizer(
+                    optimizers.SGD(.1), comm, overlap=how != 'naive').setup(model)
+                rng = np.random.RandomState(comm.rank)
+                early = []
+                for _ in range(5):
+                    batch = rng.uniform(-1, 1, (2, 4, 3)).astype('f4')
+                    if how == 'after':
+                        model.cleargrads()
+                        model(*batch).backward()
+                        optimizer.update()
+                    else:
+                        optimizer.update(model, *batch)
+                    if optimizer.t and how != 'naive':
+                        early.append(optimizer.averager.sent_early)
+                assert len(early) == (0 if how == 'naive' else 4)
+                if how == 'after':
+                    assert set(early) == {0}
+            check_equal(arrays(models['overlap']), arrays(models['after']))
+            for name, value in arrays(models['naive']).items():
+                tolerance = 1e-3 if value.itemsize == 2 else 1e-5
+                np.testing.assert_allclose(
+                    arrays(models['overlap'])[name], value, atol=tolerance)
+    finally:
+        _overlap.BUCKET = before
+
+
+def case_buckets_are_sent_while_backward_is_at_work(comm):
+    from chainermn import _overlap
+
+    before, _overlap.BUCKET = _overlap.BUCKET, 200
+    try:
+        for compiled in (False, True):
+            kind = CompiledBlock if compiled else Block
+            model = chainer.ChainList(*[kind(np.random.RandomState(0), 'f4') for _ in range(3)])
+            for block in model:
+                del block.unused
+            optimizer = chainermn.create_multi_node_optimizer(
+                optimizers.SGD(.1), comm, overlap=True).setup(model)
+
+            def loss(x):
+                for block in model:  # noqa: B023
+                    x = block(x)
+                return F.sum(x * x)
+
+            early = []
+            for _ in range(6):
+                optimizer.update(loss, np.ones((2, 3), 'f4'))
+                if optimizer.averager is not None:
+                    early.append(optimizer.averager.sent_early)
+            assert set(early) == {len(optimizer.averager._buckets)}, early
+            assert len(optimizer.averager._buckets) >= 3
+    finally:
+        _overlap.BUCKET = before
+
+
+def case_what_overlap_does_not_go_with(comm):
+    for wrong in (dict(double_buffering=True), dict(zero_fill=False)):
+        with pytest.raises(ValueError, match='goes neither with double_buffering nor without'):
+            chainermn.create_multi_node_optimizer(optimizers.SGD(), comm, overlap=True, **wrong)
+
+
 # Trainers
 
 def make_trainer(comm, out, n=(6, 'iteration'), seed=None, make=METHODS[2]):
