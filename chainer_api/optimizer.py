@@ -476,6 +476,8 @@ class Optimizer(_Hookable):
     epoch = 0
     use_auto_new_epoch = False
 
+    _updates = None
+
     _loss_scale = None
     _loss_scale_max = 65504  # the largest float16
     _loss_scaling_is_dynamic = False
@@ -585,10 +587,17 @@ class Optimizer(_Hookable):
     def call_hook(self, hook):
         """Calls one hook, once or for each parameter."""
         if getattr(hook, 'call_for_each_param', False):
-            for param in self.target.params():
-                hook(param.update_rule, param)
+            params = list(self.target.params())
+            if not (_native_updates_wanted() and self._native_updates().hook(hook, params)):
+                for param in params:
+                    hook(param.update_rule, param)
         else:
             hook(self)
+
+    def _native_updates(self):
+        if self._updates is None:
+            self._updates = _update.Updates()
+        return self._updates
 
     def serialize(self, serializer):
         """Saves or loads the counts and the states of all update rules.
@@ -703,7 +712,6 @@ class GradientMethod(Optimizer):
     """
 
     _use_cleargrads = True
-    _updates = None
 
     def __init__(self):
         super().__init__()
@@ -761,11 +769,6 @@ class GradientMethod(Optimizer):
         self.reallocate_cleared_grads()
         self.call_hooks('post')
         self.update_loss_scale()
-
-    def _native_updates(self):
-        if self._updates is None:
-            self._updates = _update.Updates()
-        return self._updates
 
     def use_cleargrads(self, use=True):
         """Sets whether :meth:`update` clears gradients, or else fills them with zeros.

@@ -47,24 +47,20 @@ class SweepCode:
         self.title, self._record = title, record
         self.loop: Loop | None = None
         self._calls = 0
-        self._tried = False
         self.hopeless = False  # there is no native form
 
     def ready(self) -> bool:
         """Whether sweeps can be made; counts the calls."""
-        if self.loop is not None:
-            return OPTIONS.target() != "numpy"
-        if self._tried:
-            return False
         target = OPTIONS.target()
-        if target == "numpy":
+        if target == "numpy" or self.hopeless:
             return False
-        self._calls += 1
+        if self.loop is not None:
+            return True
         if target == "native":
             self.compile()
             return self.loop is not None
-        if self._calls > _CALLS:
-            self._tried = True
+        self._calls += 1
+        if self._calls == _CALLS + 1:
             myself = weakref.ref(self)
 
             def compile_in_background() -> None:
@@ -77,7 +73,6 @@ class SweepCode:
 
     def compile(self) -> None:
         """Make the loop; without one, whoever calls goes on as before."""
-        self._tried = True
         target = native_target()
         if target is None:
             self.hopeless = True

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from chainer import optimizer
+from chainer.optimizer_hooks._elementwise import ElementwiseHook
 from chainer.variable import Parameter
 from chainwright.ir import Graph
 from chainwright.runtime.sweeps import DONE, RAISED, Items, Sweep, SweepCode, same_walk
@@ -312,6 +313,72 @@ class Plan:
         return self.waits or bool(self.others) and self._uses & (self._uses - 1) == 0
 
 
+class HookPlan:
+    """A hook's sweep over all parameters that have a gradient."""
+
+    def __init__(self, hook: Any, params: list[Any]) -> None:
+        self.params = params
+        self.entries: list[tuple[Any, np.ndarray]] = []
+        self.others: list[Any] = []
+        self.sweep: Sweep | None = None
+        self.code: SweepCode | None = None
+        numbers = hook._numbers(1)
+        kinds = {p._array.dtype for p in params if p._array is not None}
+        if len(kinds) != 1 or not kinds <= _DTYPES or not numbers_fit(numbers, *kinds):
+            return
+        (self.dtype,) = kinds
+        absent = tuple([n is None for n in numbers])
+        self.numbers = np.zeros(len(numbers), self.dtype)
+        arrays = []
+        for param in params:
+            array, grad = param._array, None if param._array is None else param.grad
+            both = [array, grad]
+            fits = type(param) is Parameter and all(type(a) is np.ndarray for a in both)
+            if not fits or not array.ndim or not same_walk(both) or param._loss_scale is not None:
+                self.others.append(param)
+                continue
+            self.entries.append((param, array))
+            arrays.append((array, grad, grad))
+        code = code_of(Key(type(hook), self.dtype, (), absent))
+        if not arrays:
+            return
+        self.code = code
+        if code.ready():
+            self.sweep = code.over(Items(arrays, [0] * len(arrays)))
+
+    def run(self, hook: Any, kinds: Sequence[str]) -> bool | None:
+        """Change all gradients; None if nothing was done, since something has changed."""
+        sweep = self.sweep
+        assert sweep is not None
+        numbers = hook._numbers(1)
+        if len(numbers) != self.numbers.size or not numbers_fit(numbers, self.dtype):
+            return None
+        if any([n is None for n in numbers]):
+            return None
+        self.numbers[...] = numbers
+        made = []
+        given = [sweep.code, self.numbers]
+        for param, array in self.entries:
+            grad_var = param._node._grad_var
+            if param._array is not array or grad_var is None or param._loss_scale is not None:
+                return None
+            grad = grad_var._array
+            if type(grad) is not np.ndarray:
+                return None
+            new = np.empty_like(grad)
+            made.append(new)
+            given += [array, grad, new]
+        sweep.heed(kinds)
+        sweep.go_on(0)
+        if sweep.call(tuple(given)) != DONE:
+            return None  # the hook itself warns, or raises
+        for (param, _), new in zip(self.entries, made, strict=True):
+            param.grad = new
+        for param in self.others:
+            hook(param.update_rule, param)
+        return True
+
+
 @functools.lru_cache(256)
 def _is_plain(kind: type) -> bool:
     """Whether a class of rules has the library's methods, but for ``_step`` and ``_numbers``."""
@@ -358,6 +425,7 @@ class Updates:
     def __init__(self) -> None:
         self._plan: Plan | None = None
         self._errors = ErrorState()
+        self._hooks: dict[type, HookPlan] = {}
 
     def __deepcopy__(self, memo: Any) -> None:
         return None
@@ -367,6 +435,27 @@ class Updates:
 
     def __reduce__(self) -> Any:
         return _nothing, ()
+
+    def hook(self, hook: Any, params: list[Any]) -> bool:
+        """Have a hook change all gradients; False if that is left to the loop over them."""
+        kind = type(hook)
+        if not isinstance(hook, ElementwiseHook) or kind.__call__ is not ElementwiseHook.__call__:
+            return False
+        self._errors.changed()
+        if self._errors.kinds is None:
+            return False
+        plan = self._hooks.get(kind)
+        known = plan is not None and len(plan.params) == len(params)
+        if not known or not all([a is b for a, b in zip(plan.params, params, strict=True)]):
+            plan = self._hooks[kind] = HookPlan(hook, params)
+        if plan.sweep is None:
+            if plan.code is not None and not plan.code.hopeless:
+                del self._hooks[kind]  # it is still to be compiled
+            return False
+        if plan.run(hook, self._errors.kinds):
+            return True
+        del self._hooks[kind]
+        return False
 
     def run(self, params: list[Any]) -> bool:
         """Update all parameters; False if that is left to the loop over them."""

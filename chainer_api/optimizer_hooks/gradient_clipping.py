@@ -44,7 +44,7 @@ class GradientClipping:
         if rate < 1:
             for param in params:
                 with chainer.using_device(param.device):
-                    param.grad = param.grad * rate
+                    param.grad = chainer.utils.force_array(param.grad * rate, param.grad.dtype)
 
 
 def _sqnorm(param):

@@ -1,8 +1,8 @@
 """Clipping of each number of a gradient."""
-import chainer
+from chainer.optimizer_hooks._elementwise import ElementwiseHook
 
 
-class GradientHardClipping:
+class GradientHardClipping(ElementwiseHook):
     """Hook that clips each number of a gradient to an interval.
 
     Args:
@@ -28,18 +28,14 @@ class GradientHardClipping:
     """
 
     name = 'GradientHardClipping'
-    call_for_each_param = True
-    timing = 'pre'
 
     def __init__(self, lower_bound, upper_bound):
         self.lower_bound = lower_bound
         self.upper_bound = upper_bound
 
-    def __call__(self, rule, param):
-        g = param.grad
-        if param.array is None or g is None:
-            return
-        xp = chainer.backend.get_array_module(g)
-        scale = 1 if param._loss_scale is None else param._loss_scale
-        with chainer.using_device(param.device):
-            param.grad = xp.clip(g, self.lower_bound * scale, self.upper_bound * scale)
+    def _numbers(self, scale):
+        return self.lower_bound * scale, self.upper_bound * scale
+
+    @staticmethod
+    def _changed(xp, array, grad, numbers):
+        return xp.clip(grad, *numbers)

@@ -69,4 +69,4 @@ class GradientLARS:
                 if rate > float(numpy.finfo(g.dtype).max):
                     grad = grad.astype(numpy.float64)
                 grad *= rate
-            param.grad = grad.astype(g.dtype, copy=False)
+            param.grad = chainer.utils.force_array(grad, g.dtype)

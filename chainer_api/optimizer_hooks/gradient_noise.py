@@ -66,4 +66,4 @@ class GradientNoise:
             noise = self.noise_func(xp, g.shape, g.dtype, self, rule)
             if param._loss_scale is not None:
                 noise = noise * g.dtype.type(param._loss_scale)
-            param.grad = g + noise
+            param.grad = chainer.utils.force_array(g + noise, g.dtype)

@@ -1,8 +1,8 @@
 """Lasso regularization."""
-import chainer
+from chainer.optimizer_hooks._elementwise import ElementwiseHook
 
 
-class Lasso:
+class Lasso(ElementwiseHook):
     """Hook that adds ``rate`` times the sign of the parameter to its gradient.
 
     Args:
@@ -26,20 +26,17 @@ class Lasso:
     """
 
     name = 'Lasso'
-    call_for_each_param = True
-    timing = 'pre'
 
     def __init__(self, rate):
         self.rate = rate
 
-    def __call__(self, rule, param):
-        p, g = param.array, param.grad
-        if p is None or g is None:
-            return
-        xp = chainer.backend.get_array_module(p)
-        with chainer.using_device(param.device):
-            rate = self.rate if param._loss_scale is None else self.rate * param._loss_scale
-            grad = xp.sign(p)
-            grad *= rate
-            grad += g
-            param.grad = grad
+    def _numbers(self, scale):
+        return self.rate if scale == 1 else self.rate * scale,
+
+    @staticmethod
+    def _changed(xp, array, grad, numbers):
+        rate, = numbers
+        signs = xp.sign(array)
+        signs *= rate
+        signs += grad
+        return signs

@@ -1,8 +1,8 @@
 """Weight decay."""
-import chainer
+from chainer.optimizer_hooks._elementwise import ElementwiseHook
 
 
-class WeightDecay:
+class WeightDecay(ElementwiseHook):
     """Hook that adds ``rate`` times the parameter to its gradient.
 
     Args:
@@ -26,18 +26,16 @@ class WeightDecay:
     """
 
     name = 'WeightDecay'
-    call_for_each_param = True
-    timing = 'pre'
 
     def __init__(self, rate):
         self.rate = rate
 
-    def __call__(self, rule, param):
-        p, g = param.array, param.grad
-        if p is None or g is None:
-            return
-        with chainer.using_device(param.device):
-            rate = self.rate if param._loss_scale is None else self.rate * param._loss_scale
-            grad = rate * p
-            grad += g
-            param.grad = grad
+    def _numbers(self, scale):
+        return self.rate if scale == 1 else self.rate * scale,
+
+    @staticmethod
+    def _changed(xp, array, grad, numbers):
+        rate, = numbers
+        decayed = rate * array
+        decayed += grad
+        return decayed

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import chainer
-from chainer import optimizers
+from chainer import optimizer_hooks, optimizers
 from chainer.graph_optimizations import _update
 from chainwright.runtime.background import BACKGROUND
 from chainwright.runtime.native import native_target
@@ -277,6 +277,75 @@ def test_methods_of_objects_and_hooks_of_rules():
             model.c.update = lambda: None
 
     check(OPTIMIZERS["MomentumSGD"], change, native=1)
+
+
+HOOKS = {
+    "decay": (lambda: optimizer_hooks.WeightDecay(0.01),),
+    "lasso": (lambda: optimizer_hooks.Lasso(0.01),),
+    "clip": (lambda: optimizer_hooks.GradientHardClipping(-0.5, 0.25),),
+    "old name": (lambda: chainer.optimizer.WeightDecay(0.01),),
+    "several": (
+        lambda: optimizer_hooks.WeightDecay(0.01),
+        lambda: optimizer_hooks.GradientClipping(0.1),
+        lambda: optimizer_hooks.Lasso(0.01),
+        lambda: optimizer_hooks.GradientNoise(0.01),
+        lambda: optimizer_hooks.GradientLARS(weight_decay=0.1),
+    ),
+    "strong number": (lambda: optimizer_hooks.WeightDecay(np.float64(0.01)),),
+}
+
+
+def with_hooks(name):
+    def change(k, model, optimizer):
+        np.random.seed(k)
+        if k == 0:
+            for hook in HOOKS[name]:
+                optimizer.add_hook(hook())
+        if k == 3:
+            for hook in optimizer._pre_update_hooks.values():
+                if hasattr(hook, "rate"):
+                    hook.rate *= 2
+        if k == 4:
+            model.a.cleargrad()
+            model.b.grad = model.b.array
+        if k == 5:
+            model.b.grad[:3] = np.nan
+            model.a.grad[2] = np.inf
+        if k == 6:
+            model.c.grad = np.asfortranarray(model.c.grad)
+
+    return change
+
+
+@pytest.mark.parametrize("dtype", ["f", "d", "e"])
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+@pytest.mark.parametrize("name", HOOKS)
+def test_hooks(name, dtype):
+    check(OPTIMIZERS["MomentumSGD"], with_hooks(name), dtype=dtype, native=0 if dtype == "e" else 4)
+
+
+def test_hooks_are_sweeps():
+    def change(k, model, optimizer):
+        if k == 0:
+            for make in (*HOOKS["decay"], *HOOKS["lasso"], *HOOKS["clip"]):
+                optimizer.add_hook(make())
+
+    _, _, optimizer = trained(OPTIMIZERS["SGD"], True, change)
+    plans = optimizer._updates._hooks.values()
+    assert [len(plan.entries) for plan in plans if plan.sweep is not None] == [4, 4, 4]
+
+
+def test_hooks_of_the_user():
+    class Twice(optimizer_hooks.WeightDecay):
+        def __call__(self, rule, param):
+            super().__call__(rule, param)
+            super().__call__(rule, param)
+
+    def change(k, model, optimizer):
+        if k == 0:
+            optimizer.add_hook(Twice(0.1))
+
+    check(OPTIMIZERS["SGD"], change)
 
 
 def test_float16_in_float32():

@@ -148,3 +148,22 @@ def test_lars_of_small_parameters_is_plain_decay():
     optimizer.target.W.grad = np.ones(3, np.float32)
     optimizer.call_hooks()
     np.testing.assert_array_equal(optimizer.target.W.grad, [1.5, 2, 2.5])
+
+
+@pytest.mark.parametrize('make', [
+    *ALL,
+    lambda: optimizer_hooks.WeightDecay(np.float64(0.1)),
+    lambda: optimizer_hooks.Lasso(np.array(0.1)),
+    lambda: optimizer_hooks.GradientClipping(np.float64(1.0)),
+    lambda: optimizer_hooks.GradientHardClipping(np.float64(-3.0), np.float64(3.0))])
+@pytest.mark.parametrize('shape', [(), (2,), (1, 1)])
+def test_parameters_without_axes_and_numbers_of_numpy(make, shape):
+    """NumPy gives scalars there, and float64 arrays: gradients are arrays of the type they had."""
+    link = chainer.Link(W=shape)
+    link.W.array = np.full(shape, 2, np.float32)
+    optimizer = optimizers.SGD(lr=1).setup(link)
+    optimizer.add_hook(make())
+    link.W.grad = np.full(shape, 30, np.float32)
+    optimizer.update()
+    assert type(link.W.grad) is np.ndarray and link.W.grad.dtype == np.float32
+    assert link.W.grad.shape == shape and not np.any(link.W.grad == 30)
