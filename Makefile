@@ -4,7 +4,7 @@ VENV := .venv
 RUN := $(VENV)/bin/python
 STAMP := $(VENV)/.installed
 
-.PHONY: demo test test-fast lint bench fuzz clean
+.PHONY: demo test test-fast test-numpy lint bench fuzz clean
 
 # One BLAS thread: the demo's matrices are small, and its times are then those of the code.
 demo: $(STAMP)
@@ -15,6 +15,11 @@ test: $(STAMP)
 
 test-fast: $(STAMP)
 	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(RUN) -m pytest -n auto -m "not slow"
+
+# The compiler with the versions of NumPy that it is to work with, each in an environment of its own.
+NUMPYS ?= 2.0.* 2.1.* 2.2.* 2.3.* 2.4.*
+test-numpy:
+	.ci/test-numpy "$(PYTHON)" $(NUMPYS)
 
 lint: $(STAMP)
 	.ci/lint
