@@ -19,6 +19,7 @@ from typing import Any
 
 from chainwright.codegen import Loaded, Program, Target
 from chainwright.codegen.native_target import NativeProgram
+from chainwright.codegen.native_target.llvm import kernel_text
 from chainwright.codegen.numpy_target import NUMPY
 from chainwright.ir import Built, Graph, build
 
@@ -182,6 +183,15 @@ class Schedule:
             return ""
         forward, backwards = self.native_programs
         return "\n\n".join(p.listing for p in (forward, *backwards.values()))
+
+    @property
+    def llvm(self) -> str:
+        """The LLVM text of the kernels, each once; empty where there are none."""
+        if self.native_programs is None:
+            return ""
+        forward, backwards = self.native_programs
+        kernels = [k for p in (forward, *backwards.values()) for k in p.kernels]
+        return "\n".join({kernel.key: kernel_text(kernel) for kernel in kernels}.values())
 
 
 def _programs(target: Target, built: Built, title: str) -> tuple[Program, dict[Hashable, Program]]:

@@ -426,6 +426,16 @@ class CompiledProgram:
         return self._schedule.source
 
     @property
+    def listing(self) -> str:
+        """What native code does, C-like, with the user's lines; empty as long as there is none."""
+        return self._schedule.listing
+
+    @property
+    def llvm(self) -> str:
+        """The LLVM text of the kernels; empty as long as there are none."""
+        return self._schedule.llvm
+
+    @property
     def recorded(self) -> Any:
         """The graph as it was recorded (``str()`` is its text, ``to_dot()`` its picture)."""
         return self._schedule.recorded
