@@ -371,6 +371,8 @@ class Variable:
 
     def _set_array(self, d):
         if type(d) is not _ndarray:
+            if isinstance(d, numpy.generic):  # NumPy's result for arrays without axes
+                d = numpy.asarray(d)
             _check_array(d)
         if _run_state.run is not None:
             _run_state.run.rebinds(self, d)

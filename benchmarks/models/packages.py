@@ -519,16 +519,18 @@ einops = package_case("einops.layers.chainer")
 def einops_layers(compiled):
     """Patches of images by its layers, and heads of attention by its functions."""
     from einops import rearrange, reduce
-    from einops.layers.chainer import Rearrange, Reduce, WeightedEinsum
+    from einops.layers import chainer as layers
+
+    Mix = getattr(layers, "EinMix", None) or layers.WeightedEinsum  # its name until 0.3
 
     class Net(chainer.Chain):
         def __init__(self):
             super().__init__()
             with self.init_scope():
-                self.patches = Rearrange("b c (h p) (w q) -> (b h w) (c p q)", p=4, q=4)
+                self.patches = layers.Rearrange("b c (h p) (w q) -> (b h w) (c p q)", p=4, q=4)
                 self.embed = L.Linear(48, 12)
-                self.mix = WeightedEinsum("n c -> n d", weight_shape="c d", c=12, d=12)
-                self.pool = Reduce("b n c -> b c", "max")
+                self.mix = Mix("n c -> n d", weight_shape="c d", c=12, d=12)
+                self.pool = layers.Reduce("b n c -> b c", "max")
                 self.head = L.Linear(12, 5)
 
         @compiled

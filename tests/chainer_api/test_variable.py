@@ -90,14 +90,23 @@ def test_wrong_gradients_are_refused(grad, exception, text):
 def test_data_must_be_an_array(data):
     with pytest.raises(TypeError, match='holds a NumPy or CuPy array'):
         Variable(data)
-    x = ones(1)
-    with pytest.raises(TypeError, match='holds a NumPy or CuPy array'):
-        x.array = data
 
 
 def test_hint_for_a_variable_in_a_variable():
     with pytest.raises(TypeError, match='take its array'):
         Variable(ones(1))
+
+
+def test_numbers_of_numpy_become_arrays():
+    """A product of arrays without axes is no array in NumPy: ``p.data = p.data * 0.9``."""
+    x = Variable(np.array(2, 'f'))
+    x.data = x.data * 0.5
+    assert type(x.array) is np.ndarray and x.array.shape == () and x.dtype == np.float32
+    x.array = np.float32(3)
+    assert type(x.array) is np.ndarray and x.array == 3
+    for wrong in (3., [3.], 'a'):
+        with pytest.raises(TypeError, match='holds a NumPy or CuPy array'):
+            x.array = wrong
 
 
 def test_removed_and_unknown_arguments():
