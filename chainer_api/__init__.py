@@ -11,6 +11,7 @@ from chainer.configuration import config as config
 from chainer.configuration import global_config as global_config
 from chainer.configuration import using_config as using_config
 from chainer._environment import DebugMode as DebugMode
+from chainer._environment import get_compute_mode as get_compute_mode
 from chainer._environment import get_dtype as get_dtype
 from chainer._environment import is_debug as is_debug
 from chainer._environment import mixed16 as mixed16
@@ -60,6 +61,7 @@ _get_item.install_variable_get_item()
 from chainer import initializer as initializer
 from chainer.initializer import Initializer as Initializer
 from chainer import initializers as initializers
+from chainer import types as types
 from chainer import device_resident as device_resident
 from chainer.device_resident import DeviceResident as DeviceResident
 from chainer import link_hook as link_hook

@@ -126,6 +126,18 @@ def get_dtype(dtype=None, map_mixed16=None):
     return numpy.dtype(dtype)
 
 
+def get_compute_mode():
+    """Return ``chainer.config.compute_mode``, by which GPUs choose the order of axes in memory.
+
+    .. doctest::
+
+        >>> with chainer.using_config('compute_mode', 'cudnn_fast'):
+        ...     chainer.get_compute_mode()
+        'cudnn_fast'
+    """
+    return config.compute_mode
+
+
 def is_debug():
     """Return whether debug mode is on in this thread (``chainer.config.debug``).
 

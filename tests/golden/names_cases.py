@@ -14,6 +14,7 @@ from core_cases import attempt, plain
 import chainer
 import chainer.functions as F
 import chainer.links as L
+import chainer.types
 from chainer import initializers, link_hooks, optimizer, serializers
 from chainer.backends import _cpu
 from chainer.datasets import image_dataset
@@ -50,6 +51,16 @@ def modules_and_classes():
         [c.__name__ for c in chainer.warnings.PerformanceWarning.__mro__],
         type(flip).__name__, type(F.flip(X, 0).creator) is flip.Flip,
         image_dataset.available, hdf5._available]
+
+
+@case
+def names_for_annotations():
+    names = ('AbstractInitializer', 'CudaDeviceSpec', 'DTypeSpec', 'DeviceSpec', 'InitializerSpec',
+             'NdArray', 'ScalarValue', 'Shape', 'ShapeSpec', 'Xp')
+    with chainer.using_config('compute_mode', 'cudnn_fast'):
+        mode = chainer.get_compute_mode()
+    return [[name for name in names if hasattr(chainer.types, name)],
+            chainer.get_compute_mode(), mode]
 
 
 @case
