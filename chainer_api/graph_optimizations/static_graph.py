@@ -19,6 +19,8 @@ from chainwright.runtime import Ledger, Report
 
 from ._account import Account
 from ._piece import Plan, StaticScheduleFunction
+from ._proof import Proofs
+from ._residual import MISS
 from ._run import NEW, Run, Sync
 from ._trace import Untraceable
 from ._tree import Application, Spec, entry_code, settings_now
@@ -84,6 +86,7 @@ class Site:
         self._without = 0  # calls in a row without a program
         self._pause, self._asleep = 4, 0
         self._resting = 64  # calls for which it is left alone where programs are slower
+        self.proofs = Proofs(self)
 
     def __call__(self, chain: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         if (
@@ -101,6 +104,11 @@ class Site:
             and not settings.train
         ):
             return self._plainly(chain, args, kwargs)
+        proofs = self.proofs
+        if proofs.proofs or proofs.wanted:
+            result = proofs.call(settings, chain, args, kwargs)
+            if result is not MISS:
+                return result
         return self._run(settings, chain, args, kwargs)
 
     def _plainly(self, chain: Any, args: Any, kwargs: Any) -> Any:
@@ -117,6 +125,7 @@ class Site:
             result = self.method(chain, *args, **kwargs)
             self.account.called(time.perf_counter() - started, 0, 0.0)
             return result
+        result, raised = None, True
         _tracing.begin(run)
         try:
             try:
@@ -124,8 +133,10 @@ class Site:
             finally:
                 # Also after an exception: the Variables handed out may be held anywhere.
                 run.finish()
+            raised = False
         finally:
             _tracing.end(run)
+            self.proofs.after(run, result, raised)
             self._after(run, time.perf_counter() - started)
         return result
 

@@ -1,0 +1,517 @@
+"""A run of a method by the interpreter: its functions are compared with the known ways.
+
+In: a decorated method and the arguments of a call. Out: the residual code, which goes from guards
+to programs to results. What may not happen: an effect. Programs and draws that are needed for
+values are run on copies, and the generator is set back.
+"""
+
+from __future__ import annotations
+
+from types import FunctionType
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from chainer import _tracing, configuration
+from chainer.function_node import FunctionNode
+from chainer.variable import Parameter, Variable
+
+from ._interpreter import Interpreter
+from ._objects import Bound, Closure, OwnObject
+from ._random import (
+    PLAIN_DRAWS,
+    generator_state,
+    set_generator_state,
+    whole_generator_state,
+)
+from ._residual import MISS, NotProvable, Residual, Sym
+from ._tree import Application, Spec, settings_now
+from ._values import Incomparable
+
+if TYPE_CHECKING:
+    from .static_graph import Site
+
+_new = object.__new__
+_Promise = _tracing.Promise
+
+
+class Carrier:
+    """What programs need of a run: values by slot, and random numbers."""
+
+    __slots__ = ("drawn", "effects", "first_state", "states", "values")
+
+    def __init__(self) -> None:
+        self.values: list[Any] = []
+        self.drawn: list[Any] = []
+        self.states: dict[Any, Any] = {}
+        self.first_state: Any = None
+        self.effects = False
+
+
+class _Refusing:
+    """In the place of a run while a method is interpreted: no function may get here."""
+
+    busy = halted = False
+
+    def config_changes(self, name: str) -> None:
+        pass
+
+    def __getattr__(self, name: str) -> Any:
+        raise NotProvable("a function is applied by code that is not read")
+
+
+class Dry:
+    """One run; see the module."""
+
+    def __init__(self, site: Site, chain: Any, args: tuple[Any, ...], kw: dict[str, Any]) -> None:
+        self.site = site
+        self.app: Application = site.root
+        self.first = 1
+        self.residual = r = Residual()
+        self.interpreter = Interpreter(r, self)
+        self.statistics: set[int] = set()
+        self.views: dict[int, Sym] = {}
+        self.bases: dict[int, Sym] = {}
+        self.own_objects: list[OwnObject] = []
+        self.effects: list[tuple[str, Any, Any, Any]] = []
+        self.slots: dict[int, int] = {}  # of values that functions have been applied to
+        self.values: list[Any] = []  # the symbols, by slot
+        self.leaves: list[Sym] = []
+        self.pending: list[Application] = []
+        self.drawn: list[Any] = []
+        self.plans: list[tuple[Application, int, Any]] = []
+        self.plain_draws, self.draws_anything = True, False
+        self._made: set[int] = set()
+        self._placed = 0  # leaves that stand in the list of values
+        self._settings = settings_now()
+        self.chain, self.args, self.kw = chain, args, kw
+
+    # -- the whole
+
+    def run(self) -> Any:
+        """Interpret; gives what the method returns, with the residual code complete."""
+        r, args, kw = self.residual, self.args, self.kw
+        r.line("try:")
+        condition = f"len(args) != {len(args)} or " + (
+            f"kw.keys() != {r.const(set(kw))}" if kw else "kw"
+        )
+        r.guard(condition)
+        chain = r.load("chain", self.chain)
+        positional = [r.load(f"args[{k}]", v) for k, v in enumerate(args)]
+        named = {k: r.load(f"kw[{k!r}]", v) for k, v in kw.items()}
+        run, _tracing.state.run = _tracing.state.run, _Refusing()
+        before = dict(configuration.local_entries.__dict__)
+        state = None
+        try:
+            state = whole_generator_state()
+            result = self.interpreter.run_function(
+                self.site.method, [chain, *positional], named
+            )
+            if self.pending:
+                self.sync()
+        finally:
+            _tracing.state.run = run
+            if state is not None:
+                set_generator_state(state)
+            if configuration.local_entries.__dict__ != before:
+                raise AssertionError("the configuration has changed")
+        if not self.plans:
+            raise NotProvable("no program")
+        self._finish(result)
+        return result
+
+    def _finish(self, result: Any) -> None:
+        r = self.residual
+        writer = _Writer(r)
+        effects = []
+        for kind, obj, name, value in self.effects:
+            if kind == "set":
+                effects.append(f"{obj.ref}.{name} = {writer.text(value)}")
+            elif kind == "report":
+                effects.append(
+                    f"report({writer.text(value)}, {'None' if obj is None else writer.text(obj)})"
+                )
+            elif kind == "append":
+                effects.append(f"{obj.ref}.append({writer.text(value)})")
+            elif kind == "extend":
+                effects.append(f"{obj.ref}.extend({writer.text(value)})")
+            elif kind == "item":
+                effects.append(f"{obj.ref}[{r.ref(name)}] = {writer.text(value)}")
+        text = writer.text(result)
+        self._distinct_writes()
+        for line in writer.lines:
+            r.line(line)
+        if effects:
+            r.line("carrier.effects = True")
+        for line in effects:
+            r.line(line)
+        r.line(f"return {text}")
+        head, body = r.lines[:1], r.lines[1:]
+        head += [f"    {line}" for line in body]
+        head += ["except Exception:", "    return failed(carrier)"]
+        r.lines[:] = head
+        r.names["failed"] = _failed
+        r.names["report"] = __import__("chainer").reporter.report
+        r.names["first_state"] = generator_state if self.plain_draws else whole_generator_state
+
+    def _distinct_writes(self) -> None:
+        """Two objects of which one is written must be two in other calls, too."""
+        r = self.residual
+        for obj in {id(o): o for _, o, _, _ in self.effects if type(o) is Sym}.values():
+            kind = type(obj.value)
+            same = [s for s in r.objects.values() if type(s.value) is kind and s is not obj]
+            for other in same:
+                if r.closed is None:
+                    r.guard(f"{obj.ref} is {other.ref}")
+                elif f"{obj.ref} is {other.ref}" not in r._guards:
+                    raise NotProvable(r.closed)
+
+    # -- what the interpreter asks
+
+    def decorated(self, function: FunctionType) -> FunctionType | None:
+        """The method below the decorator of a compiled one: inside of a call it is plain."""
+        from ._tree import _CALL_CODE
+
+        if function.__code__ is _CALL_CODE.get("call"):
+            cells = dict(
+                zip(function.__code__.co_freevars, function.__closure__ or (), strict=True)
+            )
+            return cells["method"].cell_contents
+        return None
+
+    def is_made(self, sym: Sym) -> bool:
+        """Whether an object comes into being in the call."""
+        return sym.slot is not None and sym not in self.leaves or id(sym) in self._made
+
+    def effect(self, kind: str, obj: Any, name: Any, value: Any) -> None:
+        """Something to do after the programs."""
+        if settings_now() is not self._settings:
+            raise NotProvable("an effect in another configuration than the call's")
+        if obj is not None and type(obj) is not Sym:
+            raise NotProvable("an effect on an object that the call has made")
+        self.effects.append((kind, obj, name, value))
+        self._freeze(value)
+
+    def _freeze(self, value: Any) -> None:
+        if type(value) is Sym:
+            value.frozen = True
+            base = self.bases.get(id(value))
+            if base is not None:
+                self._freeze(base)
+        elif isinstance(value, (list, tuple)):
+            for v in value:
+                self._freeze(v)
+        elif isinstance(value, dict):
+            for v in value.values():
+                self._freeze(v)
+
+    def draws(self, name: str) -> None:
+        """Random numbers are drawn from here on: where a guard fails the generator is set back."""
+        r = self.residual
+        self.plain_draws = self.plain_draws and name in PLAIN_DRAWS
+        if not self.draws_anything:
+            self.draws_anything = True
+            r.line("carrier.first_state = first_state()")
+            r.miss = "return failed(carrier)"
+
+    def variable(self, cls: type, args: list[Any], kw: dict[str, Any]) -> Any:
+        """``Variable(array)`` in the method."""
+        data, *rest = args
+        names = set(kw) - {"requires_grad", "name"}
+        if cls is not Variable or rest or names or type(data) is not Sym:
+            raise NotProvable(f"a {cls.__name__} is made")
+        if type(data.value) is not np.ndarray:
+            raise NotProvable("a Variable of no array is made")
+        fixed = {k: self.residual.fix(v) for k, v in kw.items()}
+        self._freeze(data)
+        self.spec(data)
+        parts = [data.ref, *[f"{k}={self.residual.ref(v)}" for k, v in fixed.items()]]
+        found = self.residual.made(f"Variable({', '.join(parts)})", Variable(data.value, **fixed))
+        self._made.add(id(found))
+        return found
+
+    def spec(self, sym: Sym) -> Spec:
+        """What a Variable or array looks like, the same in all calls."""
+        value, r = sym.value, self.residual
+        if sym.slot is not None and sym.applied or type(value) is _Promise:
+            array = value._array if isinstance(value, Variable) else value
+            grad = value._requires_grad if isinstance(value, Variable) else None
+            return Spec(type(value), array.shape, array.dtype, array.strides, grad)
+        try:
+            spec = Spec.of(value)
+        except Incomparable as e:
+            raise NotProvable(f"{e} is used as an array") from None
+        if not sym.checked:
+            sym.checked = True
+            a = sym.ref
+            if isinstance(value, Variable):
+                r.guard(
+                    f"type({sym.ref}) is not {r.const(type(value))} or "
+                    f"{sym.ref}._requires_grad is not {spec.requires_grad}"
+                )
+                a = r.name()
+                r.line(f"{a} = {sym.ref}._array")
+            dtype = r.const(spec.dtype)
+            r.guard(
+                f"type({a}) is not ndarray or {a}.shape != {r.const(spec.shape)} or "
+                f"{a}.dtype is not {dtype} and {a}.dtype != {dtype} or "
+                f"{a}.strides != {r.const(spec.strides)}"
+            )
+        return spec
+
+    def array_of(self, sym: Sym) -> Any:
+        """``x._array``: no look."""
+        if sym.applied:
+            found = Sym(sym.value._array, "?")
+            found.applied = True
+            return found
+        self.spec(sym)
+        return self.residual.load(f"{sym.ref}._array", sym.value._array)
+
+    def look(self, sym: Sym) -> Any:
+        """``x.array``: a sync point, where what is pending has to do with it."""
+        if sym.applied:
+            if self.pending:
+                self.sync()
+            if sym.applied:
+                raise NotProvable("a result that no program gives is looked at")
+        elif self.pending and sym in self.leaves and self.site_looks(sym):
+            self.sync()
+        self.spec(sym)
+        found = self.residual.load(f"{sym.ref}._array", sym.value._array)
+        self._made.add(id(found))
+        return found
+
+    def site_looks(self, sym: Sym) -> bool:
+        """Whether an ordinary call stops where this is read."""
+        return True
+
+    # -- functions
+
+    def apply(self, func: Any, inputs: list[Any]) -> Any:
+        """``func.apply(inputs)``: the next application on a known way."""
+        if type(func) is not OwnObject or func.applied:
+            raise NotProvable("a function object of the outside, or one that has run, is applied")
+        r, cls = self.residual, func.cls
+        settings = settings_now()
+        if settings is None or settings.debug:
+            raise NotProvable("debug mode, or a configuration that cannot be compared")
+        symbols: dict[int, Sym] = {}
+
+        def real(v: Any) -> Any:
+            if type(v) is not Sym or not isinstance(v.value, (Variable, np.ndarray)):
+                raise NotProvable(f"an input of {cls.__name__} is no array")
+            if type(v.value) is _Promise:
+                raise NotProvable("a promised array is an input")
+            symbols[id(v.value)] = v
+            return v.value
+
+        made = Application(self.app)
+        fake = _new(cls)
+        for name, v in func.attributes.items():
+            if type(v) is Sym and type(v.value) is np.ndarray:
+                fake.__dict__[name] = real(v)
+            else:
+                fake.__dict__[name] = r.fix(v)
+        natives = tuple([real(v) for v in inputs])
+        new: list[Any] = []
+        slots, count = self.slots, len(self.values)
+
+        def slot_of(x: Any) -> int:
+            slot = slots.get(id(x))
+            if slot is None:
+                made.leaves[count + len(new)] = Spec.of(x)
+                slot = slots[id(x)] = count + len(new)
+                new.append(x)
+            return slot
+
+        try:
+            key = made.describe(fake, natives, settings, slot_of, count)
+        except Incomparable as e:
+            raise NotProvable(f"{cls.__name__} has {e}") from None
+        child = self._child(key, made)
+        for x in new:
+            sym = symbols[id(x)]
+            self.spec(sym)
+            self._freeze(sym)
+            sym.slot = len(self.values)
+            self.values.append(sym)
+            self.leaves.append(sym)
+            if slots[id(x)] in child.writes and id(x) not in self.statistics:
+                raise NotProvable("an array that a function writes to")
+        func.applied = True
+        self.app = child
+        self.pending.append(child)
+        self._draw(child)
+        return tuple([self._output(spec) for spec in child.outputs])
+
+    def _child(self, key: Any, made: Application) -> Application:
+        children = self.app.children
+        found = children.get(key) or ()
+        hot = [c for c in found if c.hot]
+        if len(hot) != 1:
+            label = made.kind.__name__
+            if children.get((made.place, "varies")):
+                raise NotProvable(f"the attributes of {label} differ from call to call")
+            raise NotProvable(f"{label} is applied, and no known way goes on like that")
+        child = hot[0]
+        if child.eager is not None or child.any_attributes:
+            raise NotProvable(f"{child.label} is applied between programs: {child.eager}")
+        return child
+
+    def _draw(self, app: Application) -> None:
+        if not app.draws:
+            return
+        r = self.residual
+        plain = all([draw.name in PLAIN_DRAWS for draw in app.draws])
+        for draw in app.draws:
+            self.draws(draw.name)
+        if plain and not self.plain_draws:
+            plain = True
+        state = r.const(generator_state if plain else whole_generator_state)
+        r.line(f"carrier.states[{r.const(app)}] = {state}()")
+        for draw in app.draws:
+            f = getattr(np.random, draw.name)
+            r.line(
+                f"carrier.drawn.append({r.const(f)}(*{r.const(draw.args)}, "
+                f"**{r.const(draw.kwargs)}))"
+            )
+            self.drawn.append(f(*draw.args, **draw.kwargs))
+
+    def _output(self, spec: Spec) -> Sym:
+        y = _new(Variable)
+        y._array = _tracing.promise(spec.shape, spec.dtype)
+        y._requires_grad = spec.requires_grad
+        sym = Sym(y, f"s{len(self.values)}")
+        sym.slot, sym.applied = len(self.values), True
+        self.slots[id(y)] = sym.slot
+        self.values.append(sym)
+        self.residual.kept.append(y)
+        return sym
+
+    # -- programs
+
+    def sync(self) -> None:
+        """Have a program compute what is pending."""
+        r, app, first = self.residual, self.app, self.first
+        plan = app.plans.get(first)
+        if plan is None or not plan.ready():
+            raise NotProvable("no program ends at this place yet")
+        self._distinct_writes()
+        if len(self.leaves) > 1:
+            ids = ", ".join([f"id({s.ref})" for s in self.leaves])
+            r.guard(f"len({{{ids}}}) != {len(self.leaves)}")
+        for s in self.leaves:
+            if s.ref == "?":
+                raise NotProvable("a promised array is a leaf")
+        lines = []
+        n = len(self.values)
+        names: list[str] = ["None"] * (n - self._placed)
+        for k, sym in enumerate(self.values[self._placed :], self._placed):
+            if not sym.applied:
+                names[k - self._placed] = sym.ref
+            elif k in plan.results:
+                names[k - self._placed] = sym.ref
+                lines.append(
+                    f"{sym.ref} = new(Variable); {sym.ref}._requires_grad = "
+                    f"{sym.value._requires_grad}"
+                )
+        for line in lines:
+            r.line(line)
+        r.line(f"carrier.values += [{', '.join(names)}]")
+        self._placed = n
+        r.line(f"{r.const(plan)}.run(carrier)")
+        if any([a.draws for a in self.pending]):
+            r.line("carrier.drawn = []; carrier.states = {}")
+        self.plans.append((app, first, plan))
+        self._preview(plan)
+        if any([p.written for p in plan.pieces]):
+            r.closed = "running statistics have been updated before a value is compared"
+        self.pending, self.first = [], app.depth + 1
+
+    def _preview(self, plan: Any) -> None:
+        """Compute the results, on copies of what the program would write."""
+        values = self.values
+        drawn, self.drawn = self.drawn, []
+        for piece in plan.pieces:
+            n = sum([len(a.draws) for a in piece.apps])
+            draws, drawn = iter(drawn[:n]), drawn[n:]
+            arrays = []
+            for slot, _ in piece.inputs:
+                if slot is None:
+                    arrays.append(next(draws))
+                    continue
+                x = values[slot].value
+                array = x if isinstance(x, np.ndarray) else x._array
+                arrays.append(array.copy() if slot in piece.written else array)
+            made, _ = piece.schedule.forward(tuple(arrays))
+            for slot, array in zip(piece.results, made, strict=True):
+                values[slot].value._array = array
+                values[slot].applied = False
+                values[slot].checked = True
+                self._made.add(id(values[slot]))
+
+
+def _failed(carrier: Carrier) -> Any:
+    """Nothing has happened, after all."""
+    if carrier.effects:
+        raise
+    if carrier.first_state is not None:
+        set_generator_state(carrier.first_state)
+    return MISS
+
+
+class _Writer:
+    """Text that makes values again: those that a call has made, at its end."""
+
+    def __init__(self, residual: Residual) -> None:
+        self.residual, self.lines = residual, list[str]()
+        self._known: dict[int, str] = {}
+
+    def text(self, value: Any) -> str:
+        kind = type(value)
+        r = self.residual
+        if kind is Sym:
+            if value.applied:
+                raise NotProvable("a result that the program does not give is held")
+            return value.ref
+        if kind is tuple:
+            return "(" + "".join([f"{self.text(v)}, " for v in value]) + ")"
+        if isinstance(value, tuple):
+            return f"{r.const(kind)}({', '.join([self.text(v) for v in value])})"
+        if kind in (list, dict) or kind is OwnObject or kind.__name__ == "OrderedDict":
+            return self._mutable(value, kind)
+        if kind is slice:
+            return f"slice({', '.join(map(self.text, (value.start, value.stop, value.step)))})"
+        if kind in (set, frozenset) and not value:
+            return f"{kind.__name__}()"
+        if kind in (Closure, Bound) or hasattr(value, "__next__"):
+            raise NotProvable("a function or iterator made in the call is held")
+        return r.ref(value)
+
+    def _mutable(self, value: Any, kind: type) -> str:
+        known = self._known.get(id(value))
+        if known is not None:
+            return known
+        r = self.residual
+        name = self._known[id(value)] = r.name()
+        if kind is list:
+            self.lines.append(f"{name} = []")
+            items = ", ".join([self.text(v) for v in value])
+            self.lines.append(f"{name} += [{items}]")
+        elif kind is OwnObject:
+            if issubclass(value.cls, FunctionNode):
+                raise NotProvable("a function object is held")
+            self.lines.append(f"{name} = new({r.const(value.cls)})")
+            d = r.name()
+            self.lines.append(f"{d} = {name}.__dict__")
+            for k, v in value.attributes.items():
+                self.lines.append(f"{d}[{k!r}] = {self.text(v)}")
+        else:
+            self.lines.append(f"{name} = {r.const(kind)}()")
+            for k, v in value.items():
+                self.lines.append(f"{name}[{r.ref(k)}] = {self.text(v)}")
+        return name
+
+
+__all__ = ["Carrier", "Dry", "NotProvable", "Parameter"]

@@ -1,0 +1,1031 @@
+"""What an interpreted method may do with objects: attributes, items, operators, calls.
+
+Values are plain Python objects (constants, and containers that the call has made), or one of the
+classes below, or a :class:`~._residual.Sym`. Where an operation is not known to be without
+effects, the proof ends.
+"""
+
+from __future__ import annotations
+
+import abc
+import functools
+import operator
+import threading
+from collections import OrderedDict
+from collections.abc import Iterator
+from types import (
+    BuiltinFunctionType,
+    FunctionType,
+    GetSetDescriptorType,
+    MemberDescriptorType,
+    MethodType,
+    ModuleType,
+)
+from typing import Any
+
+import numpy as np
+
+from chainer import _tracing, configuration
+from chainer.function_node import FunctionNode
+from chainer.link import Link
+from chainer.variable import Parameter, Variable
+
+from . import _safe
+from ._residual import PLAIN, NotProvable, Sym, is_number
+
+_MISSING = object()
+_VARIABLES = (Variable, Parameter)
+
+
+class OwnObject:
+    """An object that the call has made, of a class written in Python."""
+
+    def __init__(self, cls: type) -> None:
+        self.cls = cls
+        self.attributes: dict[str, Any] = {}
+        self.applied = False  # a function that has run
+
+
+class Closure:
+    """A function that the call has made."""
+
+    def __init__(self, node: Any, frame: Any, defaults: Any, kwdefaults: Any) -> None:
+        self.node, self.frame, self.defaults, self.kwdefaults = node, frame, defaults, kwdefaults
+
+
+class Bound:
+    """A method of an object; ``function`` may be the name of a method of a built-in class."""
+
+    def __init__(self, function: Any, owner: Any) -> None:
+        self.function, self.owner = function, owner
+
+
+class Super:
+    """``super()``."""
+
+    def __init__(self, cls: type, owner: Any) -> None:
+        self.cls, self.owner = cls, owner
+
+
+class Context:
+    """A configuration that a ``with`` block sets."""
+
+    def __init__(self, name: str, value: Any) -> None:
+        self.real = configuration.using_config(name, value)
+
+
+_OWN = (OwnObject, Closure, Bound, Super, Context)
+_CONTAINERS = (list, tuple, dict, set, frozenset)
+
+
+class Objects:
+    """The operations."""
+
+    def __init__(self, residual: Any, dry: Any) -> None:
+        self.residual, self.dry = residual, dry
+        self.written: dict[int, dict[str, Any]] = {}  # attributes set in the call, by object
+        self.writers: dict[int, Sym] = {}
+        self.blind: set[int] = set()  # containers that grow, and are not to be read
+
+    # What the interpreter adds.
+    run_function: Any
+    run_closure: Any
+    in_library: Any
+
+    # -- kinds
+
+    def class_of(self, value: Any) -> type:
+        kind = type(value)
+        if kind is Sym:
+            return self.residual.type_of(value)
+        if kind is OwnObject:
+            return value.cls
+        if kind is Closure:
+            return FunctionType
+        if kind is Bound:
+            return MethodType if not isinstance(value.function, str) else BuiltinFunctionType
+        if kind is Super or kind is Context:
+            raise NotProvable("super() is used as an object")
+        return kind
+
+    def truth(self, value: Any) -> bool:
+        kind = type(value)
+        if kind is Sym:
+            real = value.value
+            if type(real) in PLAIN or isinstance(real, (np.generic, np.ndarray)):
+                return self.residual.truth(value)
+            if type(real) in (list, tuple, dict, OrderedDict):
+                return self.length(value) > 0
+            return self._object_truth(value, type(real))
+        if kind is OwnObject:
+            return self._object_truth(value, value.cls)
+        if kind in (Closure, Bound):
+            return True
+        return bool(value)
+
+    def _object_truth(self, value: Any, cls: type) -> bool:
+        for name in ("__bool__", "__len__"):
+            if self._static(cls, name) is not _MISSING:
+                return self.truth(self.special(value, name, []))
+        return True
+
+    # -- attributes
+
+    def _static(self, cls: type, name: str) -> Any:
+        for c in cls.__mro__:
+            if name in c.__dict__:
+                return c.__dict__[name]
+        return _MISSING
+
+    def getattr(self, obj: Any, name: str, default: Any = _MISSING) -> Any:
+        kind = type(obj)
+        if kind is Sym:
+            return self._sym_attribute(obj, name, default)
+        if kind is OwnObject:
+            return self._own_attribute(obj, name, default)
+        if kind is Super:
+            return self._super_attribute(obj, name)
+        if kind is Bound and name == "__self__":
+            return obj.owner
+        r = self.residual
+        if isinstance(obj, ModuleType):
+            try:
+                value = getattr(obj, name)
+            except AttributeError:
+                return self._lacks(obj, name, default)
+            return r.load(f"{r.const(obj)}.{name}", value)
+        if isinstance(obj, type):
+            return self._class_attribute(obj, name, default)
+        if kind in _CONTAINERS or kind is str or kind is bytes:
+            return Bound(name, obj)
+        if kind in _OWN:
+            raise NotProvable(f"the attribute {name} of a {kind.__name__.lower()}")
+        if isinstance(obj, tuple) and name in getattr(obj, "_fields", ()):
+            return obj[obj._fields.index(name)]  # type: ignore[attr-defined]
+        if isinstance(obj, FunctionType):
+            if not hasattr(obj, name):
+                return self._lacks(obj, name, default)
+            return r.load(f"{r.const(obj)}.{name}", getattr(obj, name))
+        return self._plain_attribute(obj, name, default)
+
+    def _plain_attribute(self, obj: Any, name: str, default: Any) -> Any:
+        """An attribute of plain data that cannot change."""
+        try:
+            value = getattr(obj, name)
+        except AttributeError:
+            if default is not _MISSING:
+                return default
+            raise NotProvable(f"a {type(obj).__name__} has no {name}") from None
+        if callable(value) and not isinstance(value, type):
+            return Bound(name, obj)
+        if type(value) in PLAIN or isinstance(value, (np.dtype, type, np.generic, tuple)):
+            return value
+        raise NotProvable(f"the attribute {name} of a {type(obj).__name__}")
+
+    def _lacks(self, obj: Any, name: str, default: Any) -> Any:
+        if default is _MISSING:
+            raise NotProvable(f"there is no attribute {name}")
+        r = self.residual
+        r.guard(f"hasattr({r.ref(obj)}, {name!r})")
+        return default
+
+    def _class_attribute(self, cls: type, name: str, default: Any = _MISSING) -> Any:
+        r = self.residual
+        if name in ("__name__", "__qualname__", "__module__", "__mro__"):
+            return getattr(cls, name)
+        if name == "__dict__":
+            raise NotProvable("the dictionary of a class")
+        found = self._static(cls, name)
+        if found is _MISSING:
+            if self._static(type(cls), name) is not _MISSING:
+                raise NotProvable(f"the attribute {name} of a metaclass")
+            return self._lacks(cls, name, default)
+        if isinstance(found, classmethod):
+            function = found.__func__
+            if not isinstance(function, FunctionType):
+                return Bound(name, cls)
+            r.guard(f"{r.const(cls)}.{name}.__func__ is not {r.const(function)}")
+            return Bound(function, cls)
+        if isinstance(found, staticmethod):
+            return r.load(f"{r.const(cls)}.{name}", found.__func__)
+        if isinstance(found, (FunctionType, property)) or not hasattr(type(found), "__get__"):
+            return r.load(f"{r.const(cls)}.{name}", found)
+        if isinstance(found, _safe.BUILTIN_DESCRIPTORS):
+            return r.load(f"{r.const(cls)}.{name}", getattr(cls, name))
+        raise NotProvable(f"the attribute {name} of a class")
+
+    def _super_attribute(self, obj: Super, name: str) -> Any:
+        mro = self.class_of(obj.owner).__mro__
+        r = self.residual
+        for c in mro[mro.index(obj.cls) + 1 :]:
+            if name in c.__dict__:
+                found = c.__dict__[name]
+                r.guard(f"{r.const(c)}.__dict__.get({name!r}) is not {r.const(found)}")
+                if isinstance(found, FunctionType):
+                    return Bound(found, obj.owner)
+                if isinstance(found, property):
+                    return self.call(found.fget, [obj.owner], {})
+                if isinstance(found, staticmethod):
+                    return found.__func__
+                if c is object and name == "__setattr__":
+                    return Bound("__setattr__", obj.owner)
+                if c is object and name == "__init__":
+                    return Bound("__init__", obj.owner)
+                break
+            r.guard(f"{name!r} in {r.const(c)}.__dict__")
+        raise NotProvable(f"super().{name}")
+
+    def _sym_attribute(self, obj: Sym, name: str, default: Any) -> Any:
+        value = obj.value
+        kind = type(value)
+        if kind in _VARIABLES:
+            return self._variable_attribute(obj, name, default)
+        if kind is np.ndarray or kind is _tracing.Promise:
+            return self._array_attribute(obj, name, default)
+        if kind in PLAIN or isinstance(value, np.generic):
+            return self._number_attribute(obj, name, default)
+        if value is configuration.config:
+            return self._setting(obj, name, default)
+        if isinstance(value, tuple) and name in getattr(value, "_fields", ()):
+            return self.residual.load(f"{obj.ref}.{name}", getattr(value, name))
+        if kind in (list, tuple, dict, OrderedDict, set, frozenset):
+            return Bound(name, obj)
+        if kind is functools.partial and name in ("func", "args", "keywords"):
+            return self.residual.load(f"{obj.ref}.{name}", getattr(value, name))
+        if kind is MethodType and name in ("__func__", "__self__"):
+            return self.residual.load(f"{obj.ref}.{name}", getattr(value, name))
+        return self._object_attribute(obj, name, default)
+
+    def _setting(self, obj: Sym, name: str, default: Any) -> Any:
+        """An entry of the configuration: compared as a whole in each call, but for a few."""
+        from ._tree import Settings
+
+        if not hasattr(obj.value, name):
+            return self._lacks(obj, name, default)
+        value = getattr(obj.value, name)
+        if name in Settings._WITHOUT_EFFECT or name.startswith("static_"):
+            if type(value) is bool:
+                self.residual.guard(f"{obj.ref}.{name} is not {value}")
+                return value
+            raise NotProvable(f"chainer.config.{name} is read")
+        if type(value) in PLAIN or isinstance(value, (type, np.dtype)):
+            return value
+        raise NotProvable(f"chainer.config.{name} is read")
+
+    def _object_attribute(self, obj: Sym, name: str, default: Any) -> Any:
+        r, value = self.residual, obj.value
+        cls = type(value)
+        if cls.__getattribute__ is not object.__getattribute__ and not isinstance(
+            value, threading.local
+        ):
+            raise NotProvable(f"a {cls.__name__} has a __getattribute__ of its own")
+        written = self.written.get(id(value), {})
+        found = self._static(cls, name)
+        if isinstance(found, property):
+            r.guard(f"{r.const(cls)}.{name} is not {r.const(found)}")
+            return self.call(found.fget, [obj], {})
+        if type(found) is _tracing.WrittenArray:
+            return self._written_array(obj, name)
+        if name in written:
+            return written[name]
+        if name == "__dict__":
+            if written or id(value) in self.blind:
+                raise NotProvable("the dictionary of an object that was changed")
+            return r.load(f"{obj.ref}.__dict__", value.__dict__)
+        if name == "__class__":
+            return cls
+        own = getattr(value, "__dict__", {})
+        if name in own or isinstance(found, (MemberDescriptorType, GetSetDescriptorType)):
+            try:
+                return r.load(f"{obj.ref}.{name}", getattr(value, name))
+            except AttributeError:
+                raise NotProvable(f"{name} has no value yet") from None
+        if found is _MISSING:
+            if self._static(cls, "__getattr__") is not _MISSING:
+                raise NotProvable(f"a {cls.__name__} computes its attribute {name}")
+            return self._lacks(obj, name, default)
+        if isinstance(found, FunctionType):
+            r.guard(f"{obj.ref}.{name}.__func__ is not {r.const(found)}")
+            return Bound(found, obj)
+        if isinstance(found, (classmethod, staticmethod)):
+            r.guard(f"{name!r} in {obj.ref}.__dict__" if hasattr(value, "__dict__") else "False")
+            return self._class_attribute(cls, name)
+        if hasattr(type(found), "__get__") and not isinstance(found, type):
+            raise NotProvable(f"the attribute {name} of a {cls.__name__} is computed")
+        return r.load(f"{obj.ref}.{name}", found)
+
+    def _written_array(self, obj: Sym, name: str) -> Any:
+        """Running statistics: read by links of the library, or else with a sync point."""
+        if not self.in_library():
+            raise NotProvable("an array that functions write to is read")
+        value = obj.value.__dict__.get(name)
+        found = self.residual.load(f"{obj.ref}.__dict__[{name!r}]", value)
+        if type(found) is Sym and type(value) is np.ndarray:
+            self.dry.statistics.add(id(value))
+        return found
+
+    def _own_attribute(self, obj: OwnObject, name: str, default: Any) -> Any:
+        if obj.applied and name != "apply":
+            raise NotProvable("what a function has left on itself is read")
+        found = self._static(obj.cls, name)
+        r = self.residual
+        if isinstance(found, property):
+            r.guard(f"{r.const(obj.cls)}.{name} is not {r.const(found)}")
+            return self.call(found.fget, [obj], {})
+        if name in obj.attributes:
+            return obj.attributes[name]
+        if name == "__class__":
+            return obj.cls
+        if name == "__dict__":
+            return obj.attributes
+        if found is _MISSING:
+            if self._static(obj.cls, "__getattr__") is not _MISSING:
+                raise NotProvable(f"a {obj.cls.__name__} computes its attribute {name}")
+            return self._lacks(obj.cls, name, default)
+        if isinstance(found, FunctionType):
+            r.guard(f"{r.const(obj.cls)}.{name} is not {r.const(found)}")
+            return Bound(found, obj)
+        return self._class_attribute(obj.cls, name)
+
+    # -- Variables and arrays
+
+    def _variable_attribute(self, obj: Sym, name: str, default: Any) -> Any:
+        r = self.residual
+        spec = self.dry.spec
+        if name == "shape" or name == "dtype":
+            return getattr(spec(obj), name)
+        if name == "ndim":
+            return len(spec(obj).shape)
+        if name == "size":
+            return int(np.prod(spec(obj).shape, dtype=int))
+        if name in ("requires_grad", "_requires_grad"):
+            return spec(obj).requires_grad
+        if name == "_array":
+            return self.dry.array_of(obj)
+        if name in ("array", "data"):
+            return self.dry.look(obj)
+        if name == "xp":
+            spec(obj)
+            return np
+        if name == "is_initialized" and type(obj.value) is Parameter:
+            spec(obj)
+            return True
+        if name == "_layout":
+            if obj.slot is None or not obj.applied:
+                r.guard(f"{obj.ref}._layout is not None")
+            return None
+        found = self._static(type(obj.value), name)
+        if name in vars(obj.value) and name not in ("_node",):
+            raise NotProvable(f"the attribute {name} of a Variable")
+        if isinstance(found, FunctionType):
+            r.guard(f"Variable.{name} is not {r.const(found)}")
+            return Bound(found, obj)
+        if isinstance(found, property) and name in ("T",):
+            return self.call(found.fget, [obj], {})
+        if found is _MISSING and default is not _MISSING:
+            return default
+        raise NotProvable(f"the attribute {name} of a Variable")
+
+    def _array_attribute(self, obj: Sym, name: str, default: Any) -> Any:
+        if name in ("shape", "dtype", "strides"):
+            return getattr(self.dry.spec(obj), name)
+        if name in ("ndim", "size", "itemsize", "nbytes"):
+            self.dry.spec(obj)
+            return getattr(obj.value, name)
+        if name in ("T", "real"):
+            return self.view(f"{self.ref(obj)}.{name}", getattr(self.native(obj), name), obj)
+        if name in _safe.ARRAY_METHODS or name in _safe.ARRAY_WRITES:
+            return Bound(name, obj)
+        if not hasattr(np.ndarray, name) and default is not _MISSING:
+            self.residual.type_of(obj)
+            return default
+        raise NotProvable(f"the attribute {name} of an array")
+
+    def _number_attribute(self, obj: Sym, name: str, default: Any) -> Any:
+        kind = self.residual.type_of(obj)
+        if not hasattr(kind, name):
+            return self._plain_attribute(obj.value, name, default)
+        if name in ("dtype", "shape", "ndim", "size"):
+            return getattr(obj.value, name)
+        if name in _safe.NUMBER_METHODS:
+            return Bound(name, obj)
+        if name in ("real", "T"):
+            return self.pure(f"{obj.ref}.{name}", lambda: getattr(obj.value, name))
+        raise NotProvable(f"the attribute {name} of a {kind.__name__}")
+
+    # -- setting attributes
+
+    def setattr(self, obj: Any, name: str, value: Any) -> None:
+        kind = type(obj)
+        if kind is OwnObject:
+            found = self._static(obj.cls, name)
+            if isinstance(found, property) or hasattr(type(found), "__set__"):
+                raise NotProvable(f"a property {name} is set")
+            if self._static(obj.cls, "__setattr__") is not object.__setattr__:
+                raise NotProvable(f"a {obj.cls.__name__} has a __setattr__ of its own")
+            if obj.applied:
+                raise NotProvable("a function that has run is changed")
+            obj.attributes[name] = value
+            return
+        if kind is not Sym:
+            raise NotProvable(f"an attribute of a {self.class_of(obj).__name__} is set")
+        self._set_outside(obj, name, value)
+
+    def _set_outside(self, obj: Sym, name: str, value: Any) -> None:
+        real = obj.value
+        cls = type(real)
+        if isinstance(real, (Variable, np.ndarray, threading.local)) or not hasattr(
+            real, "__dict__"
+        ):
+            raise NotProvable(f"the attribute {name} of a {cls.__name__} is set")
+        found = self._static(cls, name)
+        if isinstance(found, property):
+            if found.fset is None:
+                raise NotProvable(f"the property {name} cannot be set")
+            self.call(found.fset, [obj, value], {})
+            return
+        if found is not _MISSING and hasattr(type(found), "__set__"):
+            raise NotProvable(f"{name} of a {cls.__name__} is set")
+        if not self._sets_plainly(cls):
+            raise NotProvable(f"a {cls.__name__} has a __setattr__ of its own")
+        if isinstance(real, Link):
+            r = self.residual
+            r.guard(f"{obj.ref}._within_init_scope is not False")
+            # Of the arguments of super().__setattr__ nothing is lost: these are no parameters.
+            if type(value) is Sym and isinstance(value.value, (Link, Parameter)):
+                raise NotProvable("a link or parameter is set as an attribute")
+        self.dry.effect("set", obj, name, value)
+        self.written.setdefault(id(real), {})[name] = value
+        self.writers[id(real)] = obj
+
+    def _sets_plainly(self, cls: type) -> bool:
+        for c in cls.__mro__:
+            if "__setattr__" in c.__dict__:
+                return c is object or c.__module__.startswith("chainer.")
+        return True
+
+    # -- items
+
+    def key(self, value: Any) -> Any:
+        """A key of a dictionary that the call has made."""
+        if type(value) in _OWN:
+            raise NotProvable("an object of the call is a key")
+        if type(value) is Sym and not (
+            type(value.value) in PLAIN or isinstance(value.value, (np.generic, tuple))
+        ):
+            raise NotProvable(f"a {type(value.value).__name__} is a key")
+        return self.residual.fix(value)
+
+    def getitem(self, obj: Any, key: Any) -> Any:
+        kind = type(obj)
+        if kind is Sym:
+            return self._sym_item(obj, key)
+        if kind is OwnObject:
+            return self.special(obj, "__getitem__", [key])
+        if isinstance(obj, (list, tuple, str, bytes, range)):
+            return obj[self.residual.fix(key)]
+        if isinstance(obj, dict):
+            key = self.key(key)
+            if key not in obj:
+                raise NotProvable(f"no item {key!r}")
+            return obj[key]
+        if obj is np.r_ or obj is np.c_:
+            raise NotProvable("np.r_")
+        raise NotProvable(f"an item of a {self.class_of(obj).__name__}")
+
+    def _sym_item(self, obj: Sym, key: Any) -> Any:
+        value, r = obj.value, self.residual
+        kind = type(value)
+        if kind is np.ndarray or isinstance(value, np.generic):
+            text = f"{self.ref(obj)}[{self.ref(key)}]"
+            found = self.native(obj)[self.native(key)]
+            if self._is_basic(key):
+                return self.view(text, found, obj)
+            return self.fresh(text, found)
+        if kind in _VARIABLES:
+            return self.special(obj, "__getitem__", [key])
+        if kind in (list, tuple, dict, OrderedDict) or isinstance(value, tuple):
+            self.readable(obj)
+            key = r.fix(key)
+            if isinstance(value, dict) and key not in value:
+                raise NotProvable(f"no item {key!r}")
+            found = value[key]
+            if type(key) is slice:
+                n = self.length(obj)
+                items = [self._sym_item(obj, k) for k in range(*key.indices(n))]
+                return tuple(items) if isinstance(value, tuple) else items
+            return r.load(f"{obj.ref}[{r.ref(key)}]", found)
+        if kind in (str, bytes):
+            return r.fix(obj)[r.fix(key)]
+        return self.special(obj, "__getitem__", [key])
+
+    def _is_basic(self, key: Any) -> bool:
+        keys = key if isinstance(key, tuple) else (key,)
+        return all(
+            k is None or k is Ellipsis or isinstance(k, (int, slice))
+            or type(k) is Sym and type(k.value) is int
+            for k in keys
+        )
+
+    def readable(self, obj: Sym) -> None:
+        """Nobody may look into a container that has grown in the call."""
+        if id(obj.value) in self.blind:
+            raise NotProvable("a container of the outside is changed and read")
+
+    def setitem(self, obj: Any, key: Any, value: Any) -> None:
+        kind = type(obj)
+        if kind is list:
+            obj[self.residual.fix(key)] = value
+        elif kind is dict or kind is OrderedDict:
+            obj[self.key(key)] = value
+        elif kind is Sym and type(obj.value) is np.ndarray:
+            self.own_array(obj)
+            self.native(obj)[self.native(key)] = self.native(value)
+            self.residual.line(f"{self.ref(obj)}[{self.ref(key)}] = {self.ref(value)}")
+        elif kind is OwnObject:
+            self.special(obj, "__setitem__", [key, value])
+        elif kind is Sym and type(obj.value) is dict:
+            key = self.key(key)
+            self.blind.add(id(obj.value))
+            self.dry.effect("item", obj, key, value)
+        else:
+            raise NotProvable(f"an item of a {self.class_of(obj).__name__} is set")
+
+    def delitem(self, obj: Any, key: Any) -> None:
+        if type(obj) is list or type(obj) is dict:
+            del obj[self.residual.fix(key)]
+        else:
+            raise NotProvable("an item of the outside is deleted")
+
+    def length(self, obj: Any) -> Any:
+        kind = type(obj)
+        if kind is Sym:
+            value = obj.value
+            if type(value) in _VARIABLES or isinstance(value, np.ndarray):
+                shape = self.dry.spec(obj).shape
+                if not shape:
+                    raise NotProvable("the length of an array without axes")
+                return shape[0]
+            if isinstance(value, (list, tuple, dict)) and type(value).__len__ in _LENGTHS:
+                self.readable(obj)
+                n = len(value)
+                self.residual.guard(f"len({obj.ref}) != {n}")
+                return n
+            return self.special(obj, "__len__", [])
+        if kind is OwnObject:
+            return self.special(obj, "__len__", [])
+        return len(obj)
+
+    def iterate(self, obj: Any) -> Iterator[Any]:
+        kind = type(obj)
+        if kind is Sym:
+            return self._iterate_sym(obj)
+        if kind is OwnObject:
+            return self._iterate_object(obj)
+        if kind in _OWN or not hasattr(obj, "__iter__"):
+            raise NotProvable(f"a {self.class_of(obj).__name__} is iterated over")
+        if isinstance(obj, (set, frozenset)) and len(obj) > 1:
+            raise NotProvable("a set is iterated over")
+        return iter(obj)
+
+    def _iterate_sym(self, obj: Sym) -> Iterator[Any]:
+        value, r = obj.value, self.residual
+        if type(value) in _VARIABLES or isinstance(value, np.ndarray):
+            return iter([self.getitem(obj, k) for k in range(self.length(obj))])
+        if isinstance(value, (list, tuple)) and type(value).__iter__ in _ITERATORS:
+            return iter([self.getitem(obj, k) for k in range(self.length(obj))])
+        if type(value) in (dict, OrderedDict):
+            self.readable(obj)
+            keys = r.fix(tuple(value))
+            r.guard(f"tuple({obj.ref}) != {r.const(keys)}")
+            return iter(keys)
+        if type(value) in (set, frozenset):
+            ordered = tuple(value)
+            r.fix(ordered)
+            r.guard(f"tuple({obj.ref}) != {r.const(ordered)}")
+            return iter(ordered)
+        return self._iterate_object(obj)
+
+    def _iterate_object(self, obj: Any) -> Iterator[Any]:
+        cls = self.class_of(obj)
+        if self._static(cls, "__iter__") is _MISSING:
+            raise NotProvable(f"a {cls.__name__} is iterated over")
+        return self.iterate(self.special(obj, "__iter__", []))
+
+    def items_of(self, obj: Any) -> dict[str, Any]:
+        """The items of a mapping."""
+        if type(obj) is Sym and type(obj.value) in (dict, OrderedDict):
+            return {k: self.getitem(obj, k) for k in self.iterate(obj)}
+        if isinstance(obj, dict):
+            return obj
+        raise NotProvable("a mapping of a kind of its own")
+
+    def contains(self, item: Any, obj: Any) -> Any:
+        kind = type(obj)
+        r = self.residual
+        if kind is Sym:
+            value = obj.value
+            if type(value) in (dict, OrderedDict, set, frozenset):
+                self.readable(obj)
+                key = self.key(item)
+                found = key in value
+                r.guard(f"{r.ref(key)} {'not ' if found else ''}in {obj.ref}")
+                return found
+            if type(value) in (list, tuple):
+                return self.contains(item, list(self.iterate(obj)))
+            return self.special(obj, "__contains__", [item])
+        if isinstance(obj, (dict, set, frozenset)):
+            return self.key(item) in obj
+        if isinstance(obj, (list, tuple)):
+            return any(
+                self.identical(item, v) or self.truth(self.compare("Eq", item, v)) for v in obj
+            )
+        if kind is OwnObject:
+            return self.special(obj, "__contains__", [item])
+        return r.fix(item) in obj
+
+    # -- computing
+
+    def ref(self, value: Any) -> str:
+        return self.residual.ref(value)
+
+    def native(self, value: Any) -> Any:
+        """What a value is in this call, for NumPy and Python to compute with."""
+        kind = type(value)
+        if kind is Sym:
+            real = value.value
+            if isinstance(real, Variable):
+                raise NotProvable("a Variable is handed to code that is not read")
+            if type(real) is _tracing.Promise:
+                raise NotProvable("values that are still to be computed are read")
+            return real
+        if kind is tuple or kind is list:
+            return kind([self.native(v) for v in value])
+        if isinstance(value, tuple):
+            return type(value)(*[self.native(v) for v in value])
+        if kind is dict:
+            return {k: self.native(v) for k, v in value.items()}
+        if kind is slice:
+            return slice(*[self.native(v) for v in (value.start, value.stop, value.step)])
+        if kind in _OWN:
+            raise NotProvable("an object of the call is handed to code that is not read")
+        return value
+
+    def known(self, *values: Any) -> bool:
+        """Whether values are the same in all calls."""
+        for v in values:
+            kind = type(v)
+            if kind is Sym:
+                if not v.fixed:
+                    return False
+            elif kind is tuple or kind is list:
+                if not self.known(*v):
+                    return False
+            elif kind is slice:
+                if not self.known(v.start, v.stop, v.step):
+                    return False
+            elif kind is dict and not self.known(*v.values()):
+                return False
+        return True
+
+    def pure(self, text: str, compute: Any, fresh: bool = True) -> Any:
+        """Compute something without effects, here and in the residual code."""
+        value = compute()
+        sym = self.residual.made(text, value)
+        if type(sym) is Sym:
+            if isinstance(value, Variable) or type(value) not in _RESULTS and not isinstance(
+                value, np.generic
+            ):
+                raise NotProvable(f"a {type(value).__name__} is computed")
+            sym.own = fresh and type(value) is np.ndarray
+        return sym
+
+    def fresh(self, text: str, value: Any) -> Any:
+        return self.pure(text, lambda: value)
+
+    def view(self, text: str, value: Any, base: Sym) -> Any:
+        """A view of an array, which is the call's own where the array is."""
+        sym = self.pure(text, lambda: value, False)
+        if type(sym) is Sym and type(value) is np.ndarray:
+            sym.own = base.own
+            self.dry.views.setdefault(id(sym), sym)
+            self.dry.bases[id(sym)] = base
+        return sym
+
+    def own_array(self, obj: Sym) -> None:
+        """An array may be changed where nobody else can have seen it."""
+        if not obj.own:
+            raise NotProvable("an array is changed in place")
+        base = obj
+        while True:
+            if base.frozen:
+                raise NotProvable("an array is changed after its use")
+            found = self.dry.bases.get(id(base))
+            if found is None:
+                return
+            base = found
+
+    def apply(self, name: str, function: Any, args: list[Any], kw: dict[str, Any]) -> Any:
+        """A function of plain data and arrays, by its name in the generated code."""
+        a, k = self.native(args), self.native(kw)
+        if self.known(args, kw):
+            value = function(*a, **k)
+            if type(value) in PLAIN or isinstance(value, (np.generic, np.dtype, type)):
+                return value
+            if type(value) is tuple and all(type(v) in PLAIN for v in value):
+                return value
+        else:
+            value = function(*a, **k)
+        parts = [self.ref(v) for v in args] + [f"{n}={self.ref(v)}" for n, v in kw.items()]
+        return self.pure(f"{name}({', '.join(parts)})", lambda: value)
+
+    def binary(self, op: str, a: Any, b: Any) -> Any:
+        name, symbol = _BINARY[op]
+        found = self._by_method(f"__{name}__", f"__r{name}__", a, b)
+        if found is not _MISSING:
+            return found
+        if isinstance(a, (list, tuple)) or isinstance(b, (list, tuple)):
+            return self._join(op, a, b)
+        if type(a) is Sym and type(a.value) in (list, tuple):
+            return self._join(op, a, b)
+        if type(a) is str and op == "Mod":
+            return a % self.residual.fix(b)
+        function = getattr(operator, f"{name}_" if name in ("and", "or") else name)
+        if self.known(a, b):
+            return function(self.native(a), self.native(b))
+        self._computable(a, b)
+        return self.fresh(
+            f"{self.ref(a)} {symbol} {self.ref(b)}", function(self.native(a), self.native(b))
+        )
+
+    def _computable(self, *values: Any) -> None:
+        for v in values:
+            v = v.value if type(v) is Sym else v
+            if type(v) not in PLAIN and not isinstance(v, (np.ndarray, np.generic, np.dtype)):
+                raise NotProvable(f"an operator of a {type(v).__name__}")
+
+    def _join(self, op: str, a: Any, b: Any) -> Any:
+        def items(v: Any) -> Any:
+            if type(v) is Sym and type(v.value) in (list, tuple):
+                return type(v.value)(self.iterate(v))
+            return v
+
+        a, b = items(a), items(b)
+        if op == "Add" and type(a) is type(b):
+            return a + b
+        if op == "Mult":
+            return self.residual.fix(a) * b if isinstance(b, (list, tuple)) else a * (
+                self.residual.fix(b)
+            )
+        raise NotProvable("an operator of a list")
+
+    def _by_method(self, name: str, reflected: str, a: Any, b: Any) -> Any:
+        """Operators of classes written in Python."""
+        for own, other, method in ((a, b, name), (b, a, reflected)):
+            if type(own) is OwnObject or type(own) is Sym and not self._has_plain_operators(own):
+                cls = self.class_of(own)
+                if self._static(cls, method) is _MISSING:
+                    continue
+                found = self.special(own, method, [other])
+                if found is not NotImplemented:
+                    return found
+        return _MISSING
+
+    def _has_plain_operators(self, value: Sym) -> bool:
+        real = value.value
+        return (
+            type(real) in PLAIN
+            or isinstance(real, (np.ndarray, np.generic))
+            or type(real) in _CONTAINERS
+        )
+
+    def inplace(self, op: str, a: Any, b: Any) -> Any:
+        if type(a) is list and op == "Add":
+            a.extend(self.iterate(b))
+            return a
+        if type(a) is Sym and type(a.value) is np.ndarray:
+            self.own_array(a)
+            value = _INPLACE[op](self.native(a), self.native(b))
+            if value is not a.value:
+                raise NotProvable("an operator in place")
+            self.residual.line(f"{self.ref(a)} {_BINARY[op][1]}= {self.ref(b)}")
+            return a
+        if type(a) is Sym and type(a.value) in (list, dict, set):
+            raise NotProvable("a container of the outside is changed")
+        if type(a) is OwnObject or type(a) is Sym and not self._has_plain_operators(a):
+            method = f"__i{_BINARY[op][0]}__"
+            if self._static(self.class_of(a), method) is not _MISSING:
+                raise NotProvable(f"{method} of a {self.class_of(a).__name__}")
+        if type(a) in (dict, set):
+            raise NotProvable("an operator in place")
+        return self.binary(op, a, b)
+
+    def unary(self, op: str, value: Any) -> Any:
+        name, symbol = _UNARY[op]
+        if type(value) is OwnObject or type(value) is Sym and not self._has_plain_operators(value):
+            return self.special(value, f"__{name}__", [])
+        function = getattr(operator, name)
+        if self.known(value):
+            return function(self.native(value))
+        return self.fresh(f"{symbol}{self.ref(value)}", function(self.native(value)))
+
+    def identical(self, a: Any, b: Any) -> bool:
+        if a is b:
+            return True
+        if type(a) is Sym and type(b) is Sym:
+            if is_number(a.value) or is_number(b.value):
+                raise NotProvable("numbers are compared by identity")
+            if a.value is b.value:
+                raise NotProvable("identity")
+            if self.dry.is_made(a) or self.dry.is_made(b):
+                return False
+            self.residual.guard(f"{a.ref} is {b.ref}")
+            return False
+        if type(a) is Sym or type(b) is Sym:
+            sym, other = (a, b) if type(a) is Sym else (b, a)
+            if type(sym.value) in PLAIN:
+                found = sym.value is other
+                self.residual.guard(
+                    f"{sym.ref} is {'not ' if found else ''}{self.residual.ref(other)}"
+                )
+                return found
+            return False
+        if type(a) is Bound and type(b) is Bound:
+            raise NotProvable("methods are compared by identity")
+        return False
+
+    def compare(self, op: str, a: Any, b: Any) -> Any:
+        if op == "Is":
+            return self.identical(a, b)
+        if op == "IsNot":
+            return not self.identical(a, b)
+        if op == "In":
+            return self.contains(a, b)
+        if op == "NotIn":
+            return not self.contains(a, b)
+        name, symbol = _COMPARE[op]
+        for own, other, method in ((a, b, name), (b, a, _MIRROR[name])):
+            if type(own) is OwnObject or type(own) is Sym and not self._has_plain_operators(own):
+                cls = self.class_of(own)
+                found = self._static(cls, f"__{method}__")
+                if isinstance(found, FunctionType):
+                    result = self.special(own, f"__{method}__", [other])
+                    if result is not NotImplemented:
+                        return result
+                elif name in ("eq", "ne") and found is getattr(object, f"__{method}__"):
+                    continue
+                elif found is not _MISSING:
+                    raise NotProvable(f"a {cls.__name__} is compared")
+        if self._plain_object(a) or self._plain_object(b):
+            if name not in ("eq", "ne"):
+                raise NotProvable("objects are compared")
+            return self.identical(a, b) is (name == "eq")
+        function = getattr(operator, name)
+        if self.known(a, b):
+            return function(self.native(a), self.native(b))
+        if self._is_container(a) or self._is_container(b):
+            return function(self.residual.fix(a), self.residual.fix(b))
+        self._computable(a, b)
+        return self.fresh(
+            f"{self.ref(a)} {symbol} {self.ref(b)}", function(self.native(a), self.native(b))
+        )
+
+    def _plain_object(self, v: Any) -> bool:
+        return type(v) is OwnObject or type(v) is Sym and not self._has_plain_operators(v)
+
+    def _is_container(self, v: Any) -> bool:
+        return isinstance(v.value if type(v) is Sym else v, _CONTAINERS)
+
+    # -- calling
+
+    def special(self, obj: Any, name: str, args: list[Any]) -> Any:
+        """A method that the interpreter of Python looks for in the class."""
+        cls = self.class_of(obj)
+        found = self._static(cls, name)
+        r = self.residual
+        if found is None or found is _MISSING or not isinstance(found, FunctionType):
+            raise NotProvable(f"{name} of a {cls.__name__}")
+        r.guard(f"{r.const(cls)}.{name} is not {r.const(found)}")
+        return self.call(found, [obj, *args], {})
+
+    def call(self, function: Any, args: list[Any], kw: dict[str, Any]) -> Any:
+        kind = type(function)
+        if kind is Bound:
+            if isinstance(function.function, str):
+                return _safe.method(self, function.owner, function.function, args, kw)
+            return self.call(function.function, [function.owner, *args], kw)
+        if kind is Closure:
+            return self.run_closure(function, args, kw)
+        if kind is OwnObject:
+            return self.special_call(function, args, kw)
+        if kind is Sym:
+            return self._call_sym(function, args, kw)
+        handler = _safe.handler(function)
+        if handler is not None:
+            return handler(self, function, args, kw)
+        if isinstance(function, type):
+            return self.construct(function, args, kw)
+        if isinstance(function, FunctionType):
+            inner = self.dry.decorated(function)
+            return self.run_function(inner or function, args, kw)
+        raise NotProvable(f"{_safe.name_of(function)} is called, which is not on the list")
+
+    def special_call(self, obj: Any, args: list[Any], kw: dict[str, Any]) -> Any:
+        cls = self.class_of(obj)
+        found = self._static(cls, "__call__")
+        if not isinstance(found, FunctionType):
+            raise NotProvable(f"a {cls.__name__} is called")
+        r = self.residual
+        r.guard(f"{r.const(cls)}.__call__ is not {r.const(found)}")
+        return self.call(found, [obj, *args], kw)
+
+    def _call_sym(self, function: Sym, args: list[Any], kw: dict[str, Any]) -> Any:
+        value = function.value
+        if type(value) is functools.partial:
+            inner = self.getattr(function, "func")
+            first = list(self.iterate(self.getattr(function, "args")))
+            named = self.items_of(self.getattr(function, "keywords"))
+            return self.call(inner, [*first, *args], {**named, **kw})
+        if type(value) is MethodType:
+            handler = _safe.handler(value)
+            if handler is not None:
+                return handler(self, value, args, kw)
+            inner, owner = self.getattr(function, "__func__"), self.getattr(function, "__self__")
+            return self.call(inner, [owner, *args], kw)
+        return self.special_call(function, args, kw)
+
+    def construct(self, cls: type, args: list[Any], kw: dict[str, Any]) -> Any:
+        if issubclass(cls, np.generic):
+            return self.apply(self.residual.const(cls), cls, args, kw)
+        if issubclass(cls, tuple) and hasattr(cls, "_fields"):
+            names = cls._fields
+            if cls.__new__.__qualname__.split(".")[0] not in ("__new__", cls.__name__):
+                raise NotProvable(f"{cls.__name__}.__new__")
+            values = dict(zip(names, args, strict=False), **kw)
+            values = {**getattr(cls, "_field_defaults", {}), **values}
+            return tuple.__new__(cls, [values[n] for n in names])
+        if issubclass(cls, Variable):
+            return self.dry.variable(cls, args, kw)
+        if (
+            cls.__new__ is not object.__new__
+            or type(cls) not in (type, abc.ABCMeta)
+            or issubclass(cls, (Link, BaseException, threading.local))
+            or not cls.__dictoffset__
+            or hasattr(cls, "__del__")
+            or cls.__basicsize__ > _Empty.__basicsize__
+        ):
+            raise NotProvable(f"a {cls.__name__} is made")
+        obj = OwnObject(cls)
+        self.dry.own_objects.append(obj)
+        found = self._static(cls, "__init__")
+        if isinstance(found, FunctionType):
+            r = self.residual
+            r.guard(f"{r.const(cls)}.__init__ is not {r.const(found)}")
+            if self.call(found, [obj, *args], kw) is not None:
+                raise NotProvable("__init__ returns something")
+        elif args or kw or found is not object.__init__:
+            raise NotProvable(f"{cls.__name__}.__init__")
+        return obj
+
+    def enter(self, manager: Any) -> Any:
+        if type(manager) is Context:
+            manager.real.__enter__()
+            return None
+        if type(manager) is OwnObject:
+            return self.special(manager, "__enter__", [])
+        raise NotProvable(f"a context of the kind {self.class_of(manager).__name__}")
+
+    def exit(self, manager: Any) -> None:
+        if type(manager) is Context:
+            manager.real.__exit__(None, None, None)
+        else:
+            self.special(manager, "__exit__", [None, None, None])
+
+    def exit_quickly(self, manager: Any) -> None:
+        """The proof has ended."""
+        if type(manager) is Context:
+            manager.real.__exit__(None, None, None)
+
+
+class _Empty:
+    pass
+
+
+_RESULTS = frozenset({*PLAIN, np.ndarray, tuple, list, dict})
+_LENGTHS = (list.__len__, tuple.__len__, dict.__len__, OrderedDict.__len__)
+_ITERATORS = (list.__iter__, tuple.__iter__)
+_BINARY = {
+    "Add": ("add", "+"), "Sub": ("sub", "-"), "Mult": ("mul", "*"), "Div": ("truediv", "/"),
+    "FloorDiv": ("floordiv", "//"), "Mod": ("mod", "%"), "Pow": ("pow", "**"),
+    "MatMult": ("matmul", "@"), "LShift": ("lshift", "<<"), "RShift": ("rshift", ">>"),
+    "BitOr": ("or", "|"), "BitXor": ("xor", "^"), "BitAnd": ("and", "&"),
+}  # fmt: skip
+_INPLACE = {op: getattr(operator, f"i{name}") for op, (name, _) in _BINARY.items()}
+_UNARY = {"USub": ("neg", "-"), "UAdd": ("pos", "+"), "Invert": ("invert", "~")}
+_COMPARE = {
+    "Eq": ("eq", "=="), "NotEq": ("ne", "!="), "Lt": ("lt", "<"), "LtE": ("le", "<="),
+    "Gt": ("gt", ">"), "GtE": ("ge", ">="),
+}  # fmt: skip
+_MIRROR = {"eq": "eq", "ne": "ne", "lt": "gt", "le": "ge", "gt": "lt", "ge": "le"}
+
+__all__ = ["Bound", "Closure", "Context", "FunctionNode", "Objects", "OwnObject", "Super"]

@@ -1,0 +1,253 @@
+"""Calls without Python: proofs that a method does nothing but what is known, and their use.
+
+In: calls that have followed a known way. Out: for such a way, where it can be proved, a function
+that goes from guards to programs to results. What may not happen: a call that goes without its
+Python where that would have done something else. So proofs are checked, too: from time to time a
+call goes with its Python, and must do what the proof says.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from typing import TYPE_CHECKING, Any
+
+from chainer import configuration
+from chainer.variable import Variable
+
+from ._dry import Carrier, Dry
+from ._objects import OwnObject
+from ._residual import MISS, PLAIN, NotProvable, Sym
+from ._tree import Application
+
+if TYPE_CHECKING:
+    from .static_graph import Site
+
+logger = logging.getLogger("chainwright")
+_AFTER = 2  # calls that have gone one way until a proof is tried
+_TRIES = 4  # of one way
+_PROOFS = 4  # of one way that are kept: they differ in what they found
+_ALL = 12  # of one method
+
+
+class Proof:
+    """What one way of a method's calls does, where certain things are as they are."""
+
+    def __init__(self, dry: Dry, result: Any, settings: Any) -> None:
+        self.settings, self.app, self.plans = settings, dry.app, dry.plans
+        self.holds, self.replay = _compiled(dry)
+        self.text = dry.residual.text
+        self.expected = _described(result)
+        self.set = [
+            (obj.ref, name, _described(value))
+            for kind, obj, name, value in dry.effects
+            if kind == "set"
+        ]
+        self.programs = sum([p[0].depth - p[1] + 1 for p in dry.plans])
+        self.uses = self.misses = 0
+
+    def ready(self) -> bool:
+        """Whether the programs are still there."""
+        return all([app.plans.get(first) is plan and plan.ready() for app, first, plan in self.plans])
+
+    def is_due(self) -> bool:
+        """Whether this call is one of those that go with Python."""
+        self.uses += 1
+        how, n = configuration.peek("static_check"), self.uses
+        if how == "always":
+            return True
+        if how == "never" or n == 1 or how == "first" and n > 2:
+            return False
+        return n & (n - 1) == 0 if n <= 1024 else n % 1024 == 0
+
+
+class Proofs:
+    """Those of one decorated method."""
+
+    def __init__(self, site: Site) -> None:
+        self.site = site
+        self.proofs: tuple[Proof, ...] = ()
+        self.wanted = False  # whether the next call is to be read
+        self._seen: dict[Application, int] = {}
+        self._tries: dict[Application, int] = {}
+        self._checked: Any = threading.local()
+        self._lock = threading.Lock()
+        self.why_not: dict[tuple[str, str], int] = {}
+
+    def call(self, settings: Any, chain: Any, args: Any, kw: Any) -> Any:
+        """The result of a call, or MISS where it needs its Python."""
+        if self.wanted:
+            self._try(settings, chain, args, kw)
+        started = time.perf_counter()
+        for proof in self.proofs:
+            if proof.settings is not settings:
+                continue
+            if not proof.ready():
+                self._drop(proof)
+                continue
+            carrier = Carrier()
+            turn = proof.uses + 1
+            if (turn & (turn - 1) == 0 or turn >= 1024 or configuration.peek("static_check") == "always"):
+                if not proof.holds(chain, args, kw, carrier):
+                    continue
+                if proof.is_due():
+                    self._checked.proof = proof
+                    return MISS
+                proof.uses -= 1
+            result = proof.replay(chain, args, kw, carrier)
+            if result is MISS:
+                proof.misses += 1
+                if proof.misses > 64 and proof.misses > 4 * proof.uses:
+                    self._drop(proof)
+                continue
+            proof.uses += 1
+            self._count(proof, started)
+            return result
+        return MISS
+
+    def _count(self, proof: Proof, started: float) -> None:
+        proofs = self.proofs
+        if proofs[0] is not proof:
+            self.proofs = (proof, *[p for p in proofs if p is not proof])
+        account = self.site.account
+        seconds = time.perf_counter() - started
+        account.in_method += seconds
+        ledger = account.ledger
+        ledger.without_python += 1
+        if proof.app.plain:
+            ledger.saved += proof.app.plain - seconds
+
+    def _drop(self, proof: Proof) -> None:
+        self.proofs = tuple([p for p in self.proofs if p is not proof])
+
+    # -- after a call with Python
+
+    def after(self, run: Any, result: Any, raised: bool) -> None:
+        """A call has gone with its Python."""
+        proof = self._checked.__dict__.pop("proof", None)
+        whole = run.noted == 0 and run.stopped is None and not run.realized
+        if proof is not None:
+            self._check(proof, run, result, raised)
+            return
+        if raised or not whole or not run.programs:
+            return
+        app = run.app
+        seen = self._seen[app] = self._seen.get(app, 0) + 1
+        if len(self._seen) > 256:
+            self._seen.clear()
+        tries = self._tries.get(app, 0)
+        if tries < _TRIES + _PROOFS and seen >= _AFTER * 4 ** min(tries, 5):
+            self.wanted = True
+
+    def _check(self, proof: Proof, run: Any, result: Any, raised: bool) -> None:
+        """Whether the call has done what the proof says."""
+        if run.stopped is not None or run.noted and run.app.depth < proof.app.depth:
+            return
+        wrong = None
+        if raised:
+            wrong = "it raised an exception"
+        elif run.app is not proof.app:
+            wrong = f"it applied other functions ({_first_difference(run.app, proof.app)})"
+        elif not _matches(result, proof.expected, run.values):
+            wrong = "its result was another one"
+        self.site.ledger.checks += 1
+        if wrong is not None:
+            self._drop(proof)
+            self._tries[proof.app] = _TRIES + _PROOFS
+            self.site.ledger.add(
+                "distrusted",
+                f"a call was expected to do the same as before, but {wrong}; calls of this kind "
+                "go with their Python from now on. Please report it",
+            )
+
+    # -- proving
+
+    def _try(self, settings: Any, chain: Any, args: Any, kw: Any) -> None:
+        if not self._lock.acquire(blocking=False):
+            return
+        started = time.perf_counter()
+        try:
+            self.wanted = False
+            dry = Dry(self.site, chain, args, kw)
+            try:
+                proof = Proof(dry, dry.run(), settings)
+                if not proof.holds(chain, args, kw, Carrier()):
+                    raise NotProvable("what was read is another thing when it is read again")
+                same = [p for p in self.proofs if p.app is proof.app]
+                others = [p for p in self.proofs if p not in same[_PROOFS - 1 :]]
+                self.proofs = (proof, *others[: _ALL - 1])
+            except NotProvable as e:
+                self._refused(str(e), dry.interpreter.failed_at)
+            except RecursionError:
+                self._refused("the method is too deep", "")
+            except Exception as e:
+                self._refused(f"{type(e).__name__}: {e}", dry.interpreter.failed_at)
+            self._tries[dry.app] = self._tries.get(dry.app, 0) + 1
+            for app in [a for a in self._seen if a is not dry.app]:
+                # The attempt was for another way, perhaps: that is not to be tried for ever.
+                if self._seen[app] >= _AFTER * 4 ** min(self._tries.get(app, 0), 5):
+                    self._tries[app] = self._tries.get(app, 0) + 1
+        finally:
+            self._lock.release()
+            self.site.account.spend("prove", started)
+
+    def _refused(self, reason: str, where: str) -> None:
+        if (reason, where) not in self.why_not and len(self.why_not) < 20:
+            self.why_not[reason, where] = 0
+            self.site.ledger.add("with Python", reason, where)
+
+
+def _compiled(dry: Dry) -> Any:
+    r = dry.residual
+    first = next(k for k, line in enumerate(r.lines) if line.lstrip().startswith("carrier."))
+    whole = r.lines
+    replay = r.function("chain, args, kw, carrier")
+    r.lines = [*whole[:first], "    return True", "except Exception:", "    return False"]
+    text = [line.replace("return MISS", "return False") for line in r.lines]
+    r.lines = text
+    holds = r.function("chain, args, kw, carrier")
+    r.lines = whole
+    return holds, replay
+
+
+def _described(value: Any) -> Any:
+    """A result, as it is to be in any call."""
+    kind = type(value)
+    if kind is Sym:
+        if isinstance(value.value, Variable) and value.slot is not None:
+            return ("slot", value.slot)
+        return ("kind", type(value.value))
+    if kind is OwnObject:
+        return ("object", value.cls)
+    if kind is list or kind is tuple:
+        return (kind, [_described(v) for v in value])
+    if kind is dict:
+        return (kind, {k: _described(v) for k, v in value.items()})
+    if kind in PLAIN:
+        return ("plain", kind, repr(value))
+    return ("kind", kind)
+
+
+def _matches(value: Any, expected: Any, values: Any) -> bool:
+    what = expected[0]
+    if what == "slot":
+        return expected[1] < len(values) and value is values[expected[1]]
+    if what == "kind" or what == "object":
+        return type(value) is expected[1]
+    if what == "plain":
+        return type(value) is expected[1] and repr(value) == expected[2]
+    if type(value) is not what or len(value) != len(expected[1]):
+        return False
+    if what is dict:
+        return value.keys() == expected[1].keys() and all(
+            [_matches(v, expected[1][k], values) for k, v in value.items()]
+        )
+    return all([_matches(v, e, values) for v, e in zip(value, expected[1], strict=True)])
+
+
+def _first_difference(a: Application, b: Application) -> str:
+    for x, y in zip(a.path(1), b.path(1), strict=False):
+        if x is not y:
+            return f"{x.label} and not {y.label}"
+    return f"{a.depth} and not {b.depth}"

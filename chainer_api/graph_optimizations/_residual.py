@@ -1,0 +1,286 @@
+"""What remains of a method when its Python is left out: straight-line code, written while an
+interpreter runs the method once.
+
+In: reads of the world outside of the call, and computations on what was read. Out: one function
+that reads the same again, compares it with what the proof rests on (*guards*), computes, runs
+programs, and does what is left to do. What may not happen: a value that another call could find
+different, used as if it were known.
+"""
+
+from __future__ import annotations
+
+import functools
+from types import (
+    BuiltinFunctionType,
+    CodeType,
+    FunctionType,
+    GetSetDescriptorType,
+    MemberDescriptorType,
+    MethodDescriptorType,
+    ModuleType,
+    WrapperDescriptorType,
+)
+from typing import Any
+
+import numpy as np
+
+from chainer.variable import Variable
+
+from ._values import Incomparable, differs, image
+
+
+class NotProvable(Exception):
+    """The Python of the method cannot be left out; the text says why."""
+
+
+class Sym:
+    """A value from outside of the call, or one computed from such: known by its name there.
+
+    ``value`` is what it is in the call that the proof is made with. A ``fixed`` one is the same in
+    all calls, since a guard says so.
+    """
+
+    __slots__ = ("applied", "checked", "fixed", "frozen", "own", "ref", "slot", "value")
+
+    def __init__(self, value: Any, ref: str) -> None:
+        self.value, self.ref = value, ref
+        self.fixed = self.checked = self.own = self.frozen = False
+        self.slot: int | None = None
+        self.applied = False
+
+    def __repr__(self) -> str:
+        return f"<{self.ref}: {type(self.value).__name__}>"
+
+
+NUMBERS = frozenset({int, float, complex})
+PLAIN = frozenset({bool, int, float, complex, str, bytes, type(None), type(Ellipsis)})
+_UNIQUE = (
+    type,
+    FunctionType,
+    BuiltinFunctionType,
+    ModuleType,
+    np.ufunc,
+    MethodDescriptorType,
+    WrapperDescriptorType,
+    MemberDescriptorType,
+    GetSetDescriptorType,
+    property,
+    functools._lru_cache_wrapper,
+)
+_ARRAY_FUNCTION = type(np.sum)  # of NumPy's Python functions, if it is a type of its own
+_UNIQUE = (*_UNIQUE, _ARRAY_FUNCTION)
+MISS = object()
+
+
+def is_number(value: Any) -> bool:
+    """Whether it is a plain number: Python's or NumPy's, no truth value."""
+    return type(value) in NUMBERS or isinstance(value, np.generic)
+
+
+class Residual:
+    """The code so far."""
+
+    def __init__(self) -> None:
+        self.lines: list[str] = []
+        self.names: dict[str, Any] = dict(_NAMES)
+        self._by_id: dict[int, str] = {}
+        self._loads: dict[str, Any] = {}
+        self._guards: set[str] = set()
+        self.objects: dict[int, Sym] = {}  # what was read, by identity
+        self.kept: list[Any] = []  # so that ids stay what they are
+        self.miss = "return MISS"
+        self.closed: str | None = None  # why no more guards may follow
+        self._count = 0
+
+    # -- text
+
+    def const(self, value: Any) -> str:
+        """The name of an object in the generated code."""
+        name = self._by_id.get(id(value))
+        if name is None:
+            name = self._by_id[id(value)] = f"k{len(self._by_id)}"
+            self.names[name] = value
+        return name
+
+    def name(self) -> str:
+        self._count += 1
+        return f"v{self._count}"
+
+    def line(self, text: str) -> None:
+        self.lines.append(text)
+
+    def guard(self, condition: str) -> None:
+        """Where the condition holds, the proof says nothing about the call."""
+        if condition in self._guards:
+            return
+        if self.closed is not None:
+            raise NotProvable(self.closed)
+        self._guards.add(condition)
+        self.line(f"if {condition}: {self.miss}")
+
+    def ref(self, value: Any) -> str:
+        """A value as it stands in the generated code."""
+        kind = type(value)
+        if kind is Sym:
+            return value.ref
+        if value is None or kind is bool or kind is type(Ellipsis):
+            return repr(value)
+        if kind is int:
+            return f"({value})" if value < 0 else repr(value)
+        if kind is str and len(value) < 40:
+            return repr(value)
+        if kind is tuple:
+            inner = "".join([f"{self.ref(v)}, " for v in value])
+            return f"({inner})"
+        if kind is list:
+            return f"[{', '.join([self.ref(v) for v in value])}]"
+        if kind is dict:
+            items = [f"{self.ref(k)}: {self.ref(v)}" for k, v in value.items()]
+            return "{" + ", ".join(items) + "}"
+        if kind is slice:
+            return f"slice({self.ref(value.start)}, {self.ref(value.stop)}, {self.ref(value.step)})"
+        if (
+            kind in PLAIN
+            or isinstance(value, (np.generic, np.dtype, range, frozenset))
+            or isinstance(value, _UNIQUE)
+        ):
+            return self.const(value)
+        raise NotProvable(f"a {kind.__name__} made in the call is handed to code that is not read")
+
+    # -- reading
+
+    def load(self, text: str, value: Any) -> Any:
+        """What stands outside of the call at the place that ``text`` names."""
+        if text in self._loads:
+            return self._loads[text]
+        found = self._loads[text] = self._loaded(text, value)
+        return found
+
+    def _loaded(self, text: str, value: Any) -> Any:
+        kind = type(value)
+        self.kept.append(value)
+        if kind in (bool, type(None), type(Ellipsis)) or isinstance(value, _UNIQUE):
+            self.guard(f"{text} is not {self.const(value)}")
+            return value
+        if kind is str or kind is bytes:
+            k = self.const(value)
+            v = self.name()
+            self.guard(
+                f"({v} := {text}) is not {k} and (type({v}) is not {kind.__name__} or {v} != {k})"
+            )
+            return value
+        if isinstance(value, np.dtype):
+            k, v = self.const(value), self.name()
+            self.guard(f"({v} := {text}) is not {k} and {v} != {k}")
+            return value
+        return self.made(text, value, self.objects)
+
+    def made(self, text: str, value: Any, known: dict[int, Sym] | None = None) -> Any:
+        """A value that ``text`` computes or reads."""
+        kind = type(value)
+        self.kept.append(value)
+        if value is None or isinstance(value, (type, np.dtype, ModuleType, FunctionType)):
+            v = self.name()
+            self.line(f"{v} = {text}")
+            k = self.const(value)
+            self.guard(f"{v} is not {k}" + ("" if kind is not np.dtype else f" and {v} != {k}"))
+            return value
+        if known is not None and id(value) in known and not is_number(value):
+            # Two ways to one object: that must be so in other calls, too.
+            self.guard(f"{text} is not {known[id(value)].ref}")
+            return known[id(value)]
+        sym = Sym(value, self.name())
+        self.line(f"{sym.ref} = {text}")
+        if kind in PLAIN or is_number(value) or kind is np.ndarray:
+            pass  # compared where it matters
+        else:
+            self.guard(f"type({sym.ref}) is not {self.const(kind)}")
+        if known is not None and not is_number(value):
+            known[id(value)] = sym
+        return sym
+
+    # -- comparing
+
+    def fix(self, value: Any) -> Any:
+        """The plain data that a value is in all calls: a guard says so."""
+        kind = type(value)
+        if kind is Sym:
+            if not value.fixed:
+                self._fix(value)
+                value.fixed = True
+            return value.value
+        if kind is tuple or kind is list:
+            return kind([self.fix(v) for v in value])
+        if kind is dict:
+            return {self.fix(k): self.fix(v) for k, v in value.items()}
+        if kind is slice:
+            return slice(self.fix(value.start), self.fix(value.stop), self.fix(value.step))
+        if kind is set or kind is frozenset:
+            return kind([self.fix(v) for v in value])
+        if (
+            kind in PLAIN
+            or isinstance(value, (np.generic, np.dtype, range))
+            or isinstance(value, _UNIQUE)
+        ):
+            return value
+        raise NotProvable(f"a {kind.__name__} is used as plain data")
+
+    def _fix(self, sym: Sym) -> None:
+        value, v = sym.value, sym.ref
+        kind = type(value)
+        if isinstance(value, Variable):
+            raise NotProvable("a Variable is used as plain data")
+        k = self.const(value)
+        if kind in (bool, np.bool_):
+            self.guard(f"{v} is not {k}" if kind is bool else f"type({v}) is not {self.const(kind)} or {v} != {k}")
+        elif kind in (int, str, bytes):
+            self.guard(f"{v} is not {k} and (type({v}) is not {kind.__name__} or {v} != {k})")
+        elif kind is float:
+            self.guard(
+                f"{v} is not {k} and (type({v}) is not float or {v} != {k} or "
+                f"{v} == 0 and repr({v}) != {repr(value)!r})"
+            )
+        else:
+            try:
+                known = image(value)
+            except Incomparable as e:
+                raise NotProvable(f"{e} is used as plain data") from None
+            exact = "" if kind is not tuple else f"{v} is not {k} and "
+            self.guard(f"{exact}differs({v}, {self.const(known)})")
+            self.kept.append(known)
+
+    def type_of(self, sym: Sym) -> type:
+        """The class of a value, the same in all calls."""
+        kind = type(sym.value)
+        if kind in PLAIN or isinstance(sym.value, (np.generic, np.ndarray)):
+            self.guard(f"type({sym.ref}) is not {self.const(kind)}")
+        return kind
+
+    def truth(self, sym: Sym) -> bool:
+        """The truth of plain data or of an array, the same in all calls."""
+        found = bool(sym.value)
+        if not sym.fixed:
+            self.guard(f"not {sym.ref}" if found else sym.ref)
+        return found
+
+    def function(self, arguments: str) -> Any:
+        """Compile what has been written: ``replay(<arguments>)``."""
+        body = "\n    ".join(self.lines)
+        text = f"def replay({arguments}):\n    {body}\n"
+        self.text = text
+        exec(_compiled(text), self.names)
+        return self.names["replay"]
+
+
+@functools.lru_cache(256)
+def _compiled(text: str) -> CodeType:
+    return compile(text, "<chainwright replay>", "exec")
+
+
+_NAMES = {
+    "MISS": MISS,
+    "Variable": Variable,
+    "ndarray": np.ndarray,
+    "differs": differs,
+    "new": object.__new__,
+}

@@ -1,0 +1,651 @@
+"""What is known to be without effects, or to have known ones: built-in functions, NumPy's, the
+library's doors. What is not on one of these lists ends a proof.
+"""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import math
+import operator
+from collections import OrderedDict
+from collections.abc import Callable
+from types import ClassMethodDescriptorType, MethodDescriptorType, WrapperDescriptorType
+from typing import Any
+
+import numpy as np
+
+from chainer import backend, configuration, reporter
+from chainer.function_node import FunctionNode
+from chainer.variable import Variable
+
+from ._residual import PLAIN, NotProvable, Sym
+
+BUILTIN_DESCRIPTORS = (MethodDescriptorType, WrapperDescriptorType, ClassMethodDescriptorType)
+
+# NumPy functions that compute new arrays or numbers from their arguments, and nothing else.
+_NUMPY = """
+abs absolute add all allclose amax amin angle any append arange arccos arccosh arcsin arcsinh
+arctan arctan2 arctanh argmax argmin argpartition argsort argwhere around array array_equal
+average bincount bitwise_and bitwise_or bitwise_xor ceil clip column_stack concatenate conj copy
+copysign cos cosh count_nonzero cov cross cumprod cumsum deg2rad delete diag diagonal diff digitize
+divide divmod dot dstack einsum empty_like equal exp exp2 expm1 eye fabs flatnonzero flip fliplr
+flipud float_power floor floor_divide fmax fmin fmod full full_like gcd geomspace greater
+greater_equal heaviside histogram hstack hypot identity indices inner insert interp invert isclose
+isfinite isin isinf isnan ix_ kron lcm less less_equal lexsort linspace log log10 log1p log2
+logaddexp logaddexp2 logical_and logical_not logical_or logical_xor logspace matmul max maximum mean
+median meshgrid min minimum mod multiply nan_to_num nanmax nanmean nanmin nanstd nansum nanvar
+negative nonzero not_equal ones ones_like outer packbits pad partition percentile power prod ptp
+quantile rad2deg reciprocal remainder repeat resize rint roll rot90 round searchsorted select sign
+sin sinc sinh size sort split array_split sqrt square stack std subtract sum take take_along_axis
+tan tanh tensordot tile trace tri tril tril_indices triu triu_indices true_divide trunc
+unique unravel_index ravel_multi_index unwrap vander var vdot vsplit hsplit vstack where zeros
+zeros_like empty
+""".split()
+# Those whose results may be views of their arguments.
+_NUMPY_VIEWS = """
+asarray ascontiguousarray asanyarray atleast_1d atleast_2d atleast_3d broadcast_to expand_dims
+moveaxis ravel real reshape rollaxis squeeze swapaxes transpose
+""".split()
+_NUMPY_FACTS = "isscalar ndim shape result_type promote_types can_cast finfo iinfo dtype".split()
+ARRAY_METHODS = frozenset("""
+all any argmax argmin argpartition argsort astype clip conj copy cumprod cumsum diagonal dot flatten
+item max mean min nonzero prod ptp ravel repeat reshape round searchsorted squeeze std sum swapaxes
+take tobytes tolist trace transpose var view
+""".split())
+_VIEW_METHODS = frozenset("diagonal ravel reshape squeeze swapaxes transpose view".split())
+ARRAY_WRITES = frozenset({"fill", "sort"})
+NUMBER_METHODS = ARRAY_METHODS | {"is_integer", "bit_length", "conjugate"}
+_STR_METHODS = frozenset("""
+capitalize casefold center count endswith find format index isalnum isalpha isdigit isidentifier
+islower isupper join ljust lower lstrip partition removeprefix removesuffix replace rfind rindex
+rjust rpartition rsplit rstrip split splitlines startswith strip title upper zfill
+""".split())
+#: Draws from NumPy's global generator.
+_DRAWS = """
+rand randn random random_sample uniform normal randint standard_normal permutation choice binomial
+beta gamma exponential poisson laplace gumbel
+""".split()
+
+_handlers: dict[Any, Callable[..., Any]] = {}
+
+
+def handler(function: Any) -> Any:
+    """``handler(interpreter, function, args, kw)`` for a function on a list; None for others."""
+    try:
+        return _handlers.get(function)
+    except TypeError:
+        return None
+
+
+def name_of(function: Any) -> str:
+    module = getattr(function, "__module__", None)
+    name = getattr(function, "__qualname__", None) or repr(function)
+    return f"{module}.{name}" if module and module != "builtins" else name
+
+
+def _handles(*functions: Any) -> Any:
+    def register(handle: Any) -> Any:
+        for f in functions:
+            _handlers[f] = handle
+        return handle
+
+    return register
+
+
+# -- NumPy and numbers
+
+
+def _list_of(interp: Any, args: list[Any], kw: dict[str, Any]) -> Any:
+    """Arguments with outside containers spelled out, so that their items are followed."""
+
+    def opened(v: Any) -> Any:
+        if type(v) is Sym and type(v.value) in (list, tuple):
+            return type(v.value)([opened(x) for x in interp.iterate(v)])
+        if isinstance(v, (list, tuple)) and type(v) in (list, tuple):
+            return type(v)([opened(x) for x in v])
+        if hasattr(v, "__next__"):
+            raise NotProvable("NumPy is given a generator")
+        return v
+
+    return [opened(v) for v in args], {k: opened(v) for k, v in kw.items()}
+
+
+def _numpy(interp: Any, function: Any, args: list[Any], kw: dict[str, Any]) -> Any:
+    if any(k in kw and kw[k] is not None for k in ("out", "where", "key")):
+        raise NotProvable(f"{name_of(function)} writes into an array")
+    if isinstance(function, np.ufunc) and len(args) > function.nin:
+        raise NotProvable(f"{name_of(function)} writes into an array")
+    args, kw = _list_of(interp, args, kw)
+    if function is np.array and kw.get("copy", True) is not True:
+        raise NotProvable("np.array without a copy")
+    return interp.apply(interp.residual.const(function), function, args, kw)
+
+
+def _numpy_view(interp: Any, function: Any, args: list[Any], kw: dict[str, Any]) -> Any:
+    args, kw = _list_of(interp, args, kw)
+    found = interp.apply(interp.residual.const(function), function, args, kw)
+    if type(found) is Sym:
+        if any(type(v) is Sym and v.value is found.value for v in args):
+            # asarray(x) is x, or another array where x is of another kind: that is known here.
+            first = next(v for v in args if type(v) is Sym and v.value is found.value)
+            interp.residual.guard(f"{found.ref} is not {first.ref}")
+            return first
+        found.own = False
+    return found
+
+
+def _fact(interp: Any, function: Any, args: list[Any], kw: dict[str, Any]) -> Any:
+    """What depends on kinds and shapes alone."""
+    native = []
+    for v in args:
+        if type(v) is Sym and isinstance(v.value, np.ndarray):
+            spec = interp.dry.spec(v)
+            native.append(np.broadcast_to(np.zeros((), spec.dtype), spec.shape))
+        elif type(v) is Sym and isinstance(v.value, Variable):
+            if function not in (np.ndim, np.shape, np.isscalar):
+                raise NotProvable(f"{name_of(function)} of a Variable")
+            spec = interp.dry.spec(v)
+            native.append(np.broadcast_to(np.zeros((), spec.dtype), spec.shape))
+        elif type(v) is Sym and function is np.isscalar:
+            interp.residual.type_of(v)
+            native.append(v.value)
+        else:
+            native.append(interp.residual.fix(v))
+    return function(*native, **interp.residual.fix(kw))
+
+
+def _draw(interp: Any, function: Any, args: list[Any], kw: dict[str, Any]) -> Any:
+    args, kw = _list_of(interp, args, kw)
+    interp.dry.draws(function.__name__)
+    parts = [interp.ref(v) for v in args] + [f"{n}={interp.ref(v)}" for n, v in kw.items()]
+    value = function(*interp.native(args), **interp.native(kw))
+    f = interp.residual.const(function)
+    return interp.pure(f"{f}({', '.join(parts)})", lambda: value)
+
+
+@_handles(np.add.at)
+def _add_at(interp: Any, function: Any, args: list[Any], kw: dict[str, Any]) -> Any:
+    target, *rest = args
+    if type(target) is not Sym or type(target.value) is not np.ndarray:
+        raise NotProvable("np.add.at")
+    interp.own_array(target)
+    function(*interp.native(args))
+    parts = ", ".join([interp.ref(v) for v in args])
+    interp.residual.line(f"{interp.residual.const(np.add)}.at({parts})")
+    return None
+
+
+@_handles(np.fill_diagonal, np.copyto)
+def _fill(interp: Any, function: Any, args: list[Any], kw: dict[str, Any]) -> Any:
+    target = args[0]
+    if kw or type(target) is not Sym or type(target.value) is not np.ndarray:
+        raise NotProvable(name_of(function))
+    interp.own_array(target)
+    function(*interp.native(args))
+    parts = ", ".join([interp.ref(v) for v in args])
+    interp.residual.line(f"{interp.residual.const(function)}({parts})")
+    return None
+
+
+def _fill_handlers() -> None:
+    for name in _NUMPY:
+        if hasattr(np, name):
+            _handlers[getattr(np, name)] = _numpy
+    for name in _NUMPY_VIEWS:
+        _handlers[getattr(np, name)] = _numpy_view
+    for name in _NUMPY_FACTS:
+        _handlers[getattr(np, name)] = _fact
+    for name in _DRAWS:
+        _handlers[getattr(np.random, name)] = _draw
+    for name, f in vars(math).items():
+        if callable(f):
+            _handlers[f] = _plainly
+    for name, f in vars(operator).items():
+        if callable(f) and not name.startswith("_") and name in _OPERATORS:
+            _handlers[f] = _operator
+
+
+def _plainly(interp: Any, function: Any, args: list[Any], kw: dict[str, Any]) -> Any:
+    """A function of numbers and other plain data."""
+    args, kw = _list_of(interp, args, kw)
+    for v in args:
+        interp._computable(*(v if isinstance(v, (list, tuple)) else (v,)))
+    return interp.apply(interp.residual.const(function), function, args, kw)
+
+
+_OPERATORS = {
+    "add": "Add", "sub": "Sub", "mul": "Mult", "truediv": "Div", "floordiv": "FloorDiv",
+    "mod": "Mod", "pow": "Pow", "matmul": "MatMult",
+}  # fmt: skip
+
+
+def _operator(interp: Any, function: Any, args: list[Any], kw: dict[str, Any]) -> Any:
+    return interp.binary(_OPERATORS[function.__name__], *args)
+
+
+# -- built-in functions
+
+
+@_handles(int, float, complex, round, divmod, pow)
+def _number(interp: Any, function: Any, args: list[Any], kw: dict[str, Any]) -> Any:
+    if args and not isinstance(args[0], (str, bytes)):
+        first = args[0]
+        if interp._plain_object(first):
+            if interp.class_of(first).__module__.startswith("chainer.") or function is not float:
+                raise NotProvable(f"{function.__name__}() of a {interp.class_of(first).__name__}")
+            return interp.special(first, "__float__", [])
+        interp._computable(first)
+    return interp.apply(function.__name__, function, args, kw)
+
+
+@_handles(abs)
+def _abs(interp: Any, function: Any, args: list[Any], kw: dict[str, Any]) -> Any:
+    (value,) = args
+    if interp._plain_object(value):
+        return interp.special(value, "__abs__", [])
+    return interp.apply("abs", abs, args, kw)
+
+
+@_handles(bool)
+def _bool(interp: Any, function: Any, args: list[Any], kw: dict[str, Any]) -> Any:
+    return interp.truth(args[0]) if args else False
+
+
+@_handles(str, repr)
+def _str(interp: Any, function: Any, args: list[Any], kw: dict[str, Any]) -> Any:
+    return function(*[interp.residual.fix(v) for v in args])
+
+
+@_handles(len)
+def _len(interp: Any, function: Any, args: list[Any], kw: dict[str, Any]) -> Any:
+    return interp.length(*args)
+
+
+@_handles(range, slice)
+def _range(interp: Any, function: Any, args: list[Any], kw: dict[str, Any]) -> Any:
+    if function is slice:
+        return slice(*args)
+    return range(*[operator.index(interp.residual.fix(v)) for v in args])
+
+
+@_handles(enumerate)
+def _enumerate(interp: Any, function: Any, args: list[Any], kw: dict[str, Any]) -> Any:
+    start = kw.get("start", args[1] if len(args) > 1 else 0)
+    return enumerate(interp.iterate(args[0]), interp.residual.fix(start))
+
+
+@_handles(zip)
+def _zip(interp: Any, function: Any, args: list[Any], kw: dict[str, Any]) -> Any:
+    strict = interp.residual.fix(kw.get("strict", False))
+    iterators = [interp.iterate(v) for v in args]
+
+    def pairs() -> Any:
+        while iterators:
+            found = []
+            for k, i in enumerate(iterators):
+                try:
+                    found.append(next(i))
+                except StopIteration:
+                    if strict and (k or any(next(j, MISSING) is not MISSING for j in iterators)):
+                        raise NotProvable("zip() of arguments of different lengths") from None
+                    return
+            yield tuple(found)
+
+    return pairs()
+
+
+MISSING = object()
+
+
+@_handles(map, itertools.starmap)
+def _map(interp: Any, function: Any, args: list[Any], kw: dict[str, Any]) -> Any:
+    f, *rest = args
+    if function is itertools.starmap:
+        return (interp.call(f, [*interp.iterate(v)], {}) for v in interp.iterate(rest[0]))
+    return (interp.call(f, list(vs), {}) for vs in zip(*map(interp.iterate, rest), strict=False))
+
+
+@_handles(filter)
+def _filter(interp: Any, function: Any, args: list[Any], kw: dict[str, Any]) -> Any:
+    f, values = args
+    return (
+        v for v in interp.iterate(values)
+        if interp.truth(v if f is None else interp.call(f, [v], {}))
+    )
+
+
+@_handles(itertools.chain)
+def _chain(interp: Any, function: Any, args: list[Any], kw: dict[str, Any]) -> Any:
+    return (v for values in args for v in interp.iterate(values))
+
+
+@_handles(itertools.repeat)
+def _repeat(interp: Any, function: Any, args: list[Any], kw: dict[str, Any]) -> Any:
+    return itertools.repeat(args[0], *[interp.residual.fix(n) for n in args[1:]])
+
+
+@_handles(functools.reduce)
+def _reduce(interp: Any, function: Any, args: list[Any], kw: dict[str, Any]) -> Any:
+    f, values, *start = args
+    return functools.reduce(
+        lambda a, b: interp.call(f, [a, b], {}), interp.iterate(values), *start
+    )
+
+
+@_handles(reversed)
+def _reversed(interp: Any, function: Any, args: list[Any], kw: dict[str, Any]) -> Any:
+    return iter([*interp.iterate(args[0])][::-1])
+
+
+@_handles(iter)
+def _iter(interp: Any, function: Any, args: list[Any], kw: dict[str, Any]) -> Any:
+    if len(args) != 1:
+        raise NotProvable("iter() of two arguments")
+    return iter(interp.iterate(args[0]))
+
+
+@_handles(next)
+def _next(interp: Any, function: Any, args: list[Any], kw: dict[str, Any]) -> Any:
+    it, *default = args
+    if type(it) is Sym or not hasattr(it, "__next__"):
+        raise NotProvable("next() of an iterator of the outside")
+    try:
+        return next(it)
+    except StopIteration:
+        if default:
+            return default[0]
+        raise NotProvable("an iterator has come to its end") from None
+
+
+@_handles(list, tuple)
+def _sequence(interp: Any, function: Any, args: list[Any], kw: dict[str, Any]) -> Any:
+    if not args:
+        return function()
+    return function(interp.iterate(args[0]))
+
+
+@_handles(set, frozenset)
+def _set(interp: Any, function: Any, args: list[Any], kw: dict[str, Any]) -> Any:
+    return function([interp.key(v) for v in (interp.iterate(args[0]) if args else ())])
+
+
+@_handles(dict, OrderedDict)
+def _dict(interp: Any, function: Any, args: list[Any], kw: dict[str, Any]) -> Any:
+    found = function()
+    if args:
+        first = args[0]
+        if isinstance(first, dict) or type(first) is Sym and isinstance(first.value, dict):
+            found.update(interp.items_of(first))
+        else:
+            for pair in interp.iterate(first):
+                k, v = interp.iterate(pair)
+                found[interp.key(k)] = v
+    found.update(kw)
+    return found
+
+
+@_handles(sum)
+def _sum(interp: Any, function: Any, args: list[Any], kw: dict[str, Any]) -> Any:
+    total = kw.get("start", args[1] if len(args) > 1 else 0)
+    for v in interp.iterate(args[0]):
+        total = interp.binary("Add", total, v)
+    return total
+
+
+@_handles(any, all)
+def _any(interp: Any, function: Any, args: list[Any], kw: dict[str, Any]) -> Any:
+    return function(interp.truth(v) for v in interp.iterate(args[0]))
+
+
+@_handles(min, max)
+def _extreme(interp: Any, function: Any, args: list[Any], kw: dict[str, Any]) -> Any:
+    values = list(interp.iterate(args[0])) if len(args) == 1 else args
+    key = kw.pop("key", None)
+    if not values:
+        if "default" in kw:
+            return kw["default"]
+        raise NotProvable(f"{function.__name__}() of nothing")
+    if key is None and not interp.known(values):
+        interp._computable(*values)
+        return interp.apply(function.__name__, function, values, {})
+    keys = [v if key is None else interp.call(key, [v], {}) for v in values]
+    keys = [interp.residual.fix(k) for k in keys]
+    return values[keys.index(function(keys))]
+
+
+@_handles(sorted)
+def _sorted(interp: Any, function: Any, args: list[Any], kw: dict[str, Any]) -> Any:
+    if type(args[0]) in (set, frozenset):
+        return sorted(args[0], **kw)
+    values = list(interp.iterate(args[0]))
+    key = kw.get("key")
+    keys = [interp.residual.fix(v if key is None else interp.call(key, [v], {})) for v in values]
+    order = sorted(
+        range(len(values)), key=keys.__getitem__, reverse=interp.residual.fix(kw.get("reverse", False))
+    )
+    return [values[k] for k in order]
+
+
+@_handles(isinstance, issubclass)
+def _isinstance(interp: Any, function: Any, args: list[Any], kw: dict[str, Any]) -> Any:
+    value, cls = args
+    kind = interp.class_of(value) if function is isinstance else value
+    classes = [*_classes(interp, cls)]
+    return any(issubclass(kind, c) for c in classes)
+
+
+def _classes(interp: Any, cls: Any) -> Any:
+    if type(cls) is tuple or type(cls) is Sym and type(cls.value) is tuple:
+        for c in interp.iterate(cls):
+            yield from _classes(interp, c)
+    elif isinstance(cls, type) and type(cls).__module__ in ("builtins", "abc"):
+        yield cls
+    else:
+        raise NotProvable("isinstance() with a class of a kind of its own")
+
+
+@_handles(type)
+def _type(interp: Any, function: Any, args: list[Any], kw: dict[str, Any]) -> Any:
+    if len(args) != 1:
+        raise NotProvable("a class is made")
+    return interp.class_of(args[0])
+
+
+@_handles(callable)
+def _callable(interp: Any, function: Any, args: list[Any], kw: dict[str, Any]) -> Any:
+    cls = interp.class_of(args[0])
+    return any("__call__" in c.__dict__ for c in cls.__mro__)
+
+
+@_handles(getattr)
+def _getattr(interp: Any, function: Any, args: list[Any], kw: dict[str, Any]) -> Any:
+    obj, name, *default = args
+    return interp.getattr(obj, interp.residual.fix(name), *default)
+
+
+@_handles(hasattr)
+def _hasattr(interp: Any, function: Any, args: list[Any], kw: dict[str, Any]) -> Any:
+    obj, name = args
+    return interp.getattr(obj, interp.residual.fix(name), MISSING) is not MISSING
+
+
+@_handles(setattr)
+def _setattr(interp: Any, function: Any, args: list[Any], kw: dict[str, Any]) -> Any:
+    obj, name, value = args
+    interp.setattr(obj, interp.residual.fix(name), value)
+
+
+@_handles(object.__setattr__)
+def _object_setattr(interp: Any, function: Any, args: list[Any], kw: dict[str, Any]) -> Any:
+    obj, name, value = args
+    if not hasattr(obj, "attributes"):
+        raise NotProvable("object.__setattr__")
+    obj.attributes[interp.residual.fix(name)] = value
+
+
+# -- the library's doors
+
+
+@_handles(FunctionNode.apply)
+def _apply(interp: Any, function: Any, args: list[Any], kw: dict[str, Any]) -> Any:
+    func, inputs = args
+    return interp.dry.apply(func, list(interp.iterate(inputs)))
+
+
+@_handles(backend.get_array_module)
+def _array_module(interp: Any, function: Any, args: list[Any], kw: dict[str, Any]) -> Any:
+    for v in args:
+        if type(v) is Sym and isinstance(v.value, (np.ndarray, Variable)):
+            interp.dry.spec(v)
+        elif type(v) is Sym:
+            interp.residual.type_of(v)
+        elif hasattr(v, "attributes"):
+            raise NotProvable("get_array_module() of an object")
+    return np
+
+
+@_handles(configuration.using_config)
+def _using_config(interp: Any, function: Any, args: list[Any], kw: dict[str, Any]) -> Any:
+    from ._objects import Context
+
+    name, value = (interp.residual.fix(v) for v in args[:2])
+    config = kw.get("config", args[2] if len(args) > 2 else configuration.config)
+    config = config.value if type(config) is Sym else config
+    if config is not configuration.config or name == "debug":
+        raise NotProvable(f"the configuration {name} is set")
+    return Context(name, value)
+
+
+@_handles(reporter.report)
+def _report(interp: Any, function: Any, args: list[Any], kw: dict[str, Any]) -> Any:
+    values, observer = ([*args, None])[:2] if not kw else (args[0], kw.get("observer"))
+    interp.dry.effect("report", observer, None, dict(interp.items_of(values)))
+    return None
+
+
+# -- methods of built-in classes
+
+
+def method(interp: Any, owner: Any, name: str, args: list[Any], kw: dict[str, Any]) -> Any:
+    """Call a method of a list, a dictionary, an array, a string ..."""
+    kind = type(owner)
+    if kind is Sym:
+        value = owner.value
+        if type(value) is np.ndarray:
+            return _array_method(interp, owner, name, args, kw)
+        if isinstance(value, np.generic) or type(value) in PLAIN:
+            if name not in NUMBER_METHODS or hasattr(value, "__iter__"):
+                raise NotProvable(f"the method {name} of a {type(value).__name__}")
+            found = getattr(value, name)(*interp.native(args), **interp.native(kw))
+            parts = [interp.ref(v) for v in args] + [f"{n}={interp.ref(v)}" for n, v in kw.items()]
+            return interp.pure(f"{owner.ref}.{name}({', '.join(parts)})", lambda: found)
+        if isinstance(value, dict):
+            return _dict_method(interp, owner, name, args, kw)
+        if type(value) is list and name in ("append", "extend") and not kw:
+            interp.blind.add(id(value))
+            item = args[0] if name == "append" else list(interp.iterate(args[0]))
+            return interp.dry.effect(name, owner, None, item)
+        raise NotProvable(f"the method {name} of a {type(value).__name__} of the outside")
+    if kind is list:
+        return _list_method(interp, owner, name, args, kw)
+    if kind is dict or kind is OrderedDict:
+        return _dict_method(interp, owner, name, args, kw)
+    if kind is str and name in _STR_METHODS:
+        if name == "join":
+            args = [[interp.residual.fix(v) for v in interp.iterate(args[0])]]
+        fixed = [interp.residual.fix(v) for v in args]
+        found = getattr(owner, name)(*fixed, **interp.residual.fix(kw))
+        return found
+    if kind is set and name in ("add", "discard", "union", "intersection", "difference", "copy"):
+        return getattr(owner, name)(*[
+            {interp.key(x) for x in interp.iterate(v)} if name not in ("add", "discard")
+            else interp.key(v) for v in args
+        ])
+    if kind is tuple and name in ("index", "count"):
+        return getattr(interp.residual.fix(owner), name)(*[interp.residual.fix(v) for v in args])
+    if hasattr(owner, "attributes"):
+        if name == "__setattr__":
+            key, value = args
+            owner.attributes[interp.residual.fix(key)] = value
+            return None
+        if name == "__init__" and not args and not kw:
+            return None
+    if isinstance(owner, np.generic) or kind in PLAIN:
+        if name in NUMBER_METHODS and not isinstance(owner, (str, bytes)):
+            return getattr(owner, name)(*interp.residual.fix(args), **interp.residual.fix(kw))
+    raise NotProvable(f"the method {name} of a {interp.class_of(owner).__name__}")
+
+
+def _array_method(interp: Any, owner: Sym, name: str, args: list[Any], kw: dict[str, Any]) -> Any:
+    array = interp.native(owner)
+    args, kw = _list_of(interp, args, kw)
+    if name in ARRAY_WRITES:
+        interp.own_array(owner)
+    elif "out" in kw or name not in ARRAY_METHODS:
+        raise NotProvable(f"the method {name} of an array writes into an array")
+    found = getattr(array, name)(*interp.native(args), **interp.native(kw))
+    parts = [interp.ref(v) for v in args] + [f"{n}={interp.ref(v)}" for n, v in kw.items()]
+    text = f"{interp.ref(owner)}.{name}({', '.join(parts)})"
+    if name in ARRAY_WRITES:
+        interp.residual.line(text)
+        return None
+    if found is array:
+        raise NotProvable(f"{name} gives the array itself")
+    if name in _VIEW_METHODS or kw.get("copy", True) is not True:
+        return interp.view(text, found, owner)
+    return interp.pure(text, lambda: found)
+
+
+def _list_method(interp: Any, owner: Any, name: str, args: list[Any], kw: dict[str, Any]) -> Any:
+    fix = interp.residual.fix
+    if name == "append":
+        owner.append(*args)
+    elif name == "extend":
+        owner.extend(interp.iterate(args[0]))
+    elif name == "insert":
+        owner.insert(fix(args[0]), args[1])
+    elif name == "pop":
+        if not owner:
+            raise NotProvable("pop from an empty list")
+        return owner.pop(*[fix(v) for v in args])
+    elif name in ("reverse", "copy", "clear"):
+        return getattr(owner, name)()
+    elif name == "sort":
+        owner[:] = _sorted(interp, sorted, [owner], kw)
+    elif name in ("index", "count"):
+        return getattr([fix(v) for v in owner], name)(*[fix(v) for v in args])
+    else:
+        raise NotProvable(f"the method {name} of a list")
+    return None
+
+
+def _dict_method(interp: Any, owner: Any, name: str, args: list[Any], kw: dict[str, Any]) -> Any:
+    outside = type(owner) is Sym
+    if name == "get":
+        key, default = interp.key(args[0]), args[1] if len(args) > 1 else None
+        return interp.getitem(owner, key) if interp.contains(key, owner) else default
+    if name == "keys":
+        return list(interp.iterate(owner))
+    if name == "values":
+        return [interp.getitem(owner, k) for k in interp.iterate(owner)]
+    if name == "items":
+        return [(k, interp.getitem(owner, k)) for k in interp.iterate(owner)]
+    if name == "copy":
+        return dict(interp.items_of(owner))
+    if outside:
+        raise NotProvable(f"the method {name} of a dictionary of the outside")
+    if name == "update":
+        for v in args:
+            owner.update(_dict(interp, dict, [v], {}))
+        owner.update(kw)
+        return None
+    if name in ("pop", "setdefault"):
+        key = interp.key(args[0])
+        if name == "pop" and key not in owner and len(args) < 2:
+            raise NotProvable("no such item")
+        return getattr(owner, name)(key, *args[1:])
+    raise NotProvable(f"the method {name} of a dictionary")
+
+
+_fill_handlers()

@@ -1,0 +1,157 @@
+"""From a function to the syntax tree of its source, where that is sure to be its source."""
+
+from __future__ import annotations
+
+import __future__
+
+import ast
+import dis
+import inspect
+import linecache
+from types import CodeType, FunctionType
+from typing import Any
+
+_FUTURE = sum(getattr(__future__, name).compiler_flag for name in __future__.all_feature_names)
+_known: dict[CodeType, Any] = {}
+
+
+def syntax_of(function: FunctionType) -> Any:
+    """The ``FunctionDef`` or ``Lambda`` of a function, with the line numbers of its file.
+
+    None where there is no source, or where it is not what the function was compiled from.
+
+    >>> from chainer.graph_optimizations._source import syntax_of
+    >>> syntax_of(syntax_of).name
+    'syntax_of'
+    """
+    code = function.__code__
+    try:
+        return _known[code]
+    except KeyError:
+        pass
+    found = None
+    for node in _candidates(code, function.__globals__):
+        if _compiles_to(node, code):
+            found = node
+            break
+    if len(_known) > 4096:
+        _known.clear()
+    _known[code] = found
+    return found
+
+
+def _candidates(code: CodeType, names: dict[str, Any]) -> list[Any]:
+    lines = linecache.getlines(code.co_filename, names)
+    first = code.co_firstlineno
+    if not 0 < first <= len(lines):
+        return []
+    if code.co_name == "<lambda>":
+        return _lambdas(lines, first)
+    last = max([line for _, _, line in code.co_lines() if line is not None], default=first)
+    for end in range(min(last, len(lines)), min(last + 40, len(lines)) + 1):
+        some = lines[first - 1 : end]
+        indented = some[0][:1].isspace()
+        try:
+            body: Any = ast.parse("".join(["if 1:\n", *some] if indented else some)).body
+        except SyntaxError:
+            continue
+        if indented and len(body) == 1:
+            body = body[0].body
+        if len(body) == 1 and isinstance(body[0], ast.FunctionDef):
+            ast.increment_lineno(body[0], first - 1 - indented)
+            return body
+        return []
+    return []
+
+
+_trees: dict[int, Any] = {}
+
+
+def _lambdas(lines: list[str], first: int) -> list[Any]:
+    text = "".join(lines)
+    key = hash(text)
+    if key not in _trees:
+        if len(_trees) > 64:
+            _trees.clear()
+        try:
+            tree = ast.parse(text)
+        except SyntaxError:
+            return []
+        _trees[key] = [n for n in ast.walk(tree) if isinstance(n, ast.Lambda)]
+    return [n for n in _trees[key] if n.lineno <= first <= (n.end_lineno or n.lineno)]
+
+
+def _compiles_to(node: Any, code: CodeType) -> bool:
+    """Whether the compiler makes this code of the tree, in surroundings like those it had."""
+    *outer, _ = code.co_qualname.split(".")
+    cls = outer[-1] if outer and outer[-1] != "<locals>" else None
+    body: Any
+    if isinstance(node, ast.Lambda):
+        body = ast.Expr(node)
+    else:
+        body = ast.FunctionDef(**{**vars(node), "decorator_list": []})
+    if cls is not None:
+        body = ast.ClassDef(
+            name=cls, bases=[], keywords=[], body=[body], decorator_list=[], type_params=[]
+        )
+    free = [name for name in code.co_freevars if cls is None or name != "__class__"]
+    arguments = ast.arguments(
+        posonlyargs=[], args=[ast.arg(arg=name) for name in free], kwonlyargs=[], kw_defaults=[],
+        defaults=[],
+    )  # fmt: skip
+    own = cls or code.co_name
+    names = [] if own in code.co_freevars or own == "<lambda>" else [ast.Global(names=[own])]
+    around = ast.FunctionDef(
+        name="around", args=arguments, body=[*names, body], decorator_list=[], type_params=[]
+    )
+    module = ast.fix_missing_locations(ast.Module(body=[around], type_ignores=[]))
+    try:
+        made = compile(
+            module, code.co_filename, "exec", code.co_flags & _FUTURE, dont_inherit=True
+        )
+    except (SyntaxError, ValueError):
+        return False
+    return any(_same(found, code) for found in _codes(made) if found.co_name == code.co_name)
+
+
+def _codes(code: CodeType) -> list[CodeType]:
+    found = [c for c in code.co_consts if isinstance(c, CodeType)]
+    return [*found, *[inner for c in found for inner in _codes(c)]]
+
+
+def _same(a: Any, b: Any) -> bool:
+    if isinstance(a, CodeType) and isinstance(b, CodeType):
+        return (
+            (a.co_code == b.co_code and a.co_names == b.co_names or _steps(a) == _steps(b))
+            and a.co_varnames == b.co_varnames
+            and a.co_freevars == b.co_freevars
+            and a.co_cellvars == b.co_cellvars
+            and (a.co_flags ^ b.co_flags) & ~inspect.CO_NESTED == 0
+            and len(a.co_consts) == len(b.co_consts)
+            and all(map(_same, a.co_consts, b.co_consts))
+        )
+    return type(a) is type(b) and repr(a) == repr(b)
+
+
+# Calls of attributes are compiled in other ways where the name is that of an imported module.
+_NO_STEPS = frozenset({"CACHE", "PRECALL", "PUSH_NULL", "EXTENDED_ARG", "NOP"})
+
+
+def _steps(code: CodeType) -> list[tuple[str, Any]]:
+    found, places, jumps = [], {}, []
+    for i in dis.get_instructions(code):
+        places[i.offset] = len(found)
+        if i.opname in _NO_STEPS:
+            continue
+        name = "LOAD_ATTR" if i.opname == "LOAD_METHOD" else i.opname
+        value = i.argrepr
+        if name in ("LOAD_ATTR", "LOAD_GLOBAL"):
+            value = value.removeprefix("NULL + ").removesuffix(" + NULL").removeprefix("NULL|self + ")
+        elif i.opcode in dis.hasjrel or i.opcode in dis.hasjabs:
+            jumps.append((len(found), i.argval))
+            value = ""
+        elif isinstance(i.argval, CodeType):
+            value = ""
+        found.append((name, value))
+    targets = [(at, places.get(target)) for at, target in jumps]
+    return [*found, ("jumps", targets)]
