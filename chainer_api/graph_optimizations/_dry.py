@@ -38,14 +38,14 @@ _Promise = _tracing.Promise
 class Carrier:
     """What programs need of a run: values by slot, and random numbers."""
 
-    __slots__ = ("drawn", "effects", "first_state", "states", "values")
+    __slots__ = ("drawn", "effects", "failed", "first_state", "states", "values")
 
     def __init__(self) -> None:
         self.values: list[Any] = []
         self.drawn: list[Any] = []
         self.states: dict[Any, Any] = {}
         self.first_state: Any = None
-        self.effects = False
+        self.effects = self.failed = False
 
 
 class _Refusing:
@@ -165,6 +165,13 @@ class Dry:
                     r.guard(f"{obj.ref} is {other.ref}")
                 elif f"{obj.ref} is {other.ref}" not in r._guards:
                     raise NotProvable(r.closed)
+
+    def forget(self) -> None:
+        """Hold nothing of the call any longer."""
+        for frame in self.interpreter.all_frames:
+            frame.names.clear()
+        for held in (self.interpreter, self.residual, self):
+            held.__dict__.clear()
 
     # -- what the interpreter asks
 
@@ -406,11 +413,12 @@ class Dry:
                 raise NotProvable("a promised array is a leaf")
         lines = []
         n = len(self.values)
+        results = {slot for piece in plan.pieces for slot in piece.results}
         names: list[str] = ["None"] * (n - self._placed)
         for k, sym in enumerate(self.values[self._placed :], self._placed):
             if not sym.applied:
                 names[k - self._placed] = sym.ref
-            elif k in plan.results:
+            elif k in results:
                 names[k - self._placed] = sym.ref
                 lines.append(
                     f"{sym.ref} = new(Variable); {sym.ref}._requires_grad = "
@@ -456,6 +464,7 @@ def _failed(carrier: Carrier) -> Any:
     """Nothing has happened, after all."""
     if carrier.effects:
         raise
+    carrier.failed = True
     if carrier.first_state is not None:
         set_generator_state(carrier.first_state)
     return MISS

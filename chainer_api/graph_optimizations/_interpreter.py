@@ -78,6 +78,7 @@ class Interpreter(Objects):
         self.frames: list[Frame] = []
         self.steps = 0
         self.failed_at = ""
+        self.all_frames: list[Frame] = []
         self._expressions = {
             name: getattr(self, f"_{name.lower()}")
             for name in _EXPRESSIONS
@@ -136,6 +137,7 @@ class Interpreter(Objects):
     ) -> Any:
         node = frame.node
         _bind(node.args, frame.names, list(args), dict(kw), defaults, kwdefaults, name)
+        self.all_frames.append(frame)
         if len(self.frames) >= _DEPTH:
             raise NotProvable("calls go too deep")
         if isinstance(node, ast.Lambda):
@@ -576,6 +578,7 @@ class Interpreter(Objects):
         outer = self.frames[-1]
         frame = Frame(outer.node, {}, outer, None, outer.file, outer.cls)
         frame.line, frame.comprehension = outer.line, True
+        self.all_frames.append(frame)
         return frame
 
     def _comprehension(self, node: Any, give: Any) -> Iterator[Any]:

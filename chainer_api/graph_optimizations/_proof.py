@@ -71,12 +71,11 @@ class Proofs:
         self.wanted = False  # whether the next call is to be read
         self._seen: dict[Application, int] = {}
         self._tries: dict[Application, int] = {}
-        self._checked: Any = threading.local()
         self._lock = threading.Lock()
         self.why_not: dict[tuple[str, str], int] = {}
 
     def call(self, settings: Any, chain: Any, args: Any, kw: Any) -> Any:
-        """The result of a call, or MISS where it needs its Python."""
+        """The result of a call, or MISS where it needs its Python, and the proof to be checked."""
         if self.wanted:
             self._try(settings, chain, args, kw)
         started = time.perf_counter()
@@ -92,23 +91,24 @@ class Proofs:
                 if not proof.holds(chain, args, kw, carrier):
                     continue
                 if proof.is_due():
-                    self._checked.proof = proof
-                    return MISS
+                    return MISS, proof
                 proof.uses -= 1
             result = proof.replay(chain, args, kw, carrier)
             if result is MISS:
                 proof.misses += 1
+                if carrier.failed and carrier.values:
+                    self._drop(proof)  # a program has failed: the functions say why
                 if proof.misses > 64 and proof.misses > 4 * proof.uses:
                     self._drop(proof)
                 continue
             proof.uses += 1
             self._count(proof, started)
-            return result
-        return MISS
+            return result, None
+        return MISS, None
 
     def _count(self, proof: Proof, started: float) -> None:
         proofs = self.proofs
-        if proofs[0] is not proof:
+        if proofs and proofs[0] is not proof and proof in proofs:
             self.proofs = (proof, *[p for p in proofs if p is not proof])
         account = self.site.account
         seconds = time.perf_counter() - started
@@ -123,9 +123,8 @@ class Proofs:
 
     # -- after a call with Python
 
-    def after(self, run: Any, result: Any, raised: bool) -> None:
-        """A call has gone with its Python."""
-        proof = self._checked.__dict__.pop("proof", None)
+    def after(self, run: Any, result: Any, raised: bool, proof: Proof | None) -> None:
+        """A call has gone with its Python; ``proof`` says what it was to do."""
         whole = run.noted == 0 and run.stopped is None and not run.realized
         if proof is not None:
             self._check(proof, run, result, raised)
@@ -167,9 +166,9 @@ class Proofs:
         if not self._lock.acquire(blocking=False):
             return
         started = time.perf_counter()
+        self.wanted = False
+        dry = Dry(self.site, chain, args, kw)
         try:
-            self.wanted = False
-            dry = Dry(self.site, chain, args, kw)
             try:
                 proof = Proof(dry, dry.run(), settings)
                 if not proof.holds(chain, args, kw, Carrier()):
@@ -189,6 +188,7 @@ class Proofs:
                 if self._seen[app] >= _AFTER * 4 ** min(self._tries.get(app, 0), 5):
                     self._tries[app] = self._tries.get(app, 0) + 1
         finally:
+            dry.forget()
             self._lock.release()
             self.site.account.spend("prove", started)
 

@@ -104,12 +104,12 @@ class Site:
             and not settings.train
         ):
             return self._plainly(chain, args, kwargs)
-        proofs = self.proofs
+        proofs, proof = self.proofs, None
         if proofs.proofs or proofs.wanted:
-            result = proofs.call(settings, chain, args, kwargs)
+            result, proof = proofs.call(settings, chain, args, kwargs)
             if result is not MISS:
                 return result
-        return self._run(settings, chain, args, kwargs)
+        return self._run(settings, chain, args, kwargs, proof)
 
     def _plainly(self, chain: Any, args: Any, kwargs: Any) -> Any:
         if _state.run is None and _state.trace is None:
@@ -118,7 +118,7 @@ class Site:
                 self._asleep -= 1
         return self.method(chain, *args, **kwargs)
 
-    def _run(self, settings: Any, chain: Any, args: Any, kwargs: Any) -> Any:
+    def _run(self, settings: Any, chain: Any, args: Any, kwargs: Any, proof: Any) -> Any:
         started = time.perf_counter()
         run = Run(self, settings, (args, kwargs))
         if run.stopped is not None:
@@ -136,7 +136,7 @@ class Site:
             raised = False
         finally:
             _tracing.end(run)
-            self.proofs.after(run, result, raised)
+            self.proofs.after(run, result, raised, proof)
             self._after(run, time.perf_counter() - started)
         return result
 
