@@ -13,18 +13,20 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from chainer import _tracing, configuration
+from chainer.function import FunctionAdapter
 from chainer.function_node import FunctionNode
 from chainer.variable import Parameter, Variable
 
 from ._interpreter import Interpreter
 from ._objects import Bound, Closure, OwnObject
+from ._piece import same_bytes
 from ._random import (
     PLAIN_DRAWS,
     generator_state,
     set_generator_state,
     whole_generator_state,
 )
-from ._residual import MISS, NotProvable, Residual, Sym
+from ._residual import MISS, PLAIN, NotProvable, Residual, Sym
 from ._tree import Application, Spec, settings_now
 from ._values import Incomparable
 
@@ -60,6 +62,21 @@ class _Refusing:
         raise NotProvable("a function is applied by code that is not read")
 
 
+class NoWay(NotProvable):
+    """The call does not go a way that is known."""
+
+
+def _is_data(value: Any) -> bool:
+    """Whether it holds no code of anybody's."""
+    if isinstance(value, (tuple, list)):
+        return all(map(_is_data, value))
+    if isinstance(value, dict):
+        return all(map(_is_data, value.values()))
+    if isinstance(value, slice):
+        return True
+    return type(value) in PLAIN or isinstance(value, (np.ndarray, np.generic, np.dtype, type))
+
+
 class Dry:
     """One run; see the module."""
 
@@ -69,6 +86,7 @@ class Dry:
         self.first = 1
         self.residual = r = Residual()
         self.interpreter = Interpreter(r, self)
+        r.guarded = self._guarded
         self.statistics: set[int] = set()
         self.views: dict[int, Sym] = {}
         self.bases: dict[int, Sym] = {}
@@ -80,6 +98,7 @@ class Dry:
         self.pending: list[Application] = []
         self.drawn: list[Any] = []
         self.plans: list[tuple[Application, int, Any]] = []
+        self.decided: int | None = None
         self.plain_draws, self.draws_anything = True, False
         self._made: set[int] = set()
         self._placed = 0  # leaves that stand in the list of values
@@ -124,7 +143,10 @@ class Dry:
         r = self.residual
         writer = _Writer(r)
         effects = []
-        for kind, obj, name, value in self.effects:
+        last = {(id(o), n): k for k, (kind, o, n, _) in enumerate(self.effects) if kind == "set"}
+        for k, (kind, obj, name, value) in enumerate(self.effects):
+            if kind == "set" and last[id(obj), name] != k:
+                continue  # set again in the same call, with nothing of the user's between
             if kind == "set":
                 effects.append(f"{obj.ref}.{name} = {writer.text(value)}")
             elif kind == "report":
@@ -172,6 +194,12 @@ class Dry:
             frame.names.clear()
         for held in (self.interpreter, self.residual, self):
             held.__dict__.clear()
+
+    def _guarded(self) -> None:
+        """A guard is written: it may be one on what the call itself computes."""
+        begun = self.plans or self.draws_anything or self.app.eager is not None
+        if begun and self.decided is None:
+            self.decided = self.app.depth
 
     # -- what the interpreter asks
 
@@ -319,10 +347,10 @@ class Dry:
             if type(v) is Sym and type(v.value) is np.ndarray:
                 fake.__dict__[name] = real(v)
             else:
-                fake.__dict__[name] = r.fix(v)
+                fake.__dict__[name] = self.interpreter.native(v)
         natives = tuple([real(v) for v in inputs])
         new: list[Any] = []
-        slots, count = self.slots, len(self.values)
+        slots, count = dict(self.slots), len(self.values)
 
         def slot_of(x: Any) -> int:
             slot = slots.get(id(x))
@@ -336,7 +364,12 @@ class Dry:
             key = made.describe(fake, natives, settings, slot_of, count)
         except Incomparable as e:
             raise NotProvable(f"{cls.__name__} has {e}") from None
-        child = self._child(key, made)
+        child, varies = self._child(key, made)
+        if not varies:
+            for name, v in func.attributes.items():
+                if name not in made.arrays:
+                    r.fix(v)
+        self.slots = slots
         for x in new:
             sym = symbols[id(x)]
             self.spec(sym)
@@ -347,24 +380,77 @@ class Dry:
             if slots[id(x)] in child.writes and id(x) not in self.statistics:
                 raise NotProvable("an array that a function writes to")
         func.applied = True
+        if child.eager is not None:
+            return self._apply_between(child, func, inputs, fake)
         self.app = child
         self.pending.append(child)
         self._draw(child)
         return tuple([self._output(spec) for spec in child.outputs])
 
-    def _child(self, key: Any, made: Application) -> Application:
+    def _child(self, key: Any, made: Application) -> tuple[Application, bool]:
+        """The application that comes next, and whether its attributes may be any."""
         children = self.app.children
-        found = children.get(key) or ()
+        found, varies = children.get(key), False
+        if not found:
+            found, varies = children.get((made.place, "varies"), ()), True
         hot = [c for c in found if c.hot]
+        label = made.kind.__name__
         if len(hot) != 1:
-            label = made.kind.__name__
-            if children.get((made.place, "varies")):
-                raise NotProvable(f"the attributes of {label} differ from call to call")
-            raise NotProvable(f"{label} is applied, and no known way goes on like that")
+            raise NoWay(f"{label} is applied, and no known way goes on like that")
         child = hot[0]
-        if child.eager is not None or child.any_attributes:
-            raise NotProvable(f"{child.label} is applied between programs: {child.eager}")
-        return child
+        if varies and (child.eager is None or not child.any_attributes):
+            raise NotProvable(f"the attributes of {label} differ")
+        return child, varies
+
+    def _apply_between(self, app: Application, func: Any, inputs: Any, fake: Any) -> Any:
+        """A function of the library that is no part of a program."""
+        r, cls = self.residual, func.cls
+        if not cls.__module__.startswith("chainer.") or issubclass(cls, FunctionAdapter):
+            raise NotProvable(f"{app.label} is {app.eager}")
+        if not all(map(_is_data, fake.__dict__.values())):
+            raise NotProvable(f"{app.label} has an attribute that is no plain data")
+        if self.pending:
+            self.sync()
+        f = Sym(fake, r.name())
+        r.line(f"{f.ref} = new({r.const(cls)})")
+        copies = {}
+        for name, v in func.attributes.items():
+            r.line(f"{f.ref}.__dict__[{name!r}] = {r.ref(v)}")
+            self._freeze(v)
+            if isinstance(fake.__dict__[name], np.ndarray):
+                copies[name] = fake.__dict__[name]
+                fake.__dict__[name] = copies[name].copy()
+        held = dict(fake.__dict__)
+        xs = tuple([self._copied(v.value) for v in inputs])
+        before = generator_state()
+        with _tracing.aside():
+            outs = fake._apply(xs)
+        if generator_state() != before:
+            self.draws("whatever")
+        o = r.name()
+        r.line(f"{o} = {f.ref}._apply(({''.join([f'{r.ref(v)}, ' for v in inputs])}))")
+        if not app.gives(outs):
+            raise NotProvable("the form of results depends on values")
+        r.guard(f"not {r.const(app)}.gives({o})")
+        for name, array in copies.items():
+            if not same_bytes(array, held[name]):
+                r.closed = "an array has been written before a value is compared"
+        func.real = f
+        self.app, self.first = app, app.depth + 1
+        made = []
+        for k, y in enumerate(outs):
+            sym = r.made(f"{o}[{k}]", y)
+            sym.slot, sym.checked = len(self.values), True
+            self.slots[id(y)] = sym.slot
+            self.values.append(sym)
+            self._made.add(id(sym))
+            made.append(sym)
+        return tuple(made)
+
+    @staticmethod
+    def _copied(x: Any) -> Any:
+        """The same array in another Variable: nothing is to be kept at the nodes of the caller."""
+        return Variable(x._array, requires_grad=x._requires_grad) if isinstance(x, Variable) else x
 
     def _draw(self, app: Application) -> None:
         if not app.draws:

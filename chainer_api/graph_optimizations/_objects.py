@@ -44,6 +44,7 @@ class OwnObject:
         self.cls = cls
         self.attributes: dict[str, Any] = {}
         self.applied = False  # a function that has run
+        self.real: Sym | None = None  # that function, where it was applied between programs
 
 
 class Closure:
@@ -325,6 +326,8 @@ class Objects:
         return found
 
     def _own_attribute(self, obj: OwnObject, name: str, default: Any) -> Any:
+        if obj.real is not None:
+            return self._left(obj.real, name, default)
         if obj.applied and name != "apply":
             raise NotProvable("what a function has left on itself is read")
         found = self._static(obj.cls, name)
@@ -346,6 +349,13 @@ class Objects:
             r.guard(f"{r.const(obj.cls)}.{name} is not {r.const(found)}")
             return Bound(found, obj)
         return self._class_attribute(obj.cls, name)
+
+    def _left(self, obj: Sym, name: str, default: Any) -> Any:
+        """What a function that has run has left on itself."""
+        value = obj.value.__dict__.get(name, _MISSING)
+        if value is None or type(value) in (np.ndarray, tuple, int, float, bool):
+            return self.residual.made(f"{obj.ref}.{name}", value)
+        raise NotProvable("what a function has left on itself is read")
 
     # -- Variables and arrays
 
@@ -991,9 +1001,7 @@ class Objects:
         if type(manager) is Context:
             manager.real.__enter__()
             return None
-        if type(manager) is OwnObject:
-            return self.special(manager, "__enter__", [])
-        raise NotProvable(f"a context of the kind {self.class_of(manager).__name__}")
+        return self.special(manager, "__enter__", [])
 
     def exit(self, manager: Any) -> None:
         if type(manager) is Context:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from chainer import configuration
 from chainer.variable import Variable
 
-from ._dry import Carrier, Dry
+from ._dry import Carrier, Dry, NoWay
 from ._objects import OwnObject
 from ._residual import MISS, PLAIN, NotProvable, Sym
 from ._tree import Application
@@ -29,6 +29,7 @@ _AFTER = 2  # calls that have gone one way until a proof is tried
 _TRIES = 4  # of one way
 _PROOFS = 4  # of one way that are kept: they differ in what they found
 _ALL = 12  # of one method
+_LOST = 8  # calls in a row that are read in vain, as they go other ways
 
 
 class Proof:
@@ -45,11 +46,19 @@ class Proof:
             if kind == "set"
         ]
         self.programs = sum([p[0].depth - p[1] + 1 for p in dry.plans])
+        #: How many functions come before values that the call computes decide; None if none do.
+        self.decided = dry.decided
         self.uses = self.misses = 0
 
     def ready(self) -> bool:
         """Whether the programs are still there."""
         return all([app.plans.get(first) is plan and plan.ready() for app, first, plan in self.plans])
+
+    def agrees_until(self, app: Application) -> bool:
+        """Whether a call has done the same as far as could be known before it."""
+        if self.decided is None:
+            return False
+        return app.path(1)[: self.decided] == self.app.path(1)[: self.decided]
 
     def is_due(self) -> bool:
         """Whether this call is one of those that go with Python."""
@@ -68,6 +77,7 @@ class Proofs:
     def __init__(self, site: Site) -> None:
         self.site = site
         self.proofs: tuple[Proof, ...] = ()
+        self._lost = 0
         self.wanted = False  # whether the next call is to be read
         self._seen: dict[Application, int] = {}
         self._tries: dict[Application, int] = {}
@@ -125,7 +135,9 @@ class Proofs:
 
     def after(self, run: Any, result: Any, raised: bool, proof: Proof | None) -> None:
         """A call has gone with its Python; ``proof`` says what it was to do."""
-        whole = run.noted == 0 and run.stopped is None and not run.realized
+        whole = run.noted == 0 and run.stopped is None
+        if run.realized and whole:
+            whole = run.realized == sum([app.eager is not None for app in run.app.path(1)])
         if proof is not None:
             self._check(proof, run, result, raised)
             return
@@ -146,9 +158,9 @@ class Proofs:
         wrong = None
         if raised:
             wrong = "it raised an exception"
-        elif run.app is not proof.app:
+        elif run.app is not proof.app and not proof.agrees_until(run.app):
             wrong = f"it applied other functions ({_first_difference(run.app, proof.app)})"
-        elif not _matches(result, proof.expected, run.values):
+        elif run.app is proof.app and not _matches(result, proof.expected, run.values):
             wrong = "its result was another one"
         self.site.ledger.checks += 1
         if wrong is not None:
@@ -176,6 +188,14 @@ class Proofs:
                 same = [p for p in self.proofs if p.app is proof.app]
                 others = [p for p in self.proofs if p not in same[_PROOFS - 1 :]]
                 self.proofs = (proof, *others[: _ALL - 1])
+            except NoWay as e:
+                # Another way than the one that was to be proved: perhaps the next call goes it.
+                self._lost += 1
+                self.wanted = self._lost < _LOST
+                if not self.wanted:
+                    self._refused(str(e), dry.interpreter.failed_at)
+                    self._lost = 0
+                return
             except NotProvable as e:
                 self._refused(str(e), dry.interpreter.failed_at)
             except RecursionError:
@@ -183,10 +203,6 @@ class Proofs:
             except Exception as e:
                 self._refused(f"{type(e).__name__}: {e}", dry.interpreter.failed_at)
             self._tries[dry.app] = self._tries.get(dry.app, 0) + 1
-            for app in [a for a in self._seen if a is not dry.app]:
-                # The attempt was for another way, perhaps: that is not to be tried for ever.
-                if self._seen[app] >= _AFTER * 4 ** min(self._tries.get(app, 0), 5):
-                    self._tries[app] = self._tries.get(app, 0) + 1
         finally:
             dry.forget()
             self._lock.release()

@@ -91,6 +91,7 @@ class Residual:
         self.miss = "return MISS"
         self.closed: str | None = None  # why no more guards may follow
         self._count = 0
+        self.guarded: Any = lambda: None  # is told of guards
 
     # -- text
 
@@ -116,6 +117,7 @@ class Residual:
         if self.closed is not None:
             raise NotProvable(self.closed)
         self._guards.add(condition)
+        self.guarded()
         self.line(f"if {condition}: {self.miss}")
 
     def ref(self, value: Any) -> str:

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from chainer import backend, configuration, reporter
+from chainer import backend, configuration, function, reporter
 from chainer.function_node import FunctionNode
 from chainer.variable import Variable
 
@@ -406,6 +406,8 @@ def _extreme(interp: Any, function: Any, args: list[Any], kw: dict[str, Any]) ->
         if "default" in kw:
             return kw["default"]
         raise NotProvable(f"{function.__name__}() of nothing")
+    if len(values) == 1:
+        return values[0]
     if key is None and not interp.known(values):
         interp._computable(*values)
         return interp.apply(function.__name__, function, values, {})
@@ -517,8 +519,19 @@ def _using_config(interp: Any, function: Any, args: list[Any], kw: dict[str, Any
     return Context(name, value)
 
 
+@_handles(function.no_backprop_mode, function.force_backprop_mode)
+def _backprop_mode(interp: Any, function: Any, args: list[Any], kw: dict[str, Any]) -> Any:
+    from ._objects import Context
+
+    return Context("enable_backprop", function.__name__ == "force_backprop_mode")
+
+
 @_handles(reporter.report)
 def _report(interp: Any, function: Any, args: list[Any], kw: dict[str, Any]) -> Any:
+    if not reporter._thread_local.reporters:
+        return interp.run_function(function, args, kw)  # which finds that nobody listens
+    held = interp.residual.const(reporter._thread_local)
+    interp.residual.guard(f"not {held}.reporters")
     values, observer = ([*args, None])[:2] if not kw else (args[0], kw.get("observer"))
     interp.dry.effect("report", observer, None, dict(interp.items_of(values)))
     return None
@@ -540,6 +553,8 @@ def method(interp: Any, owner: Any, name: str, args: list[Any], kw: dict[str, An
             found = getattr(value, name)(*interp.native(args), **interp.native(kw))
             parts = [interp.ref(v) for v in args] + [f"{n}={interp.ref(v)}" for n, v in kw.items()]
             return interp.pure(f"{owner.ref}.{name}({', '.join(parts)})", lambda: found)
+        if name == "__getitem__" and type(value) in (list, tuple, dict):
+            return interp.getitem(owner, *args)
         if isinstance(value, dict):
             return _dict_method(interp, owner, name, args, kw)
         if type(value) is list and name in ("append", "extend") and not kw:
@@ -547,6 +562,8 @@ def method(interp: Any, owner: Any, name: str, args: list[Any], kw: dict[str, An
             item = args[0] if name == "append" else list(interp.iterate(args[0]))
             return interp.dry.effect(name, owner, None, item)
         raise NotProvable(f"the method {name} of a {type(value).__name__} of the outside")
+    if name == "__getitem__" and kind in (list, tuple, dict):
+        return interp.getitem(owner, *args)
     if kind is list:
         return _list_method(interp, owner, name, args, kw)
     if kind is dict or kind is OrderedDict:
