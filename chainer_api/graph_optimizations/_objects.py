@@ -306,10 +306,13 @@ class Objects:
                 raise NotProvable(f"a {cls.__name__} computes its attribute {name}")
             return self._lacks(obj, name, default)
         if isinstance(found, FunctionType):
-            r.guard(f"{obj.ref}.{name}.__func__ is not {r.const(found)}")
+            r.guard(f"{r.const(cls)}.{name} is not {r.const(found)}")
+            if hasattr(value, "__dict__"):
+                r.guard(f"{name!r} in {obj.ref}.__dict__")
             return Bound(found, obj)
         if isinstance(found, (classmethod, staticmethod)):
-            r.guard(f"{name!r} in {obj.ref}.__dict__" if hasattr(value, "__dict__") else "False")
+            if hasattr(value, "__dict__"):
+                r.guard(f"{name!r} in {obj.ref}.__dict__")
             return self._class_attribute(cls, name)
         if hasattr(type(found), "__get__") and not isinstance(found, type):
             raise NotProvable(f"the attribute {name} of a {cls.__name__} is computed")

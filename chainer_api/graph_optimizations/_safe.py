@@ -315,6 +315,23 @@ def _filter(interp: Any, function: Any, args: list[Any], kw: dict[str, Any]) -> 
     )
 
 
+@_handles(itertools.pairwise)
+def _pairwise(interp: Any, function: Any, args: list[Any], kw: dict[str, Any]) -> Any:
+    return itertools.pairwise(interp.iterate(args[0]))
+
+
+@_handles(itertools.islice)
+def _islice(interp: Any, function: Any, args: list[Any], kw: dict[str, Any]) -> Any:
+    return itertools.islice(interp.iterate(args[0]), *[interp.residual.fix(n) for n in args[1:]])
+
+
+@_handles(itertools.product, itertools.combinations)
+def _product(interp: Any, function: Any, args: list[Any], kw: dict[str, Any]) -> Any:
+    if function is itertools.combinations:
+        return function(interp.iterate(args[0]), interp.residual.fix(args[1]))
+    return function(*map(interp.iterate, args), repeat=interp.residual.fix(kw.get("repeat", 1)))
+
+
 @_handles(itertools.chain)
 def _chain(interp: Any, function: Any, args: list[Any], kw: dict[str, Any]) -> Any:
     return (v for values in args for v in interp.iterate(values))
