@@ -40,14 +40,20 @@ _Promise = _tracing.Promise
 class Carrier:
     """What programs need of a run: values by slot, and random numbers."""
 
-    __slots__ = ("drawn", "effects", "failed", "first_state", "states", "values")
+    __slots__ = ("drawn", "effects", "failed", "first_state", "numbers", "states", "values")
 
     def __init__(self) -> None:
         self.values: list[Any] = []
         self.drawn: list[Any] = []
         self.states: dict[Any, Any] = {}
+        self.numbers: dict[Any, Any] = {}
         self.first_state: Any = None
         self.effects = self.failed = False
+
+
+    def number(self, app: Application, name: str) -> Any:
+        """A number among the attributes of a function."""
+        return self.numbers[app, name]
 
 
 class _Refusing:
@@ -64,6 +70,10 @@ class _Refusing:
 
 class NoWay(NotProvable):
     """The call does not go a way that is known."""
+
+
+def _is_array(value: Any) -> bool:
+    return type(value) is Sym and type(value.value) is np.ndarray and not value.value.dtype.hasobject
 
 
 def _is_data(value: Any) -> bool:
@@ -97,6 +107,7 @@ class Dry:
         self.leaves: list[Sym] = []
         self.pending: list[Application] = []
         self.drawn: list[Any] = []
+        self.numbers: dict[tuple[Application, str], Any] = {}  # that are inputs of programs
         self.plans: list[tuple[Application, int, Any]] = []
         self.decided: int | None = None
         self.plain_draws, self.draws_anything = True, False
@@ -343,11 +354,14 @@ class Dry:
 
         made = Application(self.app)
         fake = _new(cls)
-        for name, v in func.attributes.items():
-            if type(v) is Sym and type(v.value) is np.ndarray:
-                fake.__dict__[name] = real(v)
+        attributes = {name: self._opened(v) for name, v in func.attributes.items()}
+        for name, v in attributes.items():
+            if type(v) in (tuple, list):
+                fake.__dict__[name] = type(v)([
+                    real(x) if _is_array(x) else self.interpreter.native(x) for x in v
+                ])
             else:
-                fake.__dict__[name] = self.interpreter.native(v)
+                fake.__dict__[name] = real(v) if _is_array(v) else self.interpreter.native(v)
         natives = tuple([real(v) for v in inputs])
         new: list[Any] = []
         slots, count = dict(self.slots), len(self.values)
@@ -361,14 +375,19 @@ class Dry:
             return slot
 
         try:
-            key = made.describe(fake, natives, settings, slot_of, count)
+            made.describe(fake, natives, settings, slot_of, count)
         except Incomparable as e:
             raise NotProvable(f"{cls.__name__} has {e}") from None
-        child, varies = self._child(key, made)
-        if not varies:
-            for name, v in func.attributes.items():
-                if name not in made.arrays:
-                    r.fix(v)
+        child = self._child(made)
+        if not child.any_attributes:
+            numbers = dict(child.numbers)
+            for name, v in attributes.items():
+                if name in numbers:
+                    if type(v) is Sym:
+                        r.type_of(v)
+                    self.numbers[child, name] = v
+                elif not _is_array(v):
+                    r.fix([x for x in v if not _is_array(x)] if type(v) in (tuple, list) else v)
         self.slots = slots
         for x in new:
             sym = symbols[id(x)]
@@ -387,20 +406,20 @@ class Dry:
         self._draw(child)
         return tuple([self._output(spec) for spec in child.outputs])
 
-    def _child(self, key: Any, made: Application) -> tuple[Application, bool]:
-        """The application that comes next, and whether its attributes may be any."""
-        children = self.app.children
-        found, varies = children.get(key), False
-        if not found:
-            found, varies = children.get((made.place, "varies"), ()), True
-        hot = [c for c in found if c.hot]
-        label = made.kind.__name__
+    def _opened(self, v: Any) -> Any:
+        """A sequence of the outside that holds arrays, item by item."""
+        if type(v) is Sym and type(v.value) in (tuple, list):
+            if any([isinstance(x, np.ndarray) for x in v.value]):
+                return type(v.value)(self.interpreter.iterate(v))
+        return v
+
+    def _child(self, made: Application) -> Application:
+        """The application that comes next."""
+        hot = [c for c in self.app.child(made) or () if c.hot]
         if len(hot) != 1:
+            label = made.kind.__name__
             raise NoWay(f"{label} is applied, and no known way goes on like that")
-        child = hot[0]
-        if varies and (child.eager is None or not child.any_attributes):
-            raise NotProvable(f"the attributes of {label} differ")
-        return child, varies
+        return hot[0]
 
     def _apply_between(self, app: Application, func: Any, inputs: Any, fake: Any) -> Any:
         """A function of the library that is no part of a program."""
@@ -510,6 +529,9 @@ class Dry:
                     f"{sym.ref} = new(Variable); {sym.ref}._requires_grad = "
                     f"{sym.value._requires_grad}"
                 )
+        for (a, name), v in self.numbers.items():
+            if a in self.pending:
+                lines.append(f"carrier.numbers[{r.const(a)}, {name!r}] = {r.ref(v)}")
         for line in lines:
             r.line(line)
         r.line(f"carrier.values += [{', '.join(names)}]")
@@ -531,9 +553,14 @@ class Dry:
             n = sum([len(a.draws) for a in piece.apps])
             draws, drawn = iter(drawn[:n]), drawn[n:]
             arrays = []
-            for slot, _ in piece.inputs:
+            numbers = tuple(
+                [self.interpreter.native(self.numbers[piece.apps[k], m]) for k, m in piece.numbers]
+            )
+            for slot, _, number in piece.inputs:
                 if slot is None:
-                    arrays.append(next(draws))
+                    arrays.append(
+                        next(draws) if number is None else piece.computed[number](numbers)
+                    )
                     continue
                 x = values[slot].value
                 array = x if isinstance(x, np.ndarray) else x._array
