@@ -73,7 +73,8 @@ class Account:
         """
         if not self.traces or self._granted:
             return True
-        owed = sum(self.ledger.spent.values()) - self.ledger.saved
+        spent = sum(self.ledger.spent.values()) - self.ledger.spent["prove"]
+        owed = spent - self.ledger.saved
         return owed <= max(_SHARE * self.in_method, _CALLS * self.plain)
 
     def allows_noting(self) -> bool:
@@ -85,6 +86,11 @@ class Account:
         """Something new has been traced."""
         self.traces += 1
         self._granted = False
+
+    def allows_proof(self) -> bool:
+        """Whether a call may be read, to go without its Python later."""
+        spent = self.ledger.spent["prove"]
+        return spent <= max(_SHARE / 2 * self.in_method, _CALLS / 4 * self.plain)
 
     def grant(self) -> None:
         """Allow the next trace, where something has been learned that ends retracing."""

@@ -73,7 +73,8 @@ class NoWay(NotProvable):
 
 
 def _is_array(value: Any) -> bool:
-    return type(value) is Sym and type(value.value) is np.ndarray and not value.value.dtype.hasobject
+    value = value.value if type(value) is Sym else None
+    return type(value) is np.ndarray and not value.dtype.hasobject
 
 
 def _is_data(value: Any) -> bool:

@@ -255,8 +255,7 @@ class Interpreter(Objects):
         if type(value) is ast.Yield:
             yield None if value.value is None else self.eval(value.value)
         elif type(value) is ast.YieldFrom:
-            for item in self.iterate(self.eval(value.value)):
-                yield item
+            yield from self.iterate(self.eval(value.value))
         elif type(value) is not ast.Constant:
             self.eval(value)
 

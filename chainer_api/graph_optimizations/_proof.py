@@ -52,7 +52,9 @@ class Proof:
 
     def ready(self) -> bool:
         """Whether the programs are still there."""
-        return all([app.plans.get(first) is plan and plan.ready() for app, first, plan in self.plans])
+        return all(
+            [app.plans.get(first) is plan and plan.ready() for app, first, plan in self.plans]
+        )
 
     def agrees_until(self, app: Application) -> bool:
         """Whether a call has done the same as far as could be known before it."""
@@ -61,9 +63,8 @@ class Proof:
         return app.path(1)[: self.decided] == self.app.path(1)[: self.decided]
 
     def is_due(self) -> bool:
-        """Whether this call is one of those that go with Python."""
-        self.uses += 1
-        how, n = configuration.peek("static_check"), self.uses
+        """Whether the next call is one of those that go with Python."""
+        how, n = configuration.peek("static_check"), self.uses + 1
         if how == "always":
             return True
         if how == "never" or n == 1 or how == "first" and n > 2:
@@ -96,13 +97,11 @@ class Proofs:
                 self._drop(proof)
                 continue
             carrier = Carrier()
-            turn = proof.uses + 1
-            if (turn & (turn - 1) == 0 or turn >= 1024 or configuration.peek("static_check") == "always"):
+            if proof.is_due():
                 if not proof.holds(chain, args, kw, carrier):
                     continue
-                if proof.is_due():
-                    return MISS, proof
-                proof.uses -= 1
+                proof.uses += 1
+                return MISS, proof
             result = proof.replay(chain, args, kw, carrier)
             if result is MISS:
                 proof.misses += 1
@@ -149,7 +148,7 @@ class Proofs:
             self._seen.clear()
         tries = self._tries.get(app, 0)
         if tries < _TRIES + _PROOFS and seen >= _AFTER * 4 ** min(tries, 5):
-            self.wanted = True
+            self.wanted = self.site.account.allows_proof()
 
     def _check(self, proof: Proof, run: Any, result: Any, raised: bool) -> None:
         """Whether the call has done what the proof says."""
@@ -191,7 +190,7 @@ class Proofs:
             except NoWay as e:
                 # Another way than the one that was to be proved: perhaps the next call goes it.
                 self._lost += 1
-                self.wanted = self._lost < _LOST
+                self.wanted = self._lost < _LOST and self.site.account.allows_proof()
                 if not self.wanted:
                     self._refused(str(e), dry.interpreter.failed_at)
                     self._lost = 0
@@ -265,5 +264,5 @@ def _matches(value: Any, expected: Any, values: Any) -> bool:
 def _first_difference(a: Application, b: Application) -> str:
     for x, y in zip(a.path(1), b.path(1), strict=False):
         if x is not y:
-            return f"{x.label} and not {y.label}"
+            return f"{x.kind.__name__} and not {y.kind.__name__}"
     return f"{a.depth} and not {b.depth}"

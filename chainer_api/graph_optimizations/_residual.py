@@ -233,8 +233,10 @@ class Residual:
         if isinstance(value, Variable):
             raise NotProvable("a Variable is used as plain data")
         k = self.const(value)
-        if kind in (bool, np.bool_):
-            self.guard(f"{v} is not {k}" if kind is bool else f"type({v}) is not {self.const(kind)} or {v} != {k}")
+        if kind is bool:
+            self.guard(f"{v} is not {k}")
+        elif kind is np.bool_:
+            self.guard(f"type({v}) is not {self.const(kind)} or {v} != {k}")
         elif kind in (int, str, bytes):
             self.guard(f"{v} is not {k} and (type({v}) is not {kind.__name__} or {v} != {k})")
         elif kind is float:

@@ -198,7 +198,7 @@ def _fill_handlers() -> None:
         _handlers[getattr(np, name)] = _fact
     for name in _DRAWS:
         _handlers[getattr(np.random, name)] = _draw
-    for name, f in vars(math).items():
+    for f in vars(math).values():
         if callable(f):
             _handlers[f] = _plainly
     for name, f in vars(operator).items():
@@ -440,9 +440,8 @@ def _sorted(interp: Any, function: Any, args: list[Any], kw: dict[str, Any]) -> 
     values = list(interp.iterate(args[0]))
     key = kw.get("key")
     keys = [interp.residual.fix(v if key is None else interp.call(key, [v], {})) for v in values]
-    order = sorted(
-        range(len(values)), key=keys.__getitem__, reverse=interp.residual.fix(kw.get("reverse", False))
-    )
+    reverse = interp.residual.fix(kw.get("reverse", False))
+    order = sorted(range(len(values)), key=keys.__getitem__, reverse=reverse)
     return [values[k] for k in order]
 
 

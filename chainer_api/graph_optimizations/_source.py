@@ -1,7 +1,6 @@
 """From a function to the syntax tree of its source, where that is sure to be its source."""
 
 from __future__ import annotations
-
 import __future__
 
 import ast
@@ -146,7 +145,8 @@ def _steps(code: CodeType) -> list[tuple[str, Any]]:
         name = "LOAD_ATTR" if i.opname == "LOAD_METHOD" else i.opname
         value = i.argrepr
         if name in ("LOAD_ATTR", "LOAD_GLOBAL"):
-            value = value.removeprefix("NULL + ").removesuffix(" + NULL").removeprefix("NULL|self + ")
+            for other in ("NULL + ", " + NULL", "NULL|self + "):
+                value = value.replace(other, "")
         elif i.opcode in dis.hasjrel or i.opcode in dis.hasjabs:
             jumps.append((len(found), i.argval))
             value = ""

@@ -492,9 +492,10 @@ def _manager(chain: Any) -> ScheduleManager:
 def static_graph(*args: Any, **kwargs: Any) -> Any:
     """Compile the forward method of a chain.
 
-    The method's Python runs in every call. Calls that are new run as always (define-by-run); when
-    the same functions are applied for the second time they are compiled, and later calls have
-    programs compute their results, and their backward. Results, gradients, exceptions, random
+    Calls that are new run as always (define-by-run); when the same functions are applied for the
+    second time they are compiled, and later calls have programs compute their results, and their
+    backward. The method's Python runs in every call, unless it is proved to do nothing that
+    matters. Results, gradients, exceptions, random
     numbers, updated statistics and whatever else the method does are those of the undecorated
     method. ``chain.schedule_manager.report()`` and the logger ``chainwright`` tell what happens.
 

@@ -202,11 +202,7 @@ def run(fault, compiled, calls=CALLS, after=None):
     """All facts of ``calls`` steps of a fault's chain: a list for each step."""
     np.random.seed(7)
     random.seed(7)
-    cls = fault()
-    if compiled:
-        for name in cls.decorate:
-            _decorate(cls, *name.split("."))
-    model = cls()
+    model = (decorated_class(fault) if compiled else fault())()
     facts = []
     try:
         for k in range(calls):
@@ -216,6 +212,14 @@ def run(fault, compiled, calls=CALLS, after=None):
     finally:
         getattr(model, "close", lambda: None)()
     return facts
+
+
+def decorated_class(fault):
+    """The class of a fault, with the methods compiled that are to be."""
+    cls = fault()
+    for name in cls.decorate:
+        _decorate(cls, *name.split("."))
+    return cls
 
 
 def _decorate(owner, *path):

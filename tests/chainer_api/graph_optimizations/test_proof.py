@@ -1,0 +1,1104 @@
+"""Calls without Python: what is proved, and that what a proof rests on is looked at in each call.
+
+Each case is a program that :mod:`trust` runs with and without the decorator. In the cases of
+``GUARDS`` something is changed before one call, after calls have gone without their Python: that
+very call must see it. How the calls went is counted, too, so that a case that is not proved any
+more fails.
+"""
+
+import functools
+import logging
+import types
+from collections import namedtuple
+
+import numpy as np
+import pytest
+from trust import Base, Box, check, decorated_class, simple, table, total, variable
+
+import chainer
+import chainer.functions as F
+import chainer.links as L
+
+CALLS, CHANGE = 24, 18  # the last calls before the change are 17 and 18: no check is due there
+GUARDS, guard = table()
+EFFECTS, effect = table()
+PROVED, proved = table()
+
+
+def report(model):
+    return model.schedule_manager.report()[0]
+
+
+def calls_without_python(fault, calls):
+    """For each call of a decorated model whether it went without its Python."""
+    np.random.seed(0)
+    model = decorated_class(fault)()
+    found = []
+    for k in range(calls):
+        model.cleargrads()
+        before = report(model).without_python if k else 0
+        model.step(k)
+        found.append(report(model).without_python > before)
+    return found
+
+
+@pytest.mark.parametrize("fault", GUARDS, ids=lambda f: f.__name__)
+def test_a_change_is_seen_at_once(fault):
+    check(fault, CALLS)
+    went = calls_without_python(fault, CALLS)
+    assert went[CHANGE - 2] and went[CHANGE - 1], "the case is not proved"
+
+
+@pytest.mark.parametrize("fault", EFFECTS + PROVED, ids=lambda f: f.__name__)
+def test_it_is_proved(fault):
+    check(fault, CALLS)
+    assert sum(calls_without_python(fault, CALLS)) > CALLS // 2
+
+
+def changing(change):
+    """Have ``change(self)`` come before one call."""
+
+    def apply(self, k):
+        if k == CHANGE:
+            change(self)
+
+    return apply
+
+
+# -- What a proof rests on
+
+
+@guard
+def a_number():
+    def forward(self, x):
+        return self.a(x) * self.k
+
+    return simple(forward, changing(lambda s: setattr(s, "k", 3.0)), k=lambda: 2.0)
+
+
+@guard
+def a_number_of_another_type():
+    def forward(self, x):
+        return F.sum(self.a(x), axis=self.axis)
+
+    return simple(forward, changing(lambda s: setattr(s, "axis", (0, 1))), axis=lambda: 1)
+
+
+@guard
+def a_flag():
+    def forward(self, x):
+        return F.relu(self.a(x)) if self.flag else F.tanh(self.a(x))
+
+    return simple(forward, changing(lambda s: setattr(s, "flag", False)), flag=lambda: True)
+
+
+@guard
+def a_string():
+    def forward(self, x):
+        return getattr(F, self.act)(self.a(x))
+
+    return simple(forward, changing(lambda s: setattr(s, "act", "tanh")), act=lambda: "relu")
+
+
+@guard
+def a_function_in_an_attribute():
+    def forward(self, x):
+        return self.act(self.a(x))
+
+    return simple(forward, changing(lambda s: setattr(s, "act", F.tanh)), act=lambda: F.relu)
+
+
+@guard
+def a_method_that_is_shadowed():
+    class Model(Base):
+        def act(self, x):
+            return F.relu(x)
+
+        def forward(self, x):
+            return self.act(self.a(x))
+
+        def step(self, k):
+            if k == CHANGE:
+                self.act = F.tanh
+            return super().step(k)
+
+    return Model
+
+
+@guard
+def a_method_of_another_object():
+    """It is the same function, bound to another link."""
+
+    class Model(Base):
+        def forward(self, x):
+            return self.b(self.a(x))
+
+        def step(self, k):
+            if k == CHANGE:
+                self.a.forward = self.b.forward
+            return super().step(k)
+
+    return Model
+
+
+@guard
+def a_method_of_the_class():
+    class Model(Base):
+        def act(self, x):
+            return F.relu(x)
+
+        def forward(self, x):
+            return self.act(self.a(x))
+
+        def step(self, k):
+            if k == CHANGE:
+                type(self).act = lambda self, x: F.tanh(x)
+            return super().step(k)
+
+    return Model
+
+
+@guard
+def a_base_class():
+    class Above(Base):
+        def act(self, x):
+            return F.relu(x)
+
+    class Model(Above):
+        def forward(self, x):
+            return super().act(self.a(x))
+
+        def step(self, k):
+            if k == CHANGE:
+                Above.act = lambda self, x: F.tanh(x)
+            return super().step(k)
+
+    return Model
+
+
+@guard
+def a_property():
+    class Model(Base):
+        @property
+        def scale(self):
+            return 2.0
+
+        def forward(self, x):
+            return self.a(x) * self.scale
+
+        def step(self, k):
+            if k == CHANGE:
+                type(self).scale = property(lambda self: 5.0)
+            return super().step(k)
+
+    return Model
+
+
+@guard
+def a_class_attribute():
+    class Model(Base):
+        k = 2.0
+
+        def forward(self, x):
+            return self.a(x) * self.k
+
+        def step(self, k):
+            if k == CHANGE:
+                type(self).k = 3.0
+            return super().step(k)
+
+    return Model
+
+
+@guard
+def an_attribute_before_that_of_the_class():
+    class Model(Base):
+        k = 2.0
+
+        def forward(self, x):
+            return self.a(x) * self.k
+
+        def step(self, k):
+            if k == CHANGE:
+                self.k = 3.0
+            return super().step(k)
+
+    return Model
+
+
+@guard
+def the_class_of_a_child():
+    class Twice(L.Linear):
+        def forward(self, x):
+            return super().forward(x) * 2
+
+    def forward(self, x):
+        return self.a(x)
+
+    return simple(forward, changing(lambda s: setattr(s.a, "__class__", Twice)))
+
+
+@guard
+def code_of_a_function():
+    def act(x):
+        return F.relu(x)
+
+    def other(x):
+        return F.tanh(x)
+
+    def forward(self, x):
+        return act(self.a(x))
+
+    return simple(forward, changing(lambda s: setattr(act, "__code__", other.__code__)))
+
+
+@guard
+def a_default_value():
+    def act(x, k=2.0):
+        return x * k
+
+    def forward(self, x):
+        return act(self.a(x))
+
+    return simple(forward, changing(lambda s: setattr(act, "__defaults__", (3.0,))))
+
+
+@guard
+def a_list_as_default_value():
+    def act(x, k=[2.0]):  # noqa: B006 - that is the point
+        return x * k[0]
+
+    def forward(self, x):
+        return act(self.a(x))
+
+    return simple(forward, changing(lambda s: act.__defaults__[0].__setitem__(0, 3.0)))
+
+
+@guard
+def a_keyword_default():
+    def act(x, *, k=2.0):
+        return x * k
+
+    def forward(self, x):
+        return act(self.a(x))
+
+    return simple(forward, changing(lambda s: act.__kwdefaults__.update(k=3.0)))
+
+
+@guard
+def an_attribute_of_a_function():
+    def act(x):
+        return x * act.k
+
+    act.k = 2.0
+
+    def forward(self, x):
+        return act(self.a(x))
+
+    return simple(forward, changing(lambda s: setattr(act, "k", 3.0)))
+
+
+@guard
+def a_closure_cell():
+    k = 2.0
+
+    def change(self):
+        nonlocal k
+        k = 3.0
+
+    def forward(self, x):
+        return self.a(x) * k
+
+    return simple(forward, changing(change))
+
+
+@guard
+def a_module():
+    helper = types.ModuleType("helper")
+    helper.act = F.relu
+
+    def forward(self, x):
+        return helper.act(self.a(x))
+
+    return simple(forward, changing(lambda s: setattr(helper, "act", F.tanh)))
+
+
+@guard
+def a_builtin_that_is_shadowed():
+    names = {"F": F, "__builtins__": __builtins__, "__name__": "elsewhere"}
+
+    def forward(self, x):
+        return self.a(x) * len(self.sizes)
+
+    forward = types.FunctionType(forward.__code__, names, "forward")
+
+    def change(self):
+        names["len"] = lambda v: 7
+
+    model = simple(forward, changing(change), sizes=lambda: [1, 2])
+    model.forward.__globals__["F"] = F
+    return model
+
+
+@guard
+def an_item_of_a_list():
+    def forward(self, x):
+        return self.a(x) * self.ks[1]
+
+    return simple(
+        forward, changing(lambda s: s.ks.__setitem__(1, 3.0)), ks=lambda: [1.0, 2.0]
+    )
+
+
+@guard
+def the_length_of_a_list():
+    def forward(self, x):
+        for act in self.acts:
+            x = act(self.a(x))
+        return x
+
+    return simple(
+        forward, changing(lambda s: s.acts.append(F.tanh)), acts=lambda: [F.relu, F.sigmoid]
+    )
+
+
+@guard
+def an_item_of_a_dictionary():
+    def forward(self, x):
+        return self.a(x) * self.ks["one"]
+
+    return simple(forward, changing(lambda s: s.ks.update(one=3.0)), ks=lambda: {"one": 2.0})
+
+
+@guard
+def the_keys_of_a_dictionary():
+    def forward(self, x):
+        x = self.a(x)
+        if "two" in self.ks:
+            x = x * 7
+        return x * self.ks.get("three", 1.5)
+
+    return simple(forward, changing(lambda s: s.ks.update(two=1, three=2)), ks=lambda: {"one": 2.0})
+
+
+@guard
+def the_order_of_a_dictionary():
+    def forward(self, x):
+        for name, act in self.acts.items():
+            x = act(x) * len(name)
+        return self.a(x)
+
+    def change(self):
+        self.acts["x"] = self.acts.pop("x")
+
+    return simple(forward, changing(change), acts=lambda: {"x": F.relu, "yy": F.tanh})
+
+
+@guard
+def a_set():
+    def forward(self, x):
+        return self.a(x) * 2 if "a" in self.names else self.a(x)
+
+    return simple(forward, changing(lambda s: s.names.remove("a")), names=lambda: {"a", "b"})
+
+
+@guard
+def an_attribute_of_a_plain_object():
+    def forward(self, x):
+        return self.a(x) * self.box.inner.k
+
+    return simple(
+        forward, changing(lambda s: setattr(s.box.inner, "k", 3.0)),
+        box=lambda: Box(inner=Box(k=2.0)),
+    )  # fmt: skip
+
+
+@guard
+def something_that_was_not_there():
+    def forward(self, x):
+        return self.a(x) * getattr(self, "k", 2.0) if not hasattr(self, "off") else x + 1
+
+    return simple(forward, changing(lambda s: setattr(s, "k", 3.0)))
+
+
+@guard
+def a_child_that_is_replaced():
+    class Model(Base):
+        def forward(self, x):
+            return self.a(x)
+
+        def step(self, k):
+            if k == CHANGE:
+                del self.a
+                with self.init_scope():
+                    self.a = L.Linear(4, 4, nobias=True)
+            return super().step(k)
+
+    return Model
+
+
+@guard
+def a_child_of_a_list():
+    class Model(Base):
+        def __init__(self):
+            super().__init__()
+            with self.init_scope():
+                self.list = chainer.ChainList(L.Linear(4, 4), L.Linear(4, 4))
+
+        def forward(self, x):
+            for link in self.list:
+                x = F.relu(link(x))
+            return x
+
+        def step(self, k):
+            if k == CHANGE:
+                self.list.append(L.Linear(4, 4))
+            return super().step(k)
+
+    return Model
+
+
+@guard
+def one_object_in_two_places():
+    """Two attributes were one object, and are two."""
+
+    def forward(self, x):
+        one, two = self.one, self.two
+        return self.a(x) * (2.0 if one is two else 3.0) + two.k
+
+    def change(self):
+        self.two = Box(k=1.0)
+
+    def start(self, k):
+        if k == 0:
+            self.two = self.one
+        if k == CHANGE:
+            change(self)
+
+    return simple(forward, start, one=lambda: Box(k=1.0), two=lambda: None)
+
+
+@guard
+def two_arguments_that_become_one():
+    class Model(Base):
+        def forward(self, x, z):
+            return self.a(x) * self.b(z)
+
+        def step(self, k):
+            x, z = variable(k), variable(k + 40)
+            y = self(x, x if k == CHANGE else z)
+            total(y).backward()
+            return y, x, z
+
+    return Model
+
+
+@guard
+def a_parameter_with_another_array():
+    def forward(self, x):
+        return self.a(x)
+
+    def change(self):
+        self.a.W.array = self.a.W.array * 2
+
+    return simple(forward, changing(change))
+
+
+@guard
+def an_argument_that_requires_no_gradient():
+    class Model(Base):
+        def forward(self, x):
+            return self.a(x)
+
+        def step(self, k):
+            x = variable(k)
+            y = self(x.array if k == CHANGE + 1 else chainer.Variable(
+                x.array, requires_grad=k != CHANGE
+            ))  # fmt: skip
+            total(y).backward()
+            return y, x
+
+    return Model
+
+
+@guard
+def another_shape():
+    class Model(Base):
+        def forward(self, x):
+            return self.a(x) * x.shape[0]
+
+        def step(self, k):
+            y = self(variable(k, 5 if k == CHANGE else 3, 4))
+            total(y).backward()
+            return y
+
+    return Model
+
+
+@guard
+def another_layout():
+    class Model(Base):
+        def forward(self, x):
+            return self.a(x)
+
+        def step(self, k):
+            x = variable(k)
+            if k == CHANGE:
+                x.array = np.asfortranarray(x.array)
+            y = self(x)
+            total(y).backward()
+            return y
+
+    return Model
+
+
+@guard
+def an_argument_that_is_a_number():
+    class Model(Base):
+        def forward(self, x, n, scale=1.0):
+            for _ in range(n):
+                x = self.a(x) * scale
+            return x
+
+        def step(self, k):
+            y = self(variable(k), 3 if k == CHANGE else 2, scale=0.5 if k % 2 else 0.5)
+            total(y).backward()
+            return y
+
+    return Model
+
+
+@guard
+def more_arguments():
+    class Model(Base):
+        def forward(self, x, *more, **named):
+            for z in more:
+                x = x + z
+            return self.a(x) * named.get("k", 2.0)
+
+        def step(self, k):
+            more = [variable(k + 40)] * (k == CHANGE)
+            y = self(variable(k), *more, **({"k": 3.0} if k == CHANGE + 1 else {}))
+            total(y).backward()
+            return y
+
+    return Model
+
+
+@guard
+def the_configuration():
+    class Model(Base):
+        def forward(self, x):
+            return self.a(x) * (2.0 if chainer.config.train else 3.0)
+
+        def step(self, k):
+            with chainer.using_config("train", k != CHANGE):
+                y = self(variable(k))
+            total(y).backward()
+            return y
+
+    return Model
+
+
+@guard
+def an_entry_of_the_users_in_the_configuration():
+    class Model(Base):
+        def forward(self, x):
+            return self.a(x) * chainer.config.users_own_entry
+
+        def step(self, k):
+            with chainer.using_config("users_own_entry", 3.0 if k == CHANGE else 2.0):
+                y = self(variable(k))
+            total(y).backward()
+            return y
+
+    return Model
+
+
+@guard
+def a_hook_of_a_link():
+    class Twice(chainer.LinkHook):
+        name = "Twice"
+
+        def forward_preprocess(self, args):
+            args.link.seen = getattr(args.link, "seen", 0) + 1
+
+    def forward(self, x):
+        return self.a(x)
+
+    return simple(forward, changing(lambda s: s.a.add_hook(Twice())))
+
+
+@guard
+def a_hook_of_the_thread():
+    seen = []
+
+    class Seen(chainer.LinkHook):
+        name = "Seen"
+
+        def forward_preprocess(self, args):
+            seen.append(args.link.name)
+
+    class Model(Base):
+        def forward(self, x):
+            return self.a(x)
+
+        def step(self, k):
+            if k != CHANGE:
+                return super().step(k)
+            with Seen():
+                return super().step(k), list(seen)
+
+    return Model
+
+
+@guard
+def a_value_that_decides():
+    """An argument's values pick the branch."""
+
+    class Model(Base):
+        def forward(self, x, t):
+            return F.relu(self.a(x)) if t.sum() > 0 else F.tanh(self.b(x))
+
+        def step(self, k):
+            x = variable(k)
+            y = self(x, np.full(3, -1.0 if k == CHANGE else 1.0, "f"))
+            total(y).backward()
+            return y
+
+    return Model
+
+
+@guard
+def a_computed_value_that_decides():
+    """A value of the call's own picks the branch, in the middle of it."""
+
+    class Model(Base):
+        def forward(self, x):
+            h = self.a(x)
+            return F.relu(h) if float(h.array[0, 0]) < 1e3 else F.tanh(self.b(h))
+
+        def step(self, k):
+            x = variable(k)
+            if k == CHANGE:
+                x.array[:] = 1e4
+                self.a.W.array[:] = 1
+            y = self(x)
+            total(y).backward()
+            return y
+
+    return Model
+
+
+# -- What is done besides the results
+
+
+@effect
+def attributes():
+    def forward(self, x):
+        self.h = F.relu(self.a(x))
+        self.size = x.shape[0]
+        self.pair = (self.h, [x])
+        return self.b(self.h)
+
+    return simple(forward)
+
+
+@effect
+def a_counter():
+    def forward(self, x):
+        self.count += 1
+        self.box.count = self.box.count * 2 % 17
+        return self.a(x)
+
+    return simple(forward, count=lambda: 0, box=lambda: Box(count=3))
+
+
+@effect
+def state_of_links():
+    class Model(Base):
+        def __init__(self):
+            super().__init__()
+            with self.init_scope():
+                self.lstm = L.LSTM(4, 4)
+
+        def forward(self, x):
+            return self.lstm(x)
+
+        def step(self, k):
+            if k % 6 == 0:
+                self.lstm.reset_state()
+            y = self(variable(k))
+            loss = total(y)
+            loss.backward()
+            loss.unchain_backward()
+            return y
+
+    return Model
+
+
+@effect
+def reports():
+    class Model(Base):
+        def forward(self, x):
+            h = self.a(x)
+            loss = F.sum(h * h)
+            chainer.report({"loss": loss, "n": len(x)}, self)
+            return loss
+
+        def step(self, k):
+            reporter = chainer.Reporter()
+            reporter.add_observer("main", self)
+            with reporter:
+                loss = self(variable(k))
+            loss.backward()
+            return loss, dict(reporter.observation)
+
+    return Model
+
+
+@effect
+def reports_to_nobody():
+    def forward(self, x):
+        h = self.a(x)
+        chainer.report({"loss": F.sum(h)}, self)
+        return h
+
+    return simple(forward)
+
+
+@effect
+def a_classifier():
+    class Model(L.Classifier):
+        def __init__(self):
+            super().__init__(chainer.Sequential(L.Linear(4, 6), F.relu, F.dropout, L.Linear(6, 3)))
+
+        def step(self, k):
+            loss = self(variable(k), np.arange(3, dtype="i"))
+            loss.backward()
+            return loss, self.y, self.accuracy
+
+    Model.decorate = ("forward",)
+    return Model
+
+
+@effect
+def lists_and_dictionaries_that_grow():
+    def forward(self, x):
+        y = self.a(x)
+        self.log.append(x.shape)
+        self.cache["last"] = y
+        return y
+
+    return simple(forward, log=list, cache=dict)
+
+
+@effect
+def random_numbers_of_the_methods_own():
+    def forward(self, x):
+        noise = np.random.rand(*x.shape).astype("f")
+        return F.dropout(self.a(x) + noise, 0.3) * np.random.uniform(0.5, 1.5)
+
+    return simple(forward)
+
+
+@effect
+def a_branch_by_chance():
+    """Where the numbers drawn lead elsewhere the generator is set back."""
+
+    def forward(self, x):
+        h = F.dropout(self.a(x), 0.3)
+        return self.b(h) if np.random.rand() < 0.8 else h
+
+    return simple(forward)
+
+
+@effect
+def statistics():
+    def forward(self, x):
+        return self.bn(self.a(x))
+
+    return simple(forward)
+
+
+# -- What can be proved, of the things that trust.md names
+
+
+@proved
+def array_modules():
+    def forward(self, x):
+        xp = chainer.backend.get_array_module(x)
+        return self.a(x) * xp.asarray(xp.ones(4, "f")) + self.xp.arange(4, dtype="f")
+
+    return simple(forward)
+
+
+@proved
+def arrays_of_arguments():
+    class Model(Base):
+        def forward(self, x, t):
+            mask = (t >= 0).astype("f")
+            return F.sum(self.a(x) * mask[:, None]) / mask.sum()
+
+        def step(self, k):
+            t = np.random.RandomState(k).randint(-1, 2, 3)
+            t[0] = 1
+            y = self(variable(k), t)
+            y.backward()
+            return y
+
+    return Model
+
+
+@proved
+def own_arrays():
+    class Model(Base):
+        def forward(self, x, t):
+            onehot = np.zeros((3, 4), "f")
+            onehot[np.arange(3), t] = 1
+            onehot += 0.5
+            np.add.at(onehot, (0, t), 1)
+            return F.sum(self.a(x) * onehot)
+
+        def step(self, k):
+            y = self(variable(k), np.random.RandomState(k).randint(0, 4, 3))
+            y.backward()
+            return y
+
+    return Model
+
+
+@proved
+def rows():
+    def forward(self, x):
+        h, rows = x, np.arange(6, dtype="f").reshape(2, 3)
+        for row in rows:
+            h = self.a(h) * row[:, None]
+        return h
+
+    return simple(forward)
+
+
+@proved
+def numbers_of_results():
+    class Model(Base):
+        def forward(self, x, t):
+            y = self.a(x)
+            correct = 0
+            correct += (y.array.argmax(axis=1) == t).sum()
+            return y, correct, float(y.array[0, 0])
+
+        def step(self, k):
+            y, *numbers = self(variable(k), np.arange(3))
+            total(y).backward()
+            return y, numbers
+
+    return Model
+
+
+@proved
+def containers_and_comprehensions():
+    def forward(self, x):
+        hs = [self.a(x) * k for k in (1.0, 2.0) if k]
+        by_name = {name: h for name, h in zip("ab", hs, strict=True)}
+        acts = [lambda v, k=k: v * k for k in range(1, 3)]
+        h = sum(act(h) for act, h in zip(acts, by_name.values(), strict=True))
+        first, *rest = F.separate(h, axis=0)
+        return {"h": h, "rest": (first, rest)}
+
+    return simple(forward)
+
+
+Pair = namedtuple("Pair", "one two")
+
+
+@proved
+def objects_as_results():
+    class Value:
+        kind = "value"
+
+        def __init__(self, q):
+            self.q = q
+            self.n = q.shape[1]
+
+    def forward(self, x):
+        h = self.a(x)
+        return Value(h), Pair(h, two=x), self.b
+
+    return simple(forward)
+
+
+@proved
+def generators():
+    def forward(self, x):
+        def halves(v):
+            for part in F.split_axis(v, 2, 1):
+                yield F.tanh(part)
+            yield from (v, v)
+
+        return F.concat(list(halves(self.a(x))), axis=1)
+
+    return simple(forward)
+
+
+@proved
+def partial_functions():
+    def forward(self, x):
+        return self.act(self.a(x))
+
+    return simple(forward, act=lambda: functools.partial(F.leaky_relu, slope=0.1))
+
+
+@proved
+def a_loop_that_values_end():
+    class Model(Base):
+        def forward(self, x):
+            n = 0
+            while float(F.sum(x).array) < 100.0 and n < 3:
+                x = F.tanh(self.a(x))
+                n += 1
+            return x, n
+
+    return Model
+
+
+@proved
+def a_number_that_changes():
+    class Model(Base):
+        def forward(self, x, beta):
+            return self.a(x) * beta + beta * 2
+
+        def step(self, k):
+            y = self(variable(k), 1.0 + k)
+            total(y).backward()
+            return y
+
+    return Model
+
+
+@proved
+def a_function_between_programs():
+    def forward(self, x):
+        h = F.get_item(self.a(x), np.array([True, False, True]))
+        return F.tanh(h)
+
+    return simple(forward)
+
+
+@proved
+def modes_in_the_method():
+    def forward(self, x):
+        with chainer.no_backprop_mode(), chainer.using_config("train", False):
+            z = F.dropout(F.tanh(self.b(x)))
+        return self.a(x) * z
+
+    return simple(forward)
+
+
+@proved
+def decorated_methods_in_decorated_ones():
+    class Inner(chainer.Chain):
+        def __init__(self):
+            super().__init__()
+            with self.init_scope():
+                self.l = L.Linear(4, 4)
+
+        @chainer.static_graph
+        def forward(self, x):
+            return F.relu(self.l(x))
+
+    class Model(Base):
+        def __init__(self):
+            super().__init__()
+            with self.init_scope():
+                self.inner = Inner()
+
+        def forward(self, x):
+            return self.inner(x) + self.a(x)
+
+    return Model
+
+
+# -- How they are told and trusted
+
+
+def net(method):
+    class Net(Base):
+        forward = chainer.static_graph(method)
+
+    return Net()
+
+
+def called(model, n=12):
+    for k in range(n):
+        total(model(variable(k))).backward()
+    return report(model)
+
+
+def test_the_report_says_what_keeps_python():
+    def forward(self, x):
+        print(end="")
+        return self.a(x)
+
+    told = called(net(forward))
+    assert told.without_python == 0
+    event = next(e for e in told.events if e.kind == "with Python")
+    assert "print" in event.reason
+    line = forward.__code__.co_firstlineno + 1
+    assert event.where.endswith(f"test_proof.py:{line}")
+
+
+def test_a_call_that_breaks_its_promise_ends_the_proof(caplog):
+    """What no guard can see: here a proof is made wrong by hand."""
+
+    def forward(self, x):
+        return F.relu(self.a(x)) if self.k > 0 else F.tanh(self.b(x))
+
+    model = net(forward)
+    model.k = 1
+    called(model, 7)
+    site = next(iter(model.schedule_manager._sites.values()))
+    (proof,) = site.proofs.proofs
+    model.k = 0
+    proof.holds = proof.replay = lambda *args: True
+    proof.uses = 31  # the next one is checked
+    with caplog.at_level(logging.WARNING, "chainwright"):
+        y = model(variable(3))
+    expected = F.tanh(model.b(variable(3)))
+    assert (y.array == expected.array).all()
+    assert "applied other functions" in caplog.text or "another one" in caplog.text
+    assert site.proofs.proofs == ()
+    assert [e.kind for e in report(model).events].count("distrusted") == 1
+
+
+def test_how_proofs_are_checked():
+    def forward(self, x):
+        return self.a(x)
+
+    counts = {}
+    for mode in ("always", "spaced", "first", "never"):
+        with chainer.using_config("static_check", mode):
+            counts[mode] = called(net(forward), 30).without_python
+    assert counts["always"] == 0 < counts["spaced"] < counts["first"] < counts["never"]
+
+
+def test_a_failing_program_runs_again_with_python():
+    """What define-by-run raises is raised, and the generator is where define-by-run leaves it."""
+
+    class Net(Base):
+        @chainer.static_graph
+        def forward(self, x, t):
+            return F.select_item(F.dropout(self.a(x), 0.2), t)
+
+    model = Net()
+    for _ in range(10):
+        model(variable(1), np.array([0, 1, 2]))
+    assert report(model).without_python
+    np.random.seed(3)
+    with pytest.raises((IndexError, ValueError)):
+        model(variable(1), np.array([0, 1, 99]))
+    after = np.random.get_state()[2]
+    np.random.seed(3)
+    with pytest.raises((IndexError, ValueError)):
+        Net.forward.__wrapped__(model, variable(1), np.array([0, 1, 99]))
+    assert np.random.get_state()[2] == after
