@@ -159,7 +159,7 @@ class Site:
             self.ledger.stopped(reason, where)
         if run.programs:
             self._without, self._pause = 0, 4
-            if not pays:
+            if not pays and not self.proofs.proofs:
                 self._rest()
         elif run.stopped is not NEW:
             self._has_no_program()
