@@ -120,12 +120,8 @@ class Proofs:
         if proofs and proofs[0] is not proof and proof in proofs:
             self.proofs = (proof, *[p for p in proofs if p is not proof])
         account = self.site.account
-        seconds = time.perf_counter() - started
-        account.in_method += seconds
-        ledger = account.ledger
-        ledger.without_python += 1
-        if proof.app.plain:
-            ledger.saved += proof.app.plain - seconds
+        account.in_method += time.perf_counter() - started
+        account.ledger.without_python += 1
 
     def _drop(self, proof: Proof) -> None:
         self.proofs = tuple([p for p in self.proofs if p is not proof])
