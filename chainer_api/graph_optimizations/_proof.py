@@ -80,8 +80,6 @@ class Proofs:
         self.proofs: tuple[Proof, ...] = ()
         self._lost = 0
         self.wanted = False  # whether the next call is to be read
-        self._seen: dict[Application, int] = {}
-        self._tries: dict[Application, int] = {}
         self._lock = threading.Lock()
         self.why_not: dict[tuple[str, str], int] = {}
 
@@ -139,11 +137,9 @@ class Proofs:
         if raised or not whole or not run.programs:
             return
         app = run.app
-        seen = self._seen[app] = self._seen.get(app, 0) + 1
-        if len(self._seen) > 256:
-            self._seen.clear()
-        tries = self._tries.get(app, 0)
-        if tries < _TRIES + _PROOFS and seen >= _AFTER * 4 ** min(tries, 5):
+        app.followed += 1
+        tries = app.proof_tries
+        if tries < _TRIES + _PROOFS and app.followed >= _AFTER * 4 ** min(tries, 5):
             self.wanted = self.site.account.allows_proof()
 
     def _check(self, proof: Proof, run: Any, result: Any, raised: bool) -> None:
@@ -160,7 +156,7 @@ class Proofs:
         self.site.ledger.checks += 1
         if wrong is not None:
             self._drop(proof)
-            self._tries[proof.app] = _TRIES + _PROOFS
+            proof.app.proof_tries = _TRIES + _PROOFS
             self.site.ledger.add(
                 "distrusted",
                 f"a call was expected to do the same as before, but {wrong}; calls of this kind "
@@ -197,7 +193,7 @@ class Proofs:
                 self._refused("the method is too deep", "")
             except Exception as e:
                 self._refused(f"{type(e).__name__}: {e}", dry.interpreter.failed_at)
-            self._tries[dry.app] = self._tries.get(dry.app, 0) + 1
+            dry.app.proof_tries += 1
         finally:
             dry.forget()
             self._lock.release()

@@ -196,6 +196,7 @@ class Application:
         self.sightings: dict[int, int] = {}  # how often a call has stopped here, likewise
         self.draws: tuple[Draw, ...] = ()  # known once it has been traced
         self.writes: frozenset[int] = frozenset()  # slots of arrays that it changes; likewise
+        self.followed = self.proof_tries = 0  # calls that have ended here, and tries of a proof
         self.fails = False  # whether it may raise for some values; known then, too
 
     def describe(
