@@ -79,6 +79,7 @@ class Proofs:
         self.site = site
         self.proofs: tuple[Proof, ...] = ()
         self._lost = 0
+        self._target: Application | None = None  # where the way ends that is to be proved
         self.wanted = False  # whether the next call is to be read
         self._lock = threading.Lock()
         self.why_not: dict[tuple[str, str], int] = {}
@@ -140,6 +141,7 @@ class Proofs:
         app.followed += 1
         tries = app.proof_tries
         if tries < _TRIES + _PROOFS and app.followed >= _AFTER * 4 ** min(tries, 5):
+            self._target = app
             self.wanted = self.site.account.allows_proof()
 
     def _check(self, proof: Proof, run: Any, result: Any, raised: bool) -> None:
@@ -194,6 +196,9 @@ class Proofs:
             except Exception as e:
                 self._refused(f"{type(e).__name__}: {e}", dry.interpreter.failed_at)
             dry.app.proof_tries += 1
+            if self._target is not None and self._target is not dry.app:
+                self._target.proof_tries += 1
+            self._target = None
         finally:
             dry.forget()
             self._lock.release()
