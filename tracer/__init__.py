@@ -5,7 +5,7 @@ nodes, :mod:`.blank` makes arrays to record on that take no memory, and :mod:`.p
 user's code from libraries'.
 """
 
-from .blank import blank, virtual
+from .blank import blank, let_go, virtual
 from .number import Number
 from .places import add_library, is_library, user_frame
 from .recarray import RecArray, Storage, root, unwrap
@@ -20,6 +20,7 @@ __all__ = [
     "add_library",
     "blank",
     "is_library",
+    "let_go",
     "root",
     "unwrap",
     "user_frame",

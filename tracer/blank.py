@@ -6,6 +6,7 @@ replaces each result by such an array takes the time of one call, but next to no
 
 from __future__ import annotations
 
+import mmap
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -19,6 +20,9 @@ _LARGE = 1 << 15  # bytes from which on results are replaced
 class _Mode(threading.local):
     on = False
 
+    def __init__(self) -> None:
+        self.fresh: list[mmap.mmap] = []
+
 
 _mode = _Mode()
 
@@ -29,14 +33,35 @@ def blank(shape: Any, dtype: Any, strides: Any = None) -> np.ndarray:
     >>> blank((2, 3), "f4", (4, 8)).strides
     (4, 8)
     """
-    made = np.zeros(shape, dtype)
-    if strides is None or made.strides == tuple(strides) or made.size == 0:
-        return made
+    dtype = np.dtype(dtype)
+    size, natural = dtype.itemsize, []
+    for n in reversed(shape):
+        natural.append(size)
+        size *= n
+    if strides is None or tuple(strides) == tuple(reversed(natural)) or size == 0:
+        return np.ndarray(shape, dtype, _memory(size))
     spans = [(n - 1) * s for n, s in zip(shape, strides, strict=True)]
     first = -sum(s for s in spans if s < 0)
     last = sum(s for s in spans if s > 0)
-    memory = np.zeros(first + last + made.itemsize, np.uint8)
-    return np.ndarray(shape, dtype, memory, first, strides)
+    return np.ndarray(shape, dtype, _memory(first + last + dtype.itemsize), first, strides)
+
+
+def _memory(size: int) -> Any:
+    """Zeros, which take memory only where they are written."""
+    if size < _LARGE or not hasattr(mmap, "MAP_PRIVATE"):
+        return np.zeros(max(size, 1), np.uint8)
+    # What is freed and given out again the allocator would have to fill with zeros.
+    memory = mmap.mmap(-1, size, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+    if _mode.on:
+        _mode.fresh.append(memory)
+    return memory
+
+
+def let_go() -> None:
+    """Have large arrays that were made since the last time be zeros again, without memory."""
+    for memory in _mode.fresh:
+        memory.madvise(mmap.MADV_DONTNEED)
+    _mode.fresh.clear()
 
 
 @contextmanager
@@ -47,6 +72,7 @@ def virtual() -> Iterator[None]:
         yield
     finally:
         _mode.on = was
+        _mode.fresh.clear()
 
 
 def emptied(result: Any) -> Any:

@@ -7,6 +7,7 @@ define-by-run's among the Variables that somebody can reach.
 
 from __future__ import annotations
 
+import hashlib
 import logging
 import time
 import weakref
@@ -33,6 +34,7 @@ logger = logging.getLogger("chainwright")
 _ref = weakref.ref
 
 _UNSETTLED = 64
+_LARGE = 8 << 20  # bytes of intermediate values
 NUMBERS = -1  # where the numbers of a piece stand among its leaves
 
 
@@ -45,6 +47,7 @@ class StaticScheduleFunction(FunctionNode):
     _rebuilt: Rebuilt | None = None
     _alone: tuple[bool, ...] = ()  # leaves used several times: no gradient has reached them yet
     _checking = False
+    _results: Any = None  # of a large piece that is being checked, by slot
 
     def __init__(self, piece: Piece, leaves: Any, states: Any) -> None:
         self._piece, self._leaves, self._states = piece, leaves, states
@@ -113,12 +116,7 @@ class StaticScheduleFunction(FunctionNode):
     def backward(
         self, target_input_indexes: tuple[int, ...], grad_outputs: tuple[Any, ...]
     ) -> tuple[Any, ...]:
-        key = (
-            self._order(),
-            self._alone,
-            *[None if g is None else
-              (g._array.dtype, g._array.strides, g._requires_grad) for g in grad_outputs],
-        )
+        key = self._key(grad_outputs)
         found = None
         run = self._backwards.get(key)
         piece, started = self._piece, time.perf_counter()
@@ -128,16 +126,49 @@ class StaticScheduleFunction(FunctionNode):
         else:
             piece.wants(key)
         if found is None or self._checking:
-            rebuilt = self.rebuild()
-            started = time.perf_counter()
-            plain = gradients(
-                rebuilt.aliases, rebuilt.outputs, grad_outputs, self._alone, piece.same_leaf
-            )
-            piece.backward_meter.took_plainly(time.perf_counter() - started)
-            if found is not None and not _equal_gradients(found, plain):
-                piece.account.distrust(piece, "a gradient")
-            found = plain
+            found = self._by_graph(found, grad_outputs)
         return tuple([found[i] if i < len(found) else None for i in target_input_indexes])
+
+    def _key(self, grad_outputs: Any) -> Any:
+        """What kind of backward this is."""
+        return (
+            self._order(),
+            self._alone,
+            *[None if g is None else
+              (g._array.dtype, g._array.strides, g._requires_grad) for g in grad_outputs],
+        )
+
+    def _by_graph(self, found: Any, grad_outputs: Any) -> Any:
+        """The gradients that define-by-run gives; ``found`` are those of a program."""
+        piece = self._piece
+        if self._results is not None and found is not None:
+            found = _digests(found)  # both gradients at a time would be too much
+            if not self._is_as_it_was():
+                # Parameters have been updated since: there is nothing to be compared with.
+                key = self._key(grad_outputs)
+                return self._by_program(self._backwards[key], piece.backwards[key], grad_outputs)
+            self._kept, self._backwards = None, {}
+            piece.schedule.trim()
+        rebuilt = self.rebuild()
+        started = time.perf_counter()
+        plain = gradients(
+            rebuilt.aliases, rebuilt.outputs, grad_outputs, self._alone, piece.same_leaf
+        )
+        piece.backward_meter.took_plainly(time.perf_counter() - started)
+        if found is not None and not all(map(_equal_gradients, found, plain)):
+            piece.account.distrust(piece, "a gradient")
+        return plain
+
+    def _is_as_it_was(self) -> bool:
+        """Whether the functions still give the results that the program has given."""
+        results, self._results, self._checking = self._results, None, False
+        with _tracing.aside():
+            rebuilt = self._piece.rebuild(self._leaves, self._states, self.inputs)
+        for slot, array in results.items():
+            if not same_bytes(rebuilt.values[slot]._array, array):
+                return False
+        self._rebuilt = rebuilt
+        return True
 
     def _by_program(self, run: Any, backward: Backward, grad_outputs: Any) -> Any:
         arrays = [g._array for g in grad_outputs if g is not None]
@@ -239,11 +270,27 @@ class StaticScheduleFunction(FunctionNode):
                     node._rank = func.rank + 1
 
 
-def _equal_gradients(a: Sequence[Any], b: Sequence[Any]) -> bool:
-    return all(
-        (x is None) == (y is None) and (x is None or same_bytes(x._array, y._array))
-        for x, y in zip(a, b, strict=True)
-    )
+def _equal_gradients(found: Any, plain: Any) -> bool:
+    """Whether a program's gradient (or shape, dtype and digest of a large one) is right."""
+    if found is None or plain is None:
+        return found is plain
+    array = plain._array
+    if type(found) is tuple:
+        return found == (array.shape, array.dtype, _digest(array))
+    return same_bytes(found._array, array)
+
+
+def _digests(found: list[Any]) -> list[Any]:
+    """Shapes, dtypes and digests of gradients, which are let go."""
+    made = []
+    for k, g in enumerate(found):
+        found[k] = None
+        made.append(None if g is None else (g._array.shape, g._array.dtype, _digest(g._array)))
+    return made
+
+
+def _digest(array: np.ndarray) -> bytes:
+    return hashlib.blake2b(np.ascontiguousarray(array).data.cast("B")).digest()
 
 
 def same_bytes(a: np.ndarray, b: np.ndarray) -> bool:
@@ -319,6 +366,7 @@ class Piece:
         self.siblings, self.covers = _relatives([traced._values[s] for s in self.chained])
         self.states_needed = any(app.draws for app in apps)
         self._order_of_inputs()
+        self._last_uses = _last_uses(apps, self.results)
 
     def _order_of_inputs(self) -> None:
         slots = [i.slot for i in self.inputs]
@@ -497,8 +545,11 @@ class Piece:
         """Compare what the program has computed with what the functions themselves give."""
         started = time.perf_counter()
         node = self.last() if self.chained else None
+        nodes = None if node is None else node.inputs
+        # Two sets of intermediate values at a time are too much, where they are large.
+        large = self.schedule.program.intermediate_bytes > _LARGE
         with _tracing.aside():
-            rebuilt = self.rebuild(leaves, run.states, None if node is None else node.inputs)
+            rebuilt = self.rebuild(leaves, run.states, nodes, graph=not large)
         self.forward_meter.took_plainly(time.perf_counter() - started, len(self.apps))
         wrong = []
         for slot, array in zip(self.results, made, strict=True):
@@ -512,7 +563,11 @@ class Piece:
                 wrong.append(slot)
                 array[...] = leaves[slot]
         if node is not None:
-            node._rebuilt, node._checking = rebuilt, True
+            node._checking = True
+            if large:
+                node._results = dict(zip(self.results, made, strict=True))
+            else:
+                node._rebuilt = rebuilt
         self.account.ledger.checks += 1
         self.account.spend("check", started)
         if wrong:
@@ -521,8 +576,13 @@ class Piece:
             if node is not None:
                 node._backwards = {}
 
-    def rebuild(self, leaves: dict[int, Any], states: Any, nodes: Any) -> Rebuilt:
-        """Apply the functions to the leaves of a call, with the random numbers of that call."""
+    def rebuild(
+        self, leaves: dict[int, Any], states: Any, nodes: Any, graph: bool = True
+    ) -> Rebuilt:
+        """Apply the functions to the leaves of a call, with the random numbers of that call.
+
+        Without a ``graph`` there are only the results in the end.
+        """
         values: dict[int, Any] = {}
         by_slot: dict[int, list[Variable]] = {}
         functions = []
@@ -539,15 +599,24 @@ class Piece:
                 if states and app in states:
                     set_generator_state(states[app])
                 before = app.settings.apply()
+                if not graph:
+                    configuration.local_entries.__dict__["enable_backprop"] = False
                 try:
                     outputs = func._apply(tuple(xs))
                 finally:
                     Settings.restore(before)
-                functions.append(func)
                 values.update(zip(app.output_slots, outputs, strict=True))
+                if graph:
+                    functions.append(func)
+                    continue
+                del func, xs, outputs
+                for slot in self._last_uses[k]:
+                    values.pop(slot, None)
         finally:
             if now is not None:
                 np.random.set_state(now)
+        if not graph:
+            return Rebuilt([], {}, values, [], [])
         aliases = [by_slot[slot][k] for slot, k in self.uses]
         outputs = [values[s] for s in self.chained]
         return Rebuilt(aliases, by_slot, values, functions, outputs)
@@ -566,6 +635,19 @@ class Piece:
             alias.node.name = nodes[k].name
         by_slot.setdefault(slot, []).append(alias)
         return alias
+
+
+def _last_uses(apps: Sequence[Application], results: Iterable[int]) -> list[set[int]]:
+    """After each application: the slots of values that are not needed any more."""
+    last: dict[int, int] = {}
+    for k, app in enumerate(apps):
+        for slot in (*_reads(app), *app.output_slots):
+            last[slot] = k
+    found: list[set[int]] = [set() for _ in apps]
+    for slot, k in last.items():
+        if slot not in set(results):
+            found[k].add(slot)
+    return found
 
 
 def _dense(y: Variable) -> tuple[int, ...]:

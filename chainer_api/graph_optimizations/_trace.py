@@ -457,6 +457,7 @@ class Session:
             return func.forward(in_data)
         rec.origin = self._origin(func)
         outputs = func.forward(tuple([rec.wrap(a) for a in in_data]))
+        tracer.let_go()
         return self._settle(func, outputs) if isinstance(outputs, tuple) else outputs
 
     def _origin(self, func: FunctionNode) -> Origin:

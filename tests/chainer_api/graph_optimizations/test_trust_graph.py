@@ -16,6 +16,7 @@ import chainer
 import chainer.computational_graph
 import chainer.functions as F
 import chainer.links as L
+from chainer.graph_optimizations import _piece
 
 FAULTS, fault = table()
 
@@ -1019,4 +1020,11 @@ def optimizer_with_hooks():
 
 @pytest.mark.parametrize("make", FAULTS, ids=lambda f: f.__name__)
 def test_the_graph(make):
+    check(make)
+
+
+@pytest.mark.parametrize("make", FAULTS[::3], ids=lambda f: f.__name__)
+def test_the_graph_with_programs_that_are_large(make, monkeypatch):
+    """Their checks hold no two sets of intermediate values, or of gradients, at a time."""
+    monkeypatch.setattr(_piece, "_LARGE", -1)
     check(make)
