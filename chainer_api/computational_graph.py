@@ -49,7 +49,8 @@ class ComputationalGraph:
         variable_style (dict): DOT attributes of variables, ``None`` for none.
         function_style (dict): DOT attributes of functions, ``None`` for none.
         rankdir ({'TB', 'BT', 'LR', 'RL'}): Direction, for example ``'TB'`` from top to bottom.
-        remove_variable (bool): Whether functions alone are drawn.
+        remove_variable (bool): Whether functions alone are drawn; ``nodes`` and ``edges`` keep the
+            variables.
         show_name (bool): Whether names of variables are drawn.
     """
 
@@ -58,22 +59,24 @@ class ComputationalGraph:
             rankdir='TB', remove_variable=False, show_name=True):
         if rankdir not in _RANKDIRS:
             raise ValueError(f"rankdir must be 'TB', 'BT', 'LR' or 'RL', not {rankdir!r}")
-        if remove_variable:
-            nodes, edges = _without_variables(nodes, edges)
         self.nodes = nodes
         self.edges = edges
         self.variable_style = variable_style
         self.function_style = function_style
         self.rankdir = rankdir
+        self.remove_variable = remove_variable
         self.show_name = show_name
 
     def _to_dot(self):
         lines = [f'digraph graphname{{rankdir={self.rankdir};']
-        for node in self.nodes:
+        nodes, edges = self.nodes, self.edges
+        if self.remove_variable:
+            nodes, edges = _without_variables(nodes, edges)
+        for node in nodes:
             is_variable = isinstance(node, variable.VariableNode)
             style = self.variable_style if is_variable else self.function_style
             lines.append(DotNode(node, style, self.show_name).label)
-        for head, tail in self.edges:
+        for head, tail in edges:
             lines.append(f'{id(head)} -> {id(tail)};')
         return ''.join(lines) + '}'
 
