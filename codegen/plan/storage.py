@@ -158,6 +158,8 @@ def can_fill(node: Node) -> bool:
     row = OPS[node.op]
     if node.dtype is None or node.dtype.hasobject or node.shape is None:
         return False
+    if row.kind == "reduction" and min(node.inputs[0].steps, default=0) < 0:
+        return False  # NumPy before 2.2 goes the other way round if it gets a buffer
     return row.has_out or row.kind == "update"
 
 

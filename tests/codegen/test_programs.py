@@ -380,3 +380,17 @@ def test_special_numbers(value):
     with np.errstate(all="ignore"):
         got, expected = run(graph, data), interpret(graph, data)
     assert [a.tobytes() for a in got] == [a.tobytes() for a in expected]
+
+
+@pytest.mark.parametrize("name", ["sum", "prod", "mean", "max"])
+@pytest.mark.parametrize("axis", [None, 0, (0, 1)])
+def test_reductions_of_reversed_axes(name, axis):
+    """NumPy 2.0 and 2.1 add in another order where they are given a buffer."""
+    x, b = array("x", 7, 5, 1, dtype="f8"), Building()
+    turned = b.getitem(b.multiply(x, 1.1), index=(slice(None, None, -1),))
+    graph = b.graph((x,), b.add(getattr(b, name)(turned, axis=axis, keepdims=True), 0.0))
+    program = generate(graph, title="turned").load()
+    for seed in range(20):
+        value = np.random.default_rng(seed).standard_normal((7, 5, 1))
+        (got,) = program.function(value, program.new_scratch(), program.new_kept())
+        assert got.tobytes() == interpret(graph, value)[0].tobytes()
