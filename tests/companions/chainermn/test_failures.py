@@ -13,24 +13,24 @@ import pytest
 SCRIPTS = pathlib.Path(__file__).parent / 'scripts'
 
 
-@pytest.mark.parametrize('rank', [0, 2])
+@pytest.mark.parametrize('rank', [0, 1])
 def test_an_exception_ends_the_job_with_one_traceback(mpiexec, rank):
-    done = mpiexec(3, SCRIPTS / 'fail.py', 'raise', rank)
+    done = mpiexec(2, SCRIPTS / 'fail.py', 'raise', rank)
     assert done.returncode != 0
     assert 'the end' not in done.out
     assert done.err.count('Traceback') == 1
     assert 'ValueError: this process has a problem' in done.err
-    assert re.search(rf'uncaught exception in rank {rank} of 3 \(.+, process \d+\)', done.err)
+    assert re.search(rf'uncaught exception in rank {rank} of 2 \(.+, process \d+\)', done.err)
 
 
 def test_exceptions_in_all_processes_are_shown_once(mpiexec):
-    done = mpiexec(3, SCRIPTS / 'fail.py', 'raise', -1)
+    done = mpiexec(2, SCRIPTS / 'fail.py', 'raise', -1)
     assert done.returncode != 0
     assert done.err.count('Traceback') == 1
-    assert 'uncaught exception in rank 0 of 3' in done.err
+    assert 'uncaught exception in rank 0 of 2' in done.err
 
 
-@pytest.mark.parametrize('how', ['kill', 'exit', 'interrupt'])
+@pytest.mark.parametrize('how', ['kill', 'exit'])
 def test_a_process_that_dies_ends_the_job(mpiexec, how):
     done = mpiexec(2, SCRIPTS / 'fail.py', how, 1)
     assert done.returncode != 0
@@ -81,8 +81,6 @@ def lines(text, word):
 def test_a_job_goes_on_after_a_process_was_killed(start, mpiexec, tmp_path, how):
     """The end is that of a run that was left alone."""
     n, iterations = 2, 24
-    whole = mpiexec(n, SCRIPTS / 'train.py', tmp_path / 'whole', how, iterations)
-    assert whole.returncode == 0, whole.err
     rng = random.Random(0)
     job = start(n, SCRIPTS / 'train.py', tmp_path / 'out', how, iterations,
                 env={'MN_TEST_JOB': str(tmp_path)})
@@ -99,6 +97,8 @@ def test_a_job_goes_on_after_a_process_was_killed(start, mpiexec, tmp_path, how)
     assert done.returncode == 0, done.err
     assert lines(done.out, 'starts at') == [last] * n
     if how == 'checkpointer':  # which keeps the random numbers of each process, too
+        whole = mpiexec(n, SCRIPTS / 'train.py', tmp_path / 'whole', how, iterations)
+        assert whole.returncode == 0, whole.err
         assert sorted(ends(done.out)) == sorted(ends(whole.out))
     else:
         assert len(set(ends(done.out))) == 1
