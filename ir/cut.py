@@ -173,6 +173,10 @@ def _is_call(node: Node) -> bool:
 
 def _minimum_cut(reached: Nodes, wanted: Iterable[Node], choice: _Choice) -> set[Node]:
     """Each value is an edge as wide as its bytes, from what it is made of to what needs it."""
+    if all(choice.cost(node) is None for node in reached if choice.is_open(node)):
+        # Small values are computed again where that can be: there is nothing to choose, and no
+        # need of a library that takes longer to load than such a graph to compile.
+        return {node for node in reached if not choice.is_open(node)}
     import networkx
 
     place = {node: k for k, node in enumerate(reached)}

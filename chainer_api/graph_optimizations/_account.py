@@ -36,7 +36,7 @@ class Meter:
         """The program took ``seconds``; gives what it has saved."""
         program = self.program
         self.program = min(seconds, 1.02 * program) if program else seconds
-        return self.plain - seconds if self.plain else 0.0
+        return self.plain - self.program if self.plain else 0.0
 
     def took_plainly(self, seconds: float, rebuilt: int = 0) -> None:
         """The functions took ``seconds``, some of them applied to be compared with."""

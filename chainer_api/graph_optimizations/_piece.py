@@ -470,7 +470,7 @@ class Piece:
             numbers = tuple([run.number(self.apps[k], name) for k, name in self.numbers])
             leaves = [
                 values[s] if s is not None else
-                next(draws) if number is None else self.computed[number](numbers)
+                np.asarray(next(draws)) if number is None else self.computed[number](numbers)
                 for s, _, number in self.inputs
             ]
         arrays = tuple([v if type(v) is np.ndarray else v._array for v in leaves])

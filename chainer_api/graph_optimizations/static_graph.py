@@ -210,8 +210,6 @@ class Site:
         names = self._names(run)
         waiting = list(syncs)
         self.account.traced()
-        import networkx  # noqa: F401 - loading it is no part of what this method costs
-
         started = time.perf_counter()
         while waiting:
             sync = waiting.pop(0)

@@ -306,3 +306,10 @@ def test_programs_that_are_slower_rest():
     after = model.schedule_manager.report()[0]
     assert "slower" in [e.kind for e in after.events]
     assert after.hits - before.hits < 40
+
+
+def test_draws_that_are_numbers():
+    """NumPy draws a Python float where the shape is ()."""
+    model = compiled(lambda self, x: F.dropout(F.sum(self.a(x))))
+    assert run_calls(model, 6).hits >= 2
+    assert not [e for e in model.schedule_manager.report()[0].events if e.kind == "define-by-run"]
