@@ -12,6 +12,7 @@ random state after each of the first calls, bit for bit, with an update of the p
 """
 
 import argparse
+import concurrent.futures
 import json
 import math
 import os
@@ -37,7 +38,7 @@ class Amounts:
         self.equal = 8 if quick else 24
         self.all = 40 if quick else 200
         self.steady = 15 if quick else 60
-        self.seconds = 12 if quick else 60  # for all calls of a model, and for the steady ones
+        self.seconds = 12 if quick else 25  # for all calls of a model, and for the steady ones
         self.memory_calls = 0 if quick else 12
 
 
@@ -271,7 +272,7 @@ def table(rows, quick):
     )
 
 
-def main(words, quick, output):
+def main(words, quick, output, jobs):
     import models
 
     exact = set(words) & set(models.CASES)
@@ -283,11 +284,12 @@ def main(words, quick, output):
         names = [n for n in names if not n.startswith("large")]
     rows = []
     print(HEADER)
-    for name in names:
-        rows.append(row_of(name, quick))
-        print(line_of(rows[-1]), flush=True)
-        if rows[-1].get("differs"):
-            print(f"    {name}: {rows[-1]['differs']}", flush=True)
+    with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
+        for row in pool.map(lambda name: row_of(name, quick), names):
+            rows.append(row)
+            print(line_of(row), flush=True)
+            if row.get("differs"):
+                print(f"    {row['name']}: {row['differs']}", flush=True)
     print("\n" + "\n".join(summary(rows)))
     if output:
         pathlib.Path(output).write_text(table(rows, quick))
@@ -299,6 +301,7 @@ if __name__ == "__main__":
     parser.add_argument("--quick", action="store_true")
     parser.add_argument("--list", action="store_true")
     parser.add_argument("--output", help="a file for the table")
+    parser.add_argument("--jobs", type=int, default=1, help="models at a time")
     parser.add_argument("--measure", help=argparse.SUPPRESS)
     parser.add_argument("--memory", help=argparse.SUPPRESS)
     parser.add_argument("--variant", help=argparse.SUPPRESS)
@@ -318,4 +321,4 @@ if __name__ == "__main__":
         print("\n".join(models.CASES))
     else:
         whole = not given.quick and not given.words
-        main(given.words, given.quick, given.output or (RESULTS if whole else None))
+        main(given.words, given.quick, given.output or (RESULTS if whole else None), given.jobs)

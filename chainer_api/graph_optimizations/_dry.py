@@ -561,7 +561,9 @@ class Dry:
             for slot, _, number in piece.inputs:
                 if slot is None:
                     arrays.append(
-                        next(draws) if number is None else piece.computed[number](numbers)
+                        np.asarray(next(draws))
+                        if number is None
+                        else piece.computed[number](numbers)
                     )
                     continue
                 x = values[slot].value
