@@ -115,16 +115,15 @@ class ErrorState:
         self._known: Any = self  # no error state is this
         self.kinds: tuple[str, ...] | None = ()
 
-    def changed(self) -> bool:
-        """Look again; whether ``kinds`` may be others now."""
+    def look(self) -> None:
+        """Look again; ``kinds`` is the same object as long as nothing has changed."""
         state = errors()
         if state is self._known and state is not None:
-            return False
+            return
         self._known = state
         told = np.geterr()
         quiet = all([how in _QUIET for how in told.values()])
         self.kinds = tuple([k for k, how in told.items() if how != "ignore"]) if quiet else None
-        return True
 
 
 class Group(NamedTuple):
@@ -157,6 +156,7 @@ class Part:
         self.groups: dict[Any, Group] = {}
         self.width = sum(not absent for absent in key.absent)
         self.sweep: Sweep | None = None
+        self.heeded: tuple[str, ...] | None = None  # what the sweep stops at
         self.numbers = np.zeros(0, key.dtype)
 
     def add(self, param: Any, rule: Any, grad: np.ndarray, found: Any) -> None:
@@ -441,7 +441,7 @@ class Updates:
         kind = type(hook)
         if not isinstance(hook, ElementwiseHook) or kind.__call__ is not ElementwiseHook.__call__:
             return False
-        self._errors.changed()
+        self._errors.look()
         if self._errors.kinds is None:
             return False
         plan = self._hooks.get(kind)
@@ -460,7 +460,7 @@ class Updates:
     def run(self, params: list[Any]) -> bool:
         """Update all parameters; False if that is left to the loop over them."""
         plan = self._plan
-        changed = self._errors.changed()
+        self._errors.look()
         if self._errors.kinds is None:
             return False
         known = plan is not None and len(plan.params) == len(params)
@@ -469,7 +469,6 @@ class Updates:
             known = all([a is b for a, b in zip(plan.params, params, strict=True)])
         if not known or plan is None or plan.is_due():
             plan = self._plan = Plan(params)
-            changed = True
         if not plan.parts:
             return False
         todo = []
@@ -481,8 +480,9 @@ class Updates:
             todo.append(arrays)
         for part, arrays in zip(plan.parts, todo, strict=True):
             assert part.sweep is not None
-            if changed:
+            if part.heeded is not self._errors.kinds:
                 part.sweep.heed(self._errors.kinds)
+                part.heeded = self._errors.kinds
             for entry in part.entries:
                 entry.rule.t += 1
             if not part.run(arrays):

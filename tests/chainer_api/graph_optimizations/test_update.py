@@ -255,6 +255,32 @@ def test_error_states(settings, expected):
         check(optimizers.Adam, change, native=expected)
 
 
+@pytest.mark.parametrize("hook", [False, True])
+def test_error_states_that_change(hook):
+    """Also where a hook has seen the change first."""
+    found = []
+    for step in (False, True):
+        chainer.global_config.static_step = step
+        model = Model()
+        optimizer = optimizers.MomentumSGD(0.1).setup(model)
+        if hook:
+            optimizer.add_hook(optimizer_hooks.WeightDecay(0.01))
+        rng, warned = np.random.RandomState(1), []
+        for k in range(9):
+            give_gradients(model, rng)
+            if k > 2:
+                model.b.update_rule.state["v"][:5] = 3e38
+                model.b.array[:5] = 3e38
+            with np.errstate(over="ignore" if k % 2 else "warn"):
+                with warnings.catch_warnings(record=True) as seen:
+                    warnings.simplefilter("always")
+                    optimizer.update()
+            warned.append({str(w.message) for w in seen})
+        found.append((facts(model, optimizer), warned))
+    assert found[0] == found[1]
+    assert [bool(w) for w in warned] == [False] * 4 + [True, False, True, False, True]
+
+
 def test_rules_of_the_user():
     class Mine(type(optimizers.SGD().create_update_rule())):
         def update_core_cpu(self, param):
