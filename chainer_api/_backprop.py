@@ -7,6 +7,7 @@ All sums are made by functions, so that they are recorded where gradients are.
 """
 import contextlib
 import heapq
+import operator
 import threading
 import warnings
 
@@ -140,7 +141,7 @@ class _Order:
         self._places = {}  # node -> places of the gradients in its list
         self._waiting = {}  # pieces that are to run, and what waits -> their highest rank
         self.longer = []  # nodes whose lists have grown, and the lists
-        self._late = {}  # pieces that run later than their rank says -> (rank, what they wait for)
+        self.late = {}  # pieces that run later than their rank says -> (rank, what they wait for)
 
     def pushed(self, func):
         """``func`` is going to run."""
@@ -154,13 +155,13 @@ class _Order:
         waits for whatever may use that result; what comes before the piece waits for it.
         """
         rank = None
-        if func._is_piece and func not in self._late:
+        if func._is_piece and func not in self.late:
             lowest = func.lowest_rank
             if lowest <= func.rank:
                 rank = lowest - 0.5
-                self._late[func] = rank, _functions_before(func)
+                self.late[func] = rank, _functions_before(func)
                 key = (-rank, 0, 0, -func.number, func)
-        for bound, before in self._late.values():
+        for bound, before in self.late.values():
             if func in before and (rank is None or bound < rank):
                 rank = bound
                 key = (-bound, 1, -func.rank, -func.number, func)
@@ -169,14 +170,15 @@ class _Order:
         self._waiting[func] = func.highest_rank if func._is_piece else func.rank
         return key
 
-    def runs(self, func, heap):
-        """``func`` runs now. Returns the first place that gradients of others may still have."""
-        self._waiting.pop(func, None)
-        if func in self._late:
-            self._late[func] = 0, frozenset()
-        return self._next_place(heap)
+    def runs(self, func):
+        """``func`` runs now."""
+        if self._waiting:
+            self._waiting.pop(func, None)
+        if func in self.late:
+            self.late[func] = 0, frozenset()
 
-    def _next_place(self, heap):
+    def next_place(self, heap):
+        """Return the first place that gradients of others than what runs may still have."""
         places = [(-rank, -float('inf')) for rank in self._waiting.values()]
         if heap:
             places.append((heap[0][0], heap[0][3]))
@@ -196,7 +198,7 @@ class _Order:
         for node, gradients in longer:
             self._sort(node, gradients)
             places = self._places[node]
-            if places[-1][:2] < self._next_place(heap):
+            if places[-1][:2] < self.next_place(heap):
                 gradients[:] = _sum(gradients),
                 del places[:-1]
 
@@ -207,7 +209,7 @@ class _Order:
 
     def _sort(self, node, gradients):
         places = self._places.get(node)
-        if places is not None and any([a > b for a, b in zip(places, places[1:])]):
+        if places is not None and any(map(operator.gt, places, places[1:])):
             order = sorted(range(len(places)), key=places.__getitem__)
             gradients[:] = [gradients[k] for k in order]
             places[:] = [places[k] for k in order]
@@ -511,7 +513,7 @@ def _backward_to_leaves(grads, start, retain_grad, loss_scale):
 
     while heap:
         func = _heappop(heap)[4]
-        if order is not None:
+        if order is not None and (func._is_piece or order.late):
             key = order.waits(func)
             if key is not None:
                 _heappush(heap, key)
@@ -531,7 +533,9 @@ def _backward_to_leaves(grads, start, retain_grad, loss_scale):
         if len(func.outputs) > 1:
             _use_set_gradients(func, grads, retain_grad)
         if order is not None:
-            func._prepare_backward(grads, order.runs(func, heap))
+            order.runs(func)
+            if func._is_piece:
+                func._prepare_backward(grads, order.next_place(heap))
         gys = []
         for ref in func.outputs:
             y = ref()
@@ -553,7 +557,7 @@ def _backward_to_leaves(grads, start, retain_grad, loss_scale):
                 if order is not None:
                     order.pushed(creator)
                 _heappush(heap, _key(creator))
-        if order is not None:
+        if order is not None and order.longer:
             order.fold(heap)
         if uses is not None:
             _tell_of_leaves(inputs, uses, grads)
@@ -561,7 +565,7 @@ def _backward_to_leaves(grads, start, retain_grad, loss_scale):
     for x in leaves:
         arrived = grads.get(x)
         if arrived is not None:
-            x.grad_var = _total(x, arrived, order)
+            x.grad_var = arrived[0] if len(arrived) == 1 else _total(x, arrived, order)
             if loss_scale is not None:
                 leaf = x.get_variable_or_none()
                 if leaf is not None:
@@ -786,7 +790,9 @@ def _backward_between(grads, start, wanted, input_nodes, retain_grad):
                 _heappush(heap, key)
                 continue
         if order is not None:
-            func._prepare_backward(grads, order.runs(func, heap))
+            order.runs(func)
+            if func._is_piece:
+                func._prepare_backward(grads, order.next_place(heap))
         gys = []
         for ref in func.outputs:
             y = ref()
