@@ -91,9 +91,11 @@ def _make_locked(folder, name):
     while True:
         path = tempfile.mkdtemp(prefix=f'tmp{name[:50]}.', suffix='.part', dir=folder)
         lock = _lock(path, wait=True)
-        if lock is None or os.path.exists(path):
+        if os.path.exists(path):
             return path, lock
-        os.close(lock)  # another process removed the folder before it was locked
+        # Another process removed the folder before it was locked.
+        if lock is not None:
+            os.close(lock)
 
 
 def _lock(folder, wait):

@@ -3,6 +3,7 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
 
 import numpy as np
 import pytest
@@ -264,3 +265,22 @@ def test_damaged_names_in_npz(tmp_path, offset, new):
     with pytest.raises(OSError, match=f'{path} is not an npz file, or it is truncated or damaged'):
         serializers.load_npz(path, given())
     assert not serializers.npz.is_whole(path)
+
+
+def test_a_folder_that_another_process_removes_at_once(tmp_path, monkeypatch):
+    """Several processes that share a folder clean up there when they start."""
+    made = []
+    mkdtemp = tempfile.mkdtemp
+
+    def removed_once(*args, **kwargs):
+        made.append(mkdtemp(*args, **kwargs))
+        if len(made) < 3:
+            os.rmdir(made[-1])
+        return made[-1]
+
+    monkeypatch.setattr(tempfile, 'mkdtemp', removed_once)
+    with _saving.replacing(tmp_path / 'x') as path, open(path, 'w') as file:
+        file.write('whole')
+    assert len(made) == 3
+    assert (tmp_path / 'x').read_text() == 'whole'
+    assert os.listdir(tmp_path) == ['x']
