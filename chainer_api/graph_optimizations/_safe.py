@@ -10,7 +10,13 @@ import math
 import operator
 from collections import OrderedDict
 from collections.abc import Callable
-from types import ClassMethodDescriptorType, MethodDescriptorType, WrapperDescriptorType
+from types import (
+    ClassMethodDescriptorType,
+    GetSetDescriptorType,
+    MemberDescriptorType,
+    MethodDescriptorType,
+    WrapperDescriptorType,
+)
 from typing import Any
 
 import numpy as np
@@ -21,7 +27,13 @@ from chainer.variable import Variable
 
 from ._residual import PLAIN, NotProvable, Sym
 
-BUILTIN_DESCRIPTORS = (MethodDescriptorType, WrapperDescriptorType, ClassMethodDescriptorType)
+BUILTIN_DESCRIPTORS = (
+    MethodDescriptorType,
+    WrapperDescriptorType,
+    ClassMethodDescriptorType,
+    GetSetDescriptorType,
+    MemberDescriptorType,
+)
 
 # NumPy functions that compute new arrays or numbers from their arguments, and nothing else.
 _NUMPY = """
@@ -318,6 +330,14 @@ def _filter(interp: Any, function: Any, args: list[Any], kw: dict[str, Any]) -> 
 @_handles(itertools.pairwise)
 def _pairwise(interp: Any, function: Any, args: list[Any], kw: dict[str, Any]) -> Any:
     return itertools.pairwise(interp.iterate(args[0]))
+
+
+@_handles(itertools.accumulate)
+def _accumulate(interp: Any, function: Any, args: list[Any], kw: dict[str, Any]) -> Any:
+    if len(args) != 1 or kw.keys() - {"initial"}:
+        raise NotProvable("accumulate() with a function")
+    values = interp.iterate(args[0])
+    return itertools.accumulate(values, lambda a, b: interp.binary("Add", a, b), **kw)
 
 
 @_handles(itertools.islice)

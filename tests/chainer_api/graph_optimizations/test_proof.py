@@ -7,6 +7,7 @@ more fails.
 """
 
 import functools
+import itertools
 import logging
 import types
 from collections import namedtuple
@@ -937,6 +938,25 @@ def generators():
             yield from (v, v)
 
         return F.concat(list(halves(self.a(x))), axis=1)
+
+    return simple(forward)
+
+
+@proved
+def iterators():
+    def forward(self, x):
+        ends = list(itertools.accumulate([1, 2]))
+        parts = F.split_axis(self.a(x), ends, 1)
+        pairs = [F.sum(a) * F.sum(b) for a, b in itertools.pairwise(parts)]
+        return sum(itertools.islice(itertools.chain(pairs, pairs), 3))
+
+    return simple(forward)
+
+
+@proved
+def normalization():
+    def forward(self, x):
+        return F.relu(self.bn(self.a(x)))
 
     return simple(forward)
 
