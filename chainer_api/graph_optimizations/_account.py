@@ -106,6 +106,12 @@ class Account:
             "the method stays define-by-run. Please report it",
         )
 
+    def called_without_python(self, seconds: float, programs: int, gain: float) -> bool:
+        """Likewise for a call that has gone without its Python."""
+        self.in_method += seconds
+        self.ledger.without_python += 1
+        return self.pays(gain + programs * _FOLLOWING)
+
     def called(self, seconds: float, programs: int, gain: float) -> bool:
         """A call has ended, ``gain`` seconds before a plain one; whether programs pay."""
         ledger = self.ledger
@@ -115,7 +121,10 @@ class Account:
             self.plain = seconds if not self.plain else 0.8 * self.plain + 0.2 * seconds
             return True
         ledger.with_python += 1
-        gain -= programs * _FOLLOWING + _CALL
+        return self.pays(gain - programs * _FOLLOWING - _CALL)
+
+    def pays(self, gain: float) -> bool:
+        """Whether programs pay, after a call in which they have saved ``gain`` seconds."""
         self._losses = self._losses + 1 if gain < 0 else 0
         if self._losses < _LOSSES:
             return True

@@ -110,17 +110,17 @@ class Proofs:
                     self._drop(proof)
                 continue
             proof.uses += 1
-            self._count(proof, started)
+            self._count(proof, started, carrier.gain)
             return result, None
         return MISS, None
 
-    def _count(self, proof: Proof, started: float) -> None:
+    def _count(self, proof: Proof, started: float, gain: float) -> None:
         proofs = self.proofs
         if proofs and proofs[0] is not proof and proof in proofs:
             self.proofs = (proof, *[p for p in proofs if p is not proof])
-        account = self.site.account
-        account.in_method += time.perf_counter() - started
-        account.ledger.without_python += 1
+        seconds = time.perf_counter() - started
+        if not self.site.account.called_without_python(seconds, proof.programs, gain):
+            self.site.rest()
 
     def _drop(self, proof: Proof) -> None:
         self.proofs = tuple([p for p in self.proofs if p is not proof])

@@ -615,6 +615,8 @@ def method(interp: Any, owner: Any, name: str, args: list[Any], kw: dict[str, An
             {interp.key(x) for x in interp.iterate(v)} if name not in ("add", "discard")
             else interp.key(v) for v in args
         ])
+    if kind is set and name == "update":
+        return owner.update(*[{interp.key(x) for x in interp.iterate(v)} for v in args])
     if kind is tuple and name in ("index", "count"):
         return getattr(interp.residual.fix(owner), name)(*[interp.residual.fix(v) for v in args])
     if hasattr(owner, "attributes"):

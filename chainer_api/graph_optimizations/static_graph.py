@@ -159,8 +159,8 @@ class Site:
             self.ledger.stopped(reason, where)
         if run.programs:
             self._without, self._pause = 0, 4
-            if not pays and not self.proofs.proofs:
-                self._rest()
+            if not pays:
+                self.rest()
         elif run.stopped is not NEW:
             self._has_no_program()
         if run.noting:
@@ -179,7 +179,7 @@ class Site:
             if self._pause > 8:
                 self._without = _PATIENCE - 4
 
-    def _rest(self) -> None:
+    def rest(self) -> None:
         """Programs make this method slower: leave it alone for a while."""
         if self._resting < _LONGEST:
             self.ledger.add("slower", "programs were slower than define-by-run", _line(self.method))
