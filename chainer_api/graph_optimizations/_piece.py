@@ -184,11 +184,17 @@ class StaticScheduleFunction(FunctionNode):
             arrays.append(array)
         assert self._kept is not None
         made = run(self._kept.values, tuple(arrays))
+        made = list(map(_make_gradient, made, backward.requires_grad))
+        if backward.shared:
+            given = [g for g in grad_outputs if g is not None]
+            for k, same in enumerate(backward.same):
+                if same != k:
+                    made[k] = made[same] if same >= 0 else given[-1 - same]
         if self._piece.all_present(backward):
-            return list(map(_make_gradient, made, backward.requires_grad))
+            return made
         found: list[Any] = [None] * len(self._piece.uses)
-        for k, array, flag in zip(backward.present, made, backward.requires_grad, strict=True):
-            found[k] = _make_gradient(array, flag)
+        for k, gradient in zip(backward.present, made, strict=True):
+            found[k] = gradient
         return found
 
     def _late(self, late: Any) -> Any:
@@ -341,6 +347,11 @@ class Piece:
         traced = self._record(self._first_keys)
         self.inputs: list[Input] = traced.inputs
         self.written, self.numbers = traced.written, traced.numbers
+        leaves = {i.slot for i in traced.inputs}
+        self.read = [
+            slot for app in apps for slot in app.arrays.values()
+            if slot in leaves and slot not in self.written
+        ]
         self.uses = [(use.slot, use.ordinal) for use in traced.uses]
         self.same_leaf = traced.same_leaf
         self.chained = traced.chained
@@ -548,6 +559,8 @@ class Piece:
         nodes = None if node is None else node.inputs
         # Two sets of intermediate values at a time are too much, where they are large.
         large = self.schedule.program.intermediate_bytes > _LARGE
+        for slot in self.read:  # what the program takes for an array that is only read
+            leaves[slot] = leaves[slot].copy()
         with _tracing.aside():
             rebuilt = self.rebuild(leaves, run.states, nodes, graph=not large)
         self.forward_meter.took_plainly(time.perf_counter() - started, len(self.apps))
@@ -557,7 +570,7 @@ class Piece:
             if not same_bytes(array, plain):
                 wrong.append(slot)
                 run.values[slot]._array = plain
-        for slot in self.written:
+        for slot in (*self.written, *self.read):
             array = run.values[slot]
             if not same_bytes(array, leaves[slot]):
                 wrong.append(slot)

@@ -104,6 +104,7 @@ class Traced:
         self.uses: list[Use] = []
         self.session = session = Session(name)
         self._values: dict[int, Any] = {}
+        self._as_attributes = {slot for app in apps for slot in app.arrays.values()}
         self._nodes: dict[int, Node] = {}
         self.functions: list[FunctionNode] = []
         self.written: list[int] = []  # slots of arrays that the program changes
@@ -168,6 +169,8 @@ class Traced:
     def _input(self, k: int, slot: int) -> Any:
         value = self._values.get(slot)
         if value is None:
+            if slot in self._as_attributes:  # it may be written later: running statistics
+                return self._attribute(slot)
             array = self._array(slot)
             name = self._names.get(slot)
             kind = "argument" if name is None else "parameter"
@@ -313,7 +316,13 @@ class Traced:
         )
         present = tuple([k for k, g in enumerate(found) if g is not None])
         requires_grad = tuple([g.requires_grad for g in found if g is not None])
-        return Backward(graph, present, requires_grad, tuple(late))
+        objects = [g for g in found if g is not None]
+        first = {id(g): k for k, g in reversed([*enumerate(objects)])}
+        present_given = [g for g in given if g is not None]
+        first.update({id(g): -1 - k for k, g in reversed([*enumerate(present_given)])})
+        same = tuple([first[id(g)] for g in objects])
+        shared = same != tuple(range(len(same)))
+        return Backward(graph, present, requires_grad, tuple(late), same, shared)
 
     def _read_late(self) -> None:
         """Have functions find other arrays in what they have retained and a caller can reach."""
@@ -373,13 +382,17 @@ class Backward(NamedTuple):
     """A recorded backward.
 
     ``present`` are the uses that get a gradient, ``requires_grad`` whether each of these requires
-    one itself, ``late`` what it reads besides what forward has kept.
+    one itself, ``late`` what it reads besides what forward has kept. ``same`` tells which gradients
+    are one object with an earlier one (its number among them), or with one that is given (-1 for
+    the first, -2 for the second); the others have their own number. ``shared``: whether any is.
     """
 
     graph: Graph
     present: tuple[int, ...]
     requires_grad: tuple[bool, ...]
     late: tuple[Late, ...]
+    same: tuple[int, ...]
+    shared: bool
 
 
 def _reached(outputs: Sequence[Variable]) -> set[int]:

@@ -31,6 +31,7 @@ _FEW, _MANY = 8, 64  # ways through a method that keep programs: minimize_cache_
 _COLD = 8  # ways without programs that are remembered
 _FORMS = 1024  # forms of arguments that are remembered
 _PATIENCE = 16  # calls without a program until the method is left alone for a while
+_SOME = {8, 32, 128, 512}  # of these calls get them in any case
 _LONGEST = 1024  # calls for which it is left alone at most
 _OPTIONS = (
     "force_test_define_by_run",
@@ -85,6 +86,7 @@ class Site:
         self.forms_differ = False  # whether calls have left such ways
         self._without = 0  # calls in a row without a program
         self._pause, self._asleep = 4, 0
+        self._unserved = 0  # calls that would have had more programs, were they allowed
         self._resting = 64  # calls for which it is left alone where programs are slower
         self.proofs = Proofs(self)
 
@@ -194,7 +196,10 @@ class Site:
             seen = sync.app.sightings[sync.first] = sync.app.sightings.get(sync.first, 0) + 1
             if seen >= 2 or run.thorough:
                 new.append(sync)
-        if new and len(new) == len(run.syncs) and self.account.allows():
+        # Following a way of which a part has no program takes longer than no program at all.
+        self._unserved += bool(new) and run.realized > 0
+        allowed = self.account.allows() or new and self._unserved in _SOME
+        if new and len(new) == len(run.syncs) and allowed:
             with _no_collection():
                 self._compile(new, run)
         # Without a program, a backward takes longer than define-by-run: these do not wait.

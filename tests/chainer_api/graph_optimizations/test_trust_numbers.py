@@ -255,6 +255,40 @@ class states_cut_by_unchain_backward(Base):
         return y, z, self.h, self.g, x
 
 
+@fault
+class statistics_read_and_then_written(Base):
+    """An array that is an input of one function, and that another one writes to (both bn's)."""
+
+    def forward(self, x):
+        with chainer.using_config("train", False):
+            y = self.bn(x)
+        return self.bn(self.a(x)) + self.bn(y)
+
+    def step(self, k):
+        x = variable(k)
+        y = self(x)
+        total(y).backward()
+        return y, x
+
+
+@fault
+class gradients_that_are_one_object(Base):
+    """``+`` hands one gradient to both of its inputs, and to whoever asks for theirs."""
+
+    def forward(self, x):
+        self.h, self.g = self.a(x), x * 2
+        return self.h + self.g
+
+    def step(self, k):
+        x = variable(k)
+        y = self(x)
+        grads = chainer.grad([y], [self.h, self.g], [variable(k + 1, *y.shape)])
+        y.grad = np.ones_like(y.array)
+        y.backward(retain_grad=True)
+        self.h.grad[0] += 1
+        return y, grads, self.h, self.g, x
+
+
 @pytest.mark.parametrize("make", FAULTS, ids=lambda f: f.__name__)
 def test_what_differs_from_call_to_call(make):
     check(make, 14)
