@@ -34,11 +34,13 @@ def blank(shape: Any, dtype: Any, strides: Any = None) -> np.ndarray:
     (4, 8)
     """
     dtype = np.dtype(dtype)
+    if 0 in shape:
+        return np.zeros(shape, dtype)
     size, natural = dtype.itemsize, []
     for n in reversed(shape):
         natural.append(size)
         size *= n
-    if strides is None or tuple(strides) == tuple(reversed(natural)) or size == 0:
+    if strides is None or tuple(strides) == tuple(reversed(natural)):
         return np.ndarray(shape, dtype, _memory(size))
     spans = [(n - 1) * s for n, s in zip(shape, strides, strict=True)]
     first = -sum(s for s in spans if s < 0)
@@ -49,7 +51,7 @@ def blank(shape: Any, dtype: Any, strides: Any = None) -> np.ndarray:
 def _memory(size: int) -> Any:
     """Zeros, which take memory only where they are written."""
     if size < _LARGE or not hasattr(mmap, "MAP_PRIVATE"):
-        return np.zeros(max(size, 1), np.uint8)
+        return np.zeros(size, np.uint8)
     # What is freed and given out again the allocator would have to fill with zeros.
     memory = mmap.mmap(-1, size, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
     if _mode.on:
