@@ -38,13 +38,7 @@ class Proof:
     def __init__(self, dry: Dry, result: Any, settings: Any) -> None:
         self.settings, self.app, self.plans = settings, dry.app, dry.plans
         self.holds, self.replay = _compiled(dry)
-        self.text = dry.residual.text
         self.expected = _described(result)
-        self.set = [
-            (obj.ref, name, _described(value))
-            for kind, obj, name, value in dry.effects
-            if kind == "set"
-        ]
         self.programs = sum([p[0].depth - p[1] + 1 for p in dry.plans])
         #: How many functions come before values that the call computes decide; None if none do.
         self.decided = dry.decided
