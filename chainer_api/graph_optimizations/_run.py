@@ -92,12 +92,13 @@ class Run:
         self.thread = threading.get_ident()
         #: ``step(run, func, inputs)``: the outputs, or None; then :meth:`other` is asked.
         self.step = site.root.go
+        self.left = False  # whether it has left a way that it has followed
         self.noting = 0.0  # seconds that went into noting
         #: Whether what is new is kept as programs need it, in the first sighting already.
         self.thorough = False
         if site.forms_differ:
             self.form = hash(form_of(arguments))
-            follow = self.form in site.hot_forms
+            follow = site.hot_forms.get(self.form, 0) > 0
         else:
             follow = any([c.hot for found in site.root.children.values() for c in found])
         if not follow:
@@ -125,7 +126,7 @@ class Run:
             if self.stopped is not None:
                 return self.plainly(func, inputs)
             first = self.first
-            self.site.forms_differ = True
+            self.site.forms_differ = self.left = True
             self._realize("mismatch", "another way than before", noted=False)
             self.first = first  # all of it is pending in calls that follow the new way
             self._note_from_here()

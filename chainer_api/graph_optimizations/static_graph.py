@@ -31,6 +31,7 @@ _FEW, _MANY = 8, 64  # ways through a method that keep programs: minimize_cache_
 _COLD = 8  # ways without programs that are remembered
 _FORMS = 1024  # forms of arguments that are remembered
 _PATIENCE = 16  # calls without a program until the method is left alone for a while
+_WORTH = 4  # calls that leave a way in the middle lose what a call gains that follows it
 _SOME = {8, 32, 128, 512}  # of these calls get them in any case
 _LONGEST = 1024  # calls for which it is left alone at most
 _OPTIONS = (
@@ -82,7 +83,8 @@ class Site:
         self._ways: OrderedDict[Application, None] = OrderedDict()  # by their last application
         self._lock = threading.RLock()
         self._calls: OrderedDict[int, int] = OrderedDict()  # by the form of their arguments
-        self.hot_forms: set[int] = set()  # those with which calls have gone ways with programs
+        #: Of each form: whether its calls go ways with programs (above 0), or leave them.
+        self.hot_forms: dict[int, int] = {}
         self.forms_differ = False  # whether calls have left such ways
         self._without = 0  # calls in a row without a program
         self._pause, self._asleep = 4, 0
@@ -149,7 +151,7 @@ class Site:
         calls[form] = before + 1
         if len(calls) > _FORMS:
             old, _ = calls.popitem(last=False)
-            self.hot_forms.discard(old)
+            self.hot_forms.pop(old, None)
         return before
 
     # -- after a call
@@ -171,8 +173,12 @@ class Site:
             self._last = run.app
             with self._lock:
                 self._learn(run)
-        if run.form is not None and run.app.hot and run.stopped is None:
-            self.hot_forms.add(run.form)
+        if run.form is not None:
+            score = self.hot_forms.get(run.form, 0)
+            if run.left:  # its functions were followed and applied, which takes longer
+                self.hot_forms[run.form] = max(score - 1, -_WORTH)
+            elif run.app.hot and run.stopped is None:
+                self.hot_forms[run.form] = min(score + _WORTH, 4 * _WORTH)
 
     def _has_no_program(self) -> None:
         self._without += 1
