@@ -28,7 +28,7 @@ from ._random import (
 )
 from ._residual import MISS, PLAIN, NotProvable, Residual, Sym
 from ._tree import Application, Spec, settings_now
-from ._values import Incomparable
+from ._values import Incomparable, copied
 
 if TYPE_CHECKING:
     from .static_graph import Site
@@ -440,7 +440,7 @@ class Dry:
             self._freeze(v)
             if isinstance(fake.__dict__[name], np.ndarray):
                 copies[name] = fake.__dict__[name]
-                fake.__dict__[name] = copies[name].copy()
+                fake.__dict__[name] = copied(copies[name])
         held = dict(fake.__dict__)
         xs = tuple([self._copied(v.value) for v in inputs])
         before = generator_state()
@@ -568,7 +568,7 @@ class Dry:
                     continue
                 x = values[slot].value
                 array = x if isinstance(x, np.ndarray) else x._array
-                arrays.append(array.copy() if slot in piece.written else array)
+                arrays.append(copied(array) if slot in piece.written else array)
             made, _ = piece.schedule.forward(tuple(arrays))
             for slot, array in zip(piece.results, made, strict=True):
                 values[slot].value._array = array

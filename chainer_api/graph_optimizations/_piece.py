@@ -26,6 +26,7 @@ from ._backward import gradients
 from ._random import set_generator_state
 from ._trace import Backward, Input, Late, Traced, Untraceable, application_order
 from ._tree import Application, Settings, Spec
+from ._values import copied
 
 if TYPE_CHECKING:
     from ._run import Run
@@ -494,9 +495,9 @@ class Piece:
             self._unsettled -= 1
             for slot, kind in self._kinds.items():
                 if kind is not np.ndarray:
-                    leaves[slot] = leaves[slot].copy()
+                    leaves[slot] = copied(leaves[slot])
         for slot in self.written:  # the graph is rebuilt from what they were, and changes a copy
-            leaves[slot] = leaves[slot].copy()
+            leaves[slot] = copied(leaves[slot])
         made, kept = self.schedule.forward(arrays)
         self._deliver(values, made, kept, leaves, run.states)
         self.account.ledger.saved += self.forward_meter.took(time.perf_counter() - started)
@@ -560,7 +561,7 @@ class Piece:
         # Two sets of intermediate values at a time are too much, where they are large.
         large = self.schedule.program.intermediate_bytes > _LARGE
         for slot in self.read:  # what the program takes for an array that is only read
-            leaves[slot] = leaves[slot].copy()
+            leaves[slot] = copied(leaves[slot])
         with _tracing.aside():
             rebuilt = self.rebuild(leaves, run.states, nodes, graph=not large)
         self.forward_meter.took_plainly(time.perf_counter() - started, len(self.apps))

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from chainer.variable import Variable
+from chainwright.tracer import blank
 
 SMALL = 4096  # bytes: arrays inside of containers are compared by value up to here
 
@@ -41,6 +42,20 @@ def map_values(value: Any, change: Callable[[Any], Any]) -> Any:
             )
         return made
     return change(value)
+
+
+def copied(array: np.ndarray) -> np.ndarray:
+    """A copy with the same strides: the order of sums depends on them.
+
+    >>> from chainer.graph_optimizations._values import copied
+    >>> copied(np.zeros((2, 3)).T).strides
+    (8, 24)
+    """
+    if array.flags.c_contiguous:
+        return array.copy()
+    made = blank(array.shape, array.dtype, array.strides)
+    made[...] = array
+    return made
 
 
 _ITEMS = 48  # of arguments: what lies deeper or further behind is not looked at

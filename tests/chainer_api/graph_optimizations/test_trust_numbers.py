@@ -273,6 +273,23 @@ class statistics_read_and_then_written(Base):
 
 
 @fault
+class layouts_while_new_kinds_of_backward_come(Base):
+    """Sums over what an index array picks; their order depends on its strides."""
+
+    def forward(self, x):
+        h = x[:, np.argsort(x.array[0])]
+        y = F.broadcast_to(F.sum(h) * 0.1, h.shape) + h
+        F.sum(F.tanh(h)).backward()
+        return y
+
+    def step(self, k):
+        x = variable(k, 5, 4)
+        y = self(F.transpose(x) if k % 3 == 2 else x)
+        total(y).backward()
+        return y, x
+
+
+@fault
 class gradients_that_are_one_object(Base):
     """``+`` hands one gradient to both of its inputs, and to whoever asks for theirs."""
 
