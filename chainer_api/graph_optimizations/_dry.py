@@ -553,23 +553,14 @@ class Dry:
         drawn, self.drawn = self.drawn, []
         for piece in plan.pieces:
             n = sum([len(a.draws) for a in piece.apps])
-            draws, drawn = iter(drawn[:n]), drawn[n:]
-            arrays = []
             numbers = tuple(
                 [self.interpreter.native(self.numbers[piece.apps[k], m]) for k, m in piece.numbers]
             )
-            for slot, _, number in piece.inputs:
-                if slot is None:
-                    arrays.append(
-                        np.asarray(next(draws))
-                        if number is None
-                        else piece.computed[number](numbers)
-                    )
-                    continue
-                x = values[slot].value
-                array = x if isinstance(x, np.ndarray) else x._array
-                arrays.append(copied(array) if slot in piece.written else array)
-            made, _ = piece.schedule.forward(tuple(arrays))
+            known = {slot: values[slot].value for slot, _, _ in piece.inputs if slot is not None}
+            for slot in piece.written:
+                known[slot] = copied(known[slot])
+            arrays, drawn = piece.arrays(known, drawn[:n], numbers), drawn[n:]
+            made, _ = piece.schedule.forward(arrays)
             for slot, array in zip(piece.results, made, strict=True):
                 values[slot].value._array = array
                 values[slot].applied = False

@@ -24,7 +24,15 @@ from chainwright.runtime import Kept, Schedule
 from ._account import Account, Meter
 from ._backward import gradients
 from ._random import set_generator_state
-from ._trace import Backward, Input, Late, Traced, Untraceable, application_order
+from ._trace import (
+    Backward,
+    Input,
+    Late,
+    Traced,
+    Untraceable,
+    application_order,
+    replace_array,
+)
 from ._tree import Application, Settings, Spec
 from ._values import copied
 
@@ -34,7 +42,8 @@ if TYPE_CHECKING:
 logger = logging.getLogger("chainwright")
 _ref = weakref.ref
 
-_UNSETTLED = 64
+# Uses for which the leaves are copied: of a new piece, and after a backward of a new kind.
+_NEW, _UNSETTLED = 4, 64
 _LARGE = 8 << 20  # bytes of intermediate values
 NUMBERS = -1  # where the numbers of a piece stand among its leaves
 
@@ -50,8 +59,10 @@ class StaticScheduleFunction(FunctionNode):
     _checking = False
     _results: Any = None  # of a large piece that is being checked, by slot
 
-    def __init__(self, piece: Piece, leaves: Any, states: Any) -> None:
-        self._piece, self._leaves, self._states = piece, leaves, states
+    def __init__(self, piece: Piece, leaves: Any, live: Any, states: Any) -> None:
+        self._piece, self._states = piece, states
+        #: By slot: the leaves as they were, and those that a caller may have written into since.
+        self._leaves, self._live = leaves, live
         FunctionNode._pieces_exist = True
         self._retained: dict[int, Any] = {}  # arrays of results that functions retain
 
@@ -205,7 +216,7 @@ class StaticScheduleFunction(FunctionNode):
             k = self._piece.input_of.get(late.leaf)
             if k is not None:
                 return self.inputs[k]._data
-            return self._leaves.get(late.leaf)
+            return self._live.get(late.leaf)
         k = self._piece.chained_number.get(late.output)
         node = None if k is None else self.outputs[k]()
         variable = None if node is None else node.get_variable_or_none()
@@ -225,8 +236,25 @@ class StaticScheduleFunction(FunctionNode):
         if self._rebuilt is None:
             with _tracing.aside():
                 self._rebuilt = self._piece.rebuild(self._leaves, self._states, self.inputs)
+            if self._live is self._leaves:
+                self._check_that_leaves_are_as_they_were(self._rebuilt)
         self._read_late(self._rebuilt)
         return self._rebuilt
+
+    def _check_that_leaves_are_as_they_were(self, rebuilt: Rebuilt) -> None:
+        assert self.outputs is not None
+        for ref, inner in zip(self.outputs, rebuilt.outputs, strict=True):
+            node = ref()
+            variable = None if node is None else node.get_variable_or_none()
+            if variable is not None and not same_bytes(variable._array, inner._array):
+                self._rebuilt = None
+                raise RuntimeError(
+                    f"{self._piece.name}: parameters, arguments or results of a compiled call "
+                    "were written into, and then its graph was wanted in a way that had not come "
+                    "in the calls before (a gradient of another kind, double backprop, hooks). "
+                    "What was computed is lost then. Go backward before you update, or set "
+                    "chainer.config.static_check = 'always' around this call."
+                )
 
     def _read_late(self, rebuilt: Rebuilt) -> None:
         """Have functions find in what they have retained what they would find now."""
@@ -236,6 +264,9 @@ class StaticScheduleFunction(FunctionNode):
             array = self.inputs[piece.input_of[slot]]._data
             for alias in rebuilt.by_slot[slot] if array is not None else ():
                 alias._array = alias.node._data = array
+        if self._live is not self._leaves:
+            for func, app in zip(rebuilt.functions, piece.apps, strict=True):
+                _read_live_arrays(func, app, self._leaves, self._live)
         for k in piece.retained_outputs:
             y = rebuilt.values[piece.results[k]]
             array = self._late(Late(None, None, k))
@@ -275,6 +306,17 @@ class StaticScheduleFunction(FunctionNode):
                 node = ref()
                 if node is not None:
                     node._rank = func.rank + 1
+
+
+def _read_live_arrays(func: FunctionNode, app: Application, copies: Any, live: Any) -> None:
+    """Have a function find the caller's own arrays in what it has retained, not copies."""
+    for i in func._input_indexes_to_retain or () if func.inputs is not None else ():
+        slot = app.inputs[i]
+        if slot in live and func.inputs[i]._data is copies[slot]:
+            func.inputs[i]._data = live[slot]
+    for key, slot in app.arrays.items():
+        if slot in live and slot not in app.writes:
+            replace_array(func.__dict__, key, copies[slot], live[slot])
 
 
 def _equal_gradients(found: Any, plain: Any) -> bool:
@@ -343,11 +385,13 @@ class Piece:
         self.forward_meter, self.backward_meter = Meter(), Meter()
         self.uses_since_check = 0
         self._dissolved = 0  # nodes that were replaced by the functions' own
-        self._unsettled = 0  # uses for which backwards of new kinds are likely
         self.dropped = False
         traced = self._record(self._first_keys)
         self.inputs: list[Input] = traced.inputs
         self.written, self.numbers = traced.written, traced.numbers
+        #: Uses for which backwards of new kinds are likely. Of large pieces, in which copies take
+        #: much memory, the first two are checked.
+        self._unsettled = 2 if self._is_large() else _NEW
         leaves = {i.slot for i in traced.inputs}
         self.read = [
             slot for app in apps for slot in app.arrays.values()
@@ -447,7 +491,7 @@ class Piece:
     def wants(self, key: Any) -> None:
         """A backward of a kind that no program is there for has come."""
         if self.keys:
-            self._unsettled = _UNSETTLED
+            self._unsettled = 8 if self._is_large() else _UNSETTLED
         if key not in self.keys and key not in self._refused and len(self.keys) < 8:
             self.keys[key] = None
             self.dirty = True
@@ -466,51 +510,62 @@ class Piece:
         self._record()
         self._number_inputs()
 
+    def _is_large(self) -> bool:
+        return self.schedule.program.intermediate_bytes > _LARGE
+
     def all_present(self, backward: Backward) -> bool:
         return len(backward.present) == len(self.uses)
 
     # -- running
 
-    def run(self, run: Run, drawn: list[Any]) -> None:
-        """Compute, and hang the results on a node."""
-        started = time.perf_counter()
-        values = run.values
+    def arrays(self, values: Any, drawn: Any, numbers: tuple[Any, ...]) -> tuple[Any, ...]:
+        """The program's inputs: of ``values``, by slot, of random draws, and of numbers."""
         if self.slots is not None:
             leaves = [values[s] for s in self.slots]
         else:
             draws = iter(drawn)
-            numbers = tuple([run.number(self.apps[k], name) for k, name in self.numbers])
             leaves = [
                 values[s] if s is not None else
                 np.asarray(next(draws)) if number is None else self.computed[number](numbers)
                 for s, _, number in self.inputs
             ]
-        arrays = tuple([v if type(v) is np.ndarray else v._array for v in leaves])
+        return tuple([v if type(v) is np.ndarray else v._array for v in leaves])
+
+    def run(self, run: Run, drawn: list[Any]) -> None:
+        """Compute, and hang the results on a node."""
+        started = time.perf_counter()
+        values = run.values
+        numbers = tuple([run.number(self.apps[k], name) for k, name in self.numbers])
+        arrays = self.arrays(values, drawn, numbers)
         leaves = {i.slot: a for i, a in zip(self.inputs, arrays, strict=True) if i.slot is not None}
         if self.numbers:
             leaves[NUMBERS] = numbers
+        due, live, graph = self._check_is_due(), leaves, not self._is_large()
         if self._unsettled:
             # A backward of a kind that no program is there for may come, and come late, when
-            # parameters have been updated: the graph is rebuilt from what they were.
+            # parameters have been updated: the graph is built now, or from what they were.
             self._unsettled -= 1
-            for slot, kind in self._kinds.items():
-                if kind is not np.ndarray:
-                    leaves[slot] = copied(leaves[slot])
-        for slot in self.written:  # the graph is rebuilt from what they were, and changes a copy
-            leaves[slot] = copied(leaves[slot])
+            graph = True
+            if not due:
+                leaves = {s: copied(a) if s != NUMBERS else a for s, a in live.items()}
+        for slot in self.written if live is leaves else ():
+            leaves[slot] = copied(leaves[slot])  # building the graph changes a copy
         made, kept = self.schedule.forward(arrays)
-        self._deliver(values, made, kept, leaves, run.states)
+        self._deliver(values, made, kept, leaves, live, run.states)
+        del kept
         self.account.ledger.saved += self.forward_meter.took(time.perf_counter() - started)
         run.gain += self.forward_meter.gain + self.backward_meter.gain
-        if self._check_is_due():
-            self._check(run, leaves, made)
+        if due:
+            self._check(run, leaves, made, graph)
 
-    def _deliver(self, values: Any, made: Any, kept: Any, leaves: Any, states: Any) -> None:
+    def _deliver(
+        self, values: Any, made: Any, kept: Any, leaves: Any, live: Any, states: Any
+    ) -> None:
         for slot, array in zip(self.results, made, strict=True):
             values[slot]._array = array
         if not self.chained:
             return
-        node = StaticScheduleFunction(self, leaves, states if self.states_needed else None)
+        node = StaticScheduleFunction(self, leaves, live, states if self.states_needed else None)
         if kept is not None:
             node._kept, node._backwards = kept, self.schedule.backwards
         self._attach(node, values)
@@ -553,17 +608,23 @@ class Piece:
             return False
         return n & (n - 1) == 0 if n <= 1024 else n % 1024 == 0
 
-    def _check(self, run: Run, leaves: dict[int, Any], made: Any) -> None:
-        """Compare what the program has computed with what the functions themselves give."""
+    def _check(self, run: Run, leaves: dict[int, Any], made: Any, graph: bool) -> None:
+        """Compare what the program has computed with what the functions themselves give.
+
+        Two sets of intermediate values at a time are too much, where they are large: either the
+        ``graph`` is built later again, or that of the program is let go.
+        """
         started = time.perf_counter()
         node = self.last() if self.chained else None
         nodes = None if node is None else node.inputs
-        # Two sets of intermediate values at a time are too much, where they are large.
-        large = self.schedule.program.intermediate_bytes > _LARGE
-        for slot in self.read:  # what the program takes for an array that is only read
-            leaves[slot] = copied(leaves[slot])
+        if node is not None and graph and self._is_large():
+            node._kept, node._backwards = None, {}
+            self.schedule.trim()
+        # The program takes these for arrays that are only read. The functions get them themselves:
+        # what is written into them before backward counts there.
+        before = {slot: copied(leaves[slot]) for slot in self.read}
         with _tracing.aside():
-            rebuilt = self.rebuild(leaves, run.states, nodes, graph=not large)
+            rebuilt = self.rebuild(leaves, run.states, nodes, graph=graph)
         self.forward_meter.took_plainly(time.perf_counter() - started, len(self.apps))
         wrong = []
         for slot, array in zip(self.results, made, strict=True):
@@ -571,17 +632,18 @@ class Piece:
             if not same_bytes(array, plain):
                 wrong.append(slot)
                 run.values[slot]._array = plain
-        for slot in (*self.written, *self.read):
+        for slot in self.written:
             array = run.values[slot]
             if not same_bytes(array, leaves[slot]):
                 wrong.append(slot)
                 array[...] = leaves[slot]
+        wrong += [slot for slot in self.read if not same_bytes(before[slot], leaves[slot])]
         if node is not None:
             node._checking = True
-            if large:
-                node._results = dict(zip(self.results, made, strict=True))
-            else:
+            if graph:
                 node._rebuilt = rebuilt
+            else:
+                node._results = dict(zip(self.results, made, strict=True))
         self.account.ledger.checks += 1
         self.account.spend("check", started)
         if wrong:

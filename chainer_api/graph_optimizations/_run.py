@@ -32,6 +32,7 @@ from ._tree import (
     errors,
     leaves_more,
     matches_nothing,
+    of_the_library,
     opaque_reason,
     settings_now,
     user_line,
@@ -260,7 +261,7 @@ class Run:
         for k in same if place not in parent.constants_at else ():
             sibling = parent.children[k][0]
             numbers = made.differing_numbers(sibling)
-            if numbers and sibling.eager is None and _is_of_the_library(made.kind):
+            if numbers and sibling.eager is None and of_the_library(made.kind):
                 self.site.forget(parent, k)
                 self.site.account.grant()
                 parent.numbers_at.setdefault(place, []).append(numbers)
@@ -614,10 +615,6 @@ class Run:
             self._noted_sync("end")
         elif self.stopped is None:
             self.sync("end")
-
-
-def _is_of_the_library(kind: type) -> bool:
-    return kind.__module__.partition(".")[0] == "chainer"
 
 
 def _check_looks(run: Run, func: FunctionNode, inputs: Any) -> Any:

@@ -327,10 +327,17 @@ class Traced:
     def _read_late(self) -> None:
         """Have functions find other arrays in what they have retained and a caller can reach."""
         for slot in self.retained:
-            array = self._late_array(("leaf", slot), self._specs[slot].strides, slot, None)
+            array = self._late_leaf(slot)
             for alias in self._aliases[slot]:
                 alias._array = array
                 alias.node._data = array
+        for func, app in zip(self.functions, self.apps, strict=True):
+            for i in func._input_indexes_to_retain or () if func.inputs is not None else ():
+                if self._is_read_only_array(app.inputs[i]):
+                    func.inputs[i]._data = self._late_leaf(app.inputs[i])
+            for key, slot in app.arrays.items():
+                if self._is_read_only_array(slot):
+                    replace_array(func.__dict__, key, self._values[slot], self._late_leaf(slot))
         for k, slot in enumerate(self.results):
             y = self._values[slot]
             if y.node._data is not None:
@@ -338,18 +345,34 @@ class Traced:
                 y._array = array
                 y.node._data = array
 
+    def _is_read_only_array(self, slot: int) -> bool:
+        """Whether a leaf is an array of the user's (no Variable) that the program only reads."""
+        return type(self._values[slot]) is np.ndarray and slot not in self.written
+
+    def _late_leaf(self, slot: int) -> np.ndarray:
+        spec: Spec = self._specs[slot]
+        return self._late_array(("leaf", slot), spec.strides, slot, None, spec)
+
     def _late_array(
-        self, key: Any, strides: Any, leaf: int | None, output: int | None, like: Any = None
+        self, key: Any, strides: Any, leaf: int | None, output: int | None, like: Any
     ) -> np.ndarray:
         known = self._late.get(key)
         if known is None:
-            if leaf is not None:
-                like = self._aliases[leaf][0]._array
             array = blank(like.shape, like.dtype, strides)
             name = f"late_x{leaf}" if leaf is not None else f"late_y{output}"
             node = self.session.recorder.input(array, name, "gradient")
             known = self._late[key] = (Late(node, leaf, output), array)
         return known[1]
+
+
+def replace_array(attributes: dict[str, Any], key: Any, old: Any, new: Any) -> None:
+    """Put an array in the place of another: an attribute, or an item of one."""
+    value = attributes.get(key[0])
+    if len(key) == 1:
+        if value is old:
+            attributes[key[0]] = new
+    elif isinstance(value, tuple | list):
+        attributes[key[0]] = type(value)([new if x is old else x for x in value])
 
 
 def _distances(apps: Sequence[Application], leaves: Any) -> list[dict[int, int]]:

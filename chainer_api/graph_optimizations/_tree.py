@@ -371,13 +371,18 @@ def _form(y: Variable) -> Spec:
     return Spec(Variable, array.shape, array.dtype, array.strides, y._requires_grad)
 
 
+def of_the_library(kind: type) -> bool:
+    """Whether a class of functions is the library's, not the user's."""
+    return kind.__module__.partition(".")[0] == "chainer"
+
+
 def opaque_reason(func: FunctionNode) -> str | None:
     """Why a function is applied for real between two programs; None where it can be recorded."""
     if func.opaque:
         return func.opaque
     if isinstance(func, function.FunctionAdapter):
         return "an old-style function"
-    if type(func).__module__.partition(".")[0] == "chainer":
+    if of_the_library(type(func)):
         return None
     return None if func._supports_static_optimizations else "a function of the user's"
 
@@ -387,7 +392,7 @@ def leaves_more(func: FunctionNode, before: set[str]) -> bool:
 
     Of the library's own functions some have such attributes beforehand, without a value.
     """
-    if type(func).__module__.partition(".")[0] == "chainer":
+    if of_the_library(type(func)):
         return True
     return bool(vars(func).keys() - before - vars(FunctionNode).keys())
 

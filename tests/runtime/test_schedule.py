@@ -30,7 +30,7 @@ def test_calls_in_flight_do_not_share_buffers():
 
 
 def test_buffers_come_back_and_few_are_kept():
-    schedule = schedule_of_tanh()
+    schedule = schedule_of_tanh("numpy")
     runs = [schedule.forward((np.ones((2, 3)),)) for _ in range(10)]
     assert not schedule._runner.kept.idle
     del runs
