@@ -515,8 +515,9 @@ class TestVariableStatisticsPlot:
         matplotlib.use('Agg')
         from matplotlib import pyplot
         extension, _ = self.run(tmp_path)
+        before = pyplot.get_fignums()
         extension.save_plot_using_module(str(tmp_path / 'own.png'), pyplot)
-        assert (tmp_path / 'own.png').stat().st_size > 1000 and pyplot.get_fignums() == []
+        assert (tmp_path / 'own.png').stat().st_size > 1000 and pyplot.get_fignums() == before
 
     def test_sample_of_a_long_training(self):
         variable = chainer.Parameter(np.zeros(1, np.float32))
