@@ -26,3 +26,13 @@ if missing := list(_packages_missing()):
 
 for folder in ("chainer_api/graph_optimizations", "chainer_api/functions"):
     sys.path.insert(0, str(pathlib.Path(__file__).parent / folder))
+
+
+@pytest.fixture
+def whatever_it_costs(monkeypatch):
+    """Compile and prove without looking at the clock: what is counted is so on each machine."""
+    from chainer.graph_optimizations import _account
+
+    for question in ("allows", "allows_proof"):
+        monkeypatch.setattr(_account.Account, question, lambda self: True)
+    monkeypatch.setattr(_account.Account, "pays", lambda self, gain: True)

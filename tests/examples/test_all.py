@@ -8,8 +8,6 @@ import sys
 
 import pytest
 
-from chainer.graph_optimizations import _account
-
 EXAMPLES = pathlib.Path(__file__).parents[2] / 'examples'
 
 pytestmark = pytest.mark.filterwarnings('ignore:chainer.exporters.caffe.export is experimental')
@@ -94,13 +92,8 @@ STATIC_GRAPH = [
      {'RNNForLMUnrolled.forward': MOST}),
 ]
 SCRIPTS = sorted({run[0] for run in RUNS + STATIC_GRAPH})
+pytestmark = pytest.mark.usefixtures('whatever_it_costs')
 REPLAYED = re.compile(r'([\w.]+): (\d+) replayed, (\d+) define-by-run')
-
-
-@pytest.fixture(autouse=True)
-def whatever_it_costs(monkeypatch):
-    """Compile without looking at the clock: the same on each machine."""
-    monkeypatch.setattr(_account.Account, 'allows', lambda self: True)
 
 
 def lines_of(printed):

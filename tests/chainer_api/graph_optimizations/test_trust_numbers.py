@@ -12,7 +12,6 @@ from trust import Base, check, table, total, variable
 
 import chainer
 import chainer.functions as F
-from chainer.graph_optimizations import _account
 
 FAULTS, _add = table()
 
@@ -325,8 +324,8 @@ def compiled(forward):
     return type("Model", (Base,), {"forward": chainer.static_graph(forward)})()
 
 
-def test_numbers_and_indexes_run_in_programs(monkeypatch):
-    monkeypatch.setattr(_account.Account, "allows", lambda self: True)  # however long traces take
+@pytest.mark.usefixtures("whatever_it_costs")
+def test_numbers_and_indexes_run_in_programs():
 
     def forward(self, x, n, t):
         return F.leaky_relu(self.a(x) * n, n)[np.arange(len(t)), t]
