@@ -4,7 +4,7 @@ VENV := .venv
 RUN := $(VENV)/bin/python
 STAMP := $(VENV)/.installed
 
-.PHONY: demo test test-fast test-numpy lint bench fuzz clean
+.PHONY: demo test test-fast test-numpy test-cuda lint bench fuzz clean
 
 # One BLAS thread: the demo's matrices are small, and its times are then those of the code.
 demo: $(STAMP)
@@ -20,6 +20,10 @@ test-fast: $(STAMP)
 NUMPYS ?= 2.0.* 2.1.* 2.2.* 2.3.* 2.4.*
 test-numpy:
 	.ci/test-numpy "$(PYTHON)" $(NUMPYS)
+
+# What needs a GPU, on a simulated one (with CuPy and a GPU: pytest tests/cuda).
+test-cuda: $(STAMP)
+	PYTHONPATH=tests/simulated $(RUN) -m pytest tests/cuda tests/chainer_api/backends/test_cuda.py
 
 lint: $(STAMP)
 	.ci/lint

@@ -192,10 +192,11 @@ class NStepRNNBase(link.ChainList):
             raise AssertionError(f'xs must be a list of sequences, not {type(xs)}')
         order = argsort_list_descent(xs)
         sorted_already = numpy.array_equal(order, numpy.arange(len(xs)))
+        places = order if sorted_already else self.device.send(order)
         states = [
             self.init_hx(xs) if state is None
             else state if sorted_already
-            else F.permutate(state, order, axis=1)
+            else F.permutate(state, places, axis=1)
             for state in states]
         if not sorted_already:
             xs = permutate_list(xs, order, inv=False)
@@ -203,7 +204,7 @@ class NStepRNNBase(link.ChainList):
             self.n_layers, self.dropout, *states, self.ws, self.bs, F.transpose_sequence(xs))
         ys = F.transpose_sequence(ys)
         if not sorted_already:
-            states = [F.permutate(state, order, axis=1, inv=True) for state in states]
+            states = [F.permutate(state, places, axis=1, inv=True) for state in states]
             ys = permutate_list(ys, order, inv=True)
         return states, list(ys)
 

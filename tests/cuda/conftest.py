@@ -1,0 +1,15 @@
+"""What needs ``cupy`` arrays: run by ``tests/test_cuda.py`` on the simulated device.
+
+Where CuPy and a GPU are, ``pytest tests/cuda`` runs these on it.
+"""
+import pathlib
+import sys
+
+from chainer.backends import cuda
+
+TESTS = pathlib.Path(__file__).parents[1]
+for _folder in ('cuda', 'chainer_api/functions', 'chainer_api/links', 'golden'):
+    sys.path.insert(0, str(TESTS / _folder))
+
+if not cuda.available:
+    collect_ignore_glob = ['test_*.py']

@@ -1,0 +1,113 @@
+"""The tables of all functions with CuPy arrays: values and gradients are those of NumPy."""
+import function_case
+import numpy as np
+import pytest
+from device_rows import marked
+
+import chainer
+import chainer.functions as F
+from chainer.backends import cuda
+
+cupy = cuda.cupy
+#: Rows that have arrays of NumPy of their own, or mean the CPU.
+ON_THE_HOST = {
+    'add_array', 'add_array_left', 'copy', 'crf1d', 'crf1d_equal', 'crf1d_equal_no', 'crf1d_no',
+    'ctc_lengths', 'ctc_lengths_no', 'decorrelated_batch_normalization_running', 'div_from_array',
+    'matmul_operator_left', 'mul_array', 'permutate', 'permutate_axis', 'permutate_inverse',
+    'permutate_negative', 'pow_of_array', 'sparse_matmul_batch', 'sparse_matmul_batch_right',
+    'sub_from_array', 'where', 'where_integers',
+    'where_scalar'}
+ROWS = [row for family in function_case.families()
+        for row in function_case.table(family).CASES if row.name not in ON_THE_HOST]
+
+
+def call(row, arrays, xp):
+    """Outputs and gradients of a row, on the host."""
+    indices = row.grad_indices(arrays)
+    xs = [xp.asarray(a) for a in arrays]
+    xs = [chainer.Variable(a) if i in indices else a for i, a in enumerate(xs)]
+    np.random.seed(0)
+    cupy.random.seed(0)
+    ys = function_case.flatten(row.call(F, *xs))
+    for y in ys:
+        array = y.array if isinstance(y, chainer.Variable) else y
+        assert isinstance(array, xp.ndarray), f'a result is {type(array)}'
+    variables = [y for y in ys if isinstance(y, chainer.Variable)]
+    gys = function_case.output_grads([y.array for y in variables])
+    pairs = [(y, chainer.Variable(xp.asarray(g)))
+             for y, g in zip(variables, gys, strict=True) if g is not None]
+    gradients = chainer.grad(
+        [y for y, _ in pairs], [xs[i] for i in indices], [g for _, g in pairs]) if indices else []
+    arrays = [chainer.as_array(y) for y in (*ys, *gradients)]
+    return [None if a is None else cuda.to_cpu(a) for a in arrays]
+
+
+def check(row, variant, char):
+    arrays = row.inputs(variant, char)
+    with np.errstate(all='ignore'):
+        expected, found = call(row, arrays, np), call(row, arrays, cupy)
+    assert len(found) == len(expected)
+    for a, e in zip(found, expected, strict=True):
+        if e is None or a is None:
+            assert a is e
+            continue
+        assert (a.dtype, a.shape) == (e.dtype, e.shape)
+        if e.dtype.kind == 'f':
+            rtol, atol = row.tolerances(char)
+            np.testing.assert_allclose(a, e, rtol=rtol, atol=atol)
+        else:
+            np.testing.assert_array_equal(a, e)
+
+
+@pytest.mark.parametrize('row', marked(ROWS))
+def test_as_numpy(row):
+    for context in map(chainer.using_config, row.config, row.config.values()):
+        context.__enter__()
+    variants = sorted({0, len(row.variants) - 1})
+    try:
+        for variant in variants:
+            check(row, variant, row.dtypes[-1] if 'f' not in row.dtypes else 'f')
+    finally:
+        for name in row.config:
+            delattr(chainer.config, name)
+
+
+F32, D = np.float32, chainer.Variable
+
+
+def arrays(*shapes, dtype=F32, xp=np):
+    rng = np.random.RandomState(0)
+    return [xp.asarray(rng.standard_normal(shape).astype(dtype)) for shape in shapes]
+
+
+def labels(xp, *values):
+    return xp.asarray(np.array(values, np.int32))
+
+
+@pytest.mark.parametrize('function', [
+    lambda xp, x, y: D(x) + y, lambda xp, x, y: y - D(x), lambda xp, x, y: D(x) * y,
+    lambda xp, x, y: y / D(x), lambda xp, x, y: abs(y) ** D(x),
+    lambda xp, x, y: y.T @ D(x), lambda xp, x, y: F.where(x > 0, D(x), D(y)),
+    lambda xp, x, y: F.permutate(D(x), labels(xp, 3, 1, 0, 2)),
+    lambda xp, x, y: F.permutate(D(x), labels(xp, 3, 1, 0, 2), inv=True),
+    lambda xp, x, y: F.crf1d(D(x[:3]), [D(x), D(y)], [labels(xp, 0, 2, 1, 1)] * 2),
+    lambda xp, x, y: F.connectionist_temporal_classification(
+        [D(x), D(y), D(x * y)], labels(xp, [1, 2], [1, 0], [2, 2], [1, 0]), 0,
+        labels(xp, 3, 3, 2, 3), labels(xp, 2, 1, 1, 1))])
+def test_with_arrays_of_their_own(function):
+    """What the rows above do, with those arrays on the device."""
+    host = function(np, *arrays((4, 3), (4, 3)))
+    device = function(cupy, *arrays((4, 3), (4, 3), xp=cupy))
+    np.testing.assert_allclose(cuda.to_cpu(device.array), host.array, rtol=2e-5, atol=2e-6)
+
+
+def test_copy_to_the_host_and_back():
+    (x,) = arrays((2, 3), xp=cupy)
+    v = chainer.Variable(x)
+    there = F.copy(v, -1)
+    assert type(there.array) is np.ndarray
+    back = F.copy(there * 2, '@cupy:0')
+    assert isinstance(back.array, cupy.ndarray)
+    F.sum(back).backward()
+    assert isinstance(v.grad, cupy.ndarray)
+    np.testing.assert_array_equal(v.grad.get(), np.full((2, 3), 2))

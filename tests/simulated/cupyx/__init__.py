@@ -1,0 +1,37 @@
+"""A stand-in for ``cupyx`` (see ``cupy``)."""
+import contextlib
+
+import numpy as np
+from cupy._array import ndarray, operand, unwrapped_index
+from cupy._ufunc import UFUNCS
+
+from . import scipy  # noqa: F401
+
+
+def rsqrt(x, out=None):
+    return UFUNCS['reciprocal'](UFUNCS['sqrt'](x), out=out)
+
+
+def scatter_add(a, slices, value):
+    np.add.at(operand(a), unwrapped_index(slices), operand(value))
+
+
+def empty_pinned(shape, dtype=float, order='C'):
+    return np.empty(shape, dtype, order)
+
+
+def zeros_pinned(shape, dtype=float, order='C'):
+    return np.zeros(shape, dtype, order)
+
+
+def get_runtime_info(full=False):
+    return 'simulated device'
+
+
+@contextlib.contextmanager
+def allow_synchronize(allow):
+    yield
+
+
+__all__ = ['allow_synchronize', 'empty_pinned', 'get_runtime_info', 'ndarray', 'rsqrt',
+           'scatter_add', 'scipy', 'zeros_pinned']
