@@ -1,8 +1,9 @@
-"""Library ops of define-by-run in native code, where they have a native form.
+"""Library ops and array code of define-by-run in native code, where they have a native form.
 
-The first calls with arrays of some layout run the NumPy kernel; then a program of this one op is
-compiled, as the target asks: by the thread in the background, or at once. Its bits are those of
-the kernel. Large memory to work in is taken for each call, as the kernel does.
+The first calls with arrays of some layout run the NumPy calls; then a program of this one op or
+function is compiled, as the target asks: by the thread in the background, or at once. Its bits are
+those of the NumPy calls: the first call compares them. Large memory to work in is taken for each
+call, as NumPy does.
 """
 
 from __future__ import annotations
@@ -16,12 +17,12 @@ import numpy as np
 
 from chainwright.codegen.native_target.steps import Forms
 from chainwright.codegen.native_target.writer import parts_of
-from chainwright.ir import Graph, make, placeholder
+from chainwright.ir import Graph, build, make, placeholder
 from chainwright.ir.passes import prepare
 
 from . import kernels
 from .background import BACKGROUND
-from .native import native_target
+from .native import native_target, same_bits
 from .options import OPTIONS
 
 logger = logging.getLogger("chainwright")
@@ -32,84 +33,152 @@ _LIMIT = 256  # programs and layouts that are remembered
 _KEPT_BYTES = 1 << 20  # memory that waits for the next call
 
 
-class _Op:
-    """One op on arrays of one layout."""
+class _Program:
+    """An op or a function on arrays of one layout."""
 
-    def __init__(self) -> None:
+    def __init__(self, title: str) -> None:
+        self.title = title
         self.calls = 0
         self.run: Callable[..., Any] | None = None
         self.memory: list[Any] = []
         self.new_memory: Callable[[], Any] | None = None
         self.keeps = False
+        self.trusted = False
 
-    def __call__(self, arrays: tuple[np.ndarray, ...]) -> np.ndarray:
+    def __call__(self, arrays: tuple[np.ndarray, ...], plain: Callable[[], Any]) -> Any:
         assert self.run is not None and self.new_memory is not None
         try:
             memory = self.memory.pop()
         except IndexError:
             memory = self.new_memory()
-        (result,) = self.run(*arrays, memory, ())
+        results = self.run(*arrays, memory, ())
         if self.keeps and not self.memory:
             self.memory.append(memory)
-        return result
+        if not self.trusted:
+            return self._compared(results, plain())
+        return results[0] if len(results) == 1 else results
 
-    def compile(self, name: str, arrays: list[Any], settings: Any, made: Any) -> None:
+    def _compared(self, results: Any, wanted: Any) -> Any:
+        """What NumPy gives; native code that gives anything else is not used again."""
+        given = wanted if type(wanted) is tuple else (wanted,)
+        if all(
+            a.strides == b.strides and same_bits(a, b)
+            for a, b in zip(results, given, strict=True)
+        ):
+            self.trusted = True
+        else:
+            self.run = None
+            logger.warning("%s stays calls of NumPy: its native code gave other bits", self.title)
+        return wanted
+
+    def compile(self, record: Callable[[], Graph | None]) -> None:
         target = native_target()
         if target is None:
             return
         try:
-            inputs = [placeholder(f"x{k}", *facts) for k, facts in enumerate(arrays)]
-            shape, dtype, strides = made
-            facts = {"shape": shape, "dtype": dtype, "strides": strides}
-            node = make(name, *inputs, kwargs=settings, **facts)
-            graph = prepare(Graph(tuple(inputs), (node,), (node,), name), target.passes)
+            graph = record()
+            if graph is None:
+                return
+            graph = prepare(graph, target.passes)
             if not all(part.native for part in parts_of(graph, Forms(target.machine))):
                 return
-            program = target.program(graph, name)
+            program = target.program(graph, self.title)
             loaded = program.load()
         except Exception:
-            logger.warning("%s stays calls of NumPy", name, exc_info=True)
+            logger.warning("%s stays calls of NumPy", self.title, exc_info=True)
             return
         self.new_memory, self.keeps = loaded.new_scratch, program.scratch_bytes <= _KEPT_BYTES
         self.run = loaded.function
 
 
-_known: OrderedDict[Hashable, _Op] = OrderedDict()
+_known: OrderedDict[Hashable, _Program] = OrderedDict()
 
 
 def native(
     name: str, implementation: Callable[..., Any], arrays: tuple[Any, ...], settings: dict[str, Any]
 ) -> Any:
-    """The result of an op by native code; None where the NumPy kernel is to run."""
-    if name not in OPS or OPTIONS.target() == "numpy":
+    """The results of an op by native code; None where the NumPy kernel is to run."""
+    if name not in OPS:
+        return None
+    return _found(name, name, implementation, arrays, settings, _op)
+
+
+def fused(
+    function: Callable[..., Any],
+    implementation: Callable[..., Any],
+    arrays: tuple[Any, ...],
+    settings: dict[str, Any],
+) -> Any:
+    """The results of array code by native code; None where it is to run as calls of NumPy."""
+    return _found(function, function.__name__, implementation, arrays, settings, _recorded)
+
+
+def _found(
+    what: Hashable,
+    title: str,
+    implementation: Callable[..., Any],
+    arrays: tuple[Any, ...],
+    settings: dict[str, Any],
+    graph_of: Callable[..., Graph | None],
+) -> Any:
+    if OPTIONS.target() == "numpy":
         return None
     for a in arrays:
         if type(a) is not np.ndarray:
             return None
-    key = name, *[(a.shape, a.dtype, a.strides) for a in arrays], *settings.items()
-    op = _known.get(key)
-    if op is None:
-        op = _known[key] = _Op()
+    key = (
+        what,
+        *[(a.shape, a.dtype, a.strides) for a in arrays],
+        *[(name, type(value), value) for name, value in settings.items()],
+    )
+    program = _known.get(key)
+    if program is None:
+        program = _known[key] = _Program(title)
         while len(_known) > _LIMIT:
             _known.popitem(last=False)
         return None
-    if op.run is not None:
-        return op(arrays)
-    op.calls += 1
-    if op.calls != _CALLS:
+    if program.run is not None:
+        return program(arrays, lambda: implementation(*arrays, **settings))
+    program.calls += 1
+    if program.calls != _CALLS:
         return None
-    result = implementation(*arrays, **settings)
+    results = implementation(*arrays, **settings)
     layouts = [(a.shape, a.dtype, a.strides) for a in arrays]
-    made = result.shape, result.dtype, result.strides
+    made = [
+        (a.shape, a.dtype, a.strides) for a in (results if type(results) is tuple else (results,))
+    ]
 
     def compile_it() -> None:
-        op.compile(name, layouts, settings, made)
+        program.compile(lambda: graph_of(what, layouts, settings, made))
 
     if OPTIONS.target() == "native":
         compile_it()
     else:
         BACKGROUND.do(compile_it)
-    return result
+    return results
 
 
-kernels.native = native
+def _op(name: str, layouts: list[Any], settings: dict[str, Any], made: list[Any]) -> Graph:
+    """The graph of one library op."""
+    inputs = tuple(placeholder(f"x{k}", *facts) for k, facts in enumerate(layouts))
+    types = [{"shape": s, "dtype": d, "strides": t} for s, d, t in made]
+    if len(made) == 1:
+        node = make(name, *inputs, kwargs=settings, **types[0])
+        return Graph(inputs, (node,), (node,), name)
+    node = make(name, *inputs, kwargs=settings, n_outputs=len(made))
+    picks = tuple(make("pick", node, k=k, **facts) for k, facts in enumerate(types))
+    return Graph(inputs, (node, *picks), picks, name)
+
+
+def _recorded(
+    function: Callable[..., Any], layouts: list[Any], settings: dict[str, Any], made: list[Any]
+) -> Graph | None:
+    """The graph of array code, as whoever can record it gives it."""
+    if OPTIONS.record is None:
+        return None
+    graph = OPTIONS.record(function, layouts, settings)
+    given = [(y.shape, y.dtype, y.strides) for y in graph.outputs]
+    return build(graph, {}, ()).forward if given == made else None
+
+
+kernels.native, kernels.fused = native, fused

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from typing import Any
+
+from chainwright.ir import Graph
 
 #: ``numpy``: programs of NumPy calls. ``native``: native code at once. ``auto``: native code as
 #: soon as a thread in the background has made it.
@@ -29,11 +32,13 @@ def checked(name: str) -> str:
 class Options:
     """Where a :class:`~chainwright.runtime.Schedule` finds its settings; a front end sets them.
 
-    ``target`` gives the target of schedules that do not name one.
+    ``target`` gives the target of schedules that do not name one; ``record`` makes the graph of
+    array code: of a function, the layouts of its arrays (shape, dtype, strides), and its settings.
     """
 
     def __init__(self) -> None:
         self.target: Callable[[], str] = default_target
+        self.record: Callable[[Callable[..., Any], list[Any], dict[str, Any]], Graph] | None = None
 
 
 OPTIONS = Options()

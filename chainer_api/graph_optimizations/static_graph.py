@@ -17,6 +17,7 @@ from chainer import _tracing, function_hook
 from chainer.variable import Parameter
 from chainwright.runtime import Ledger, Report
 
+from . import _array_code  # noqa: F401 - whoever runs define-by-run code natively asks it
 from ._account import Account
 from ._piece import Plan, StaticScheduleFunction
 from ._proof import Proofs

@@ -14,8 +14,11 @@ from typing import Any, TypeVar
 from chainwright.ir import register_library
 
 F = TypeVar("F", bound=Callable[..., Any])
+Asked = Callable[[Any, Callable[..., Any], tuple[Any, ...], dict[str, Any]], Any]
 #: Asked before NumPy: ``native(name, implementation, arrays, settings)``, the result or None.
-native: Callable[[str, Callable[..., Any], tuple[Any, ...], dict[str, Any]], Any] | None = None
+native: Asked | None = None
+#: The same for array code: ``fused(function, function, arrays, settings)``.
+fused: Asked | None = None
 
 
 def library_op(name: str) -> Callable[[F], F]:
@@ -39,3 +42,29 @@ def library_op(name: str) -> Callable[[F], F]:
         return call  # type: ignore[return-value]
 
     return declare
+
+
+def array_code(function: F) -> F:
+    """Declare a function to be array code: one native program of define-by-run, where that pays.
+
+    It takes arrays of one array module (positional) and plain hashable settings, gives arrays that
+    share no memory with its arguments, and writes to none of them. Where it is recorded, its lines
+    are: it is no node of the graph, and what stands around it can be fused with it.
+
+    >>> import numpy as np
+    >>> @array_code
+    ... def scaled(x, *, factor):
+    ...     return x * factor
+    >>> scaled(np.arange(3.0), factor=2)
+    array([0., 2., 4.])
+    """
+
+    @functools.wraps(function)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        if fused is not None:
+            done = fused(function, function, args, kwargs)
+            if done is not None:
+                return done
+        return function(*args, **kwargs)
+
+    return call  # type: ignore[return-value]

@@ -33,6 +33,7 @@ from chainwright.ir import Node, literal, make, placeholder
 from chainwright.ir.kernel import Kernel
 from chainwright.ir.layout import extent
 
+from .bits import same_bits
 from .engine import Engine, libc_address
 from .loops import layout, loop_of
 
@@ -266,15 +267,3 @@ def _like(shape: Any, dtype: np.dtype[Any], strides: Any) -> np.ndarray:
     size, first = extent(tuple(shape), tuple(strides), dtype.itemsize)
     memory = np.zeros(max(size, 1), np.uint8)
     return np.ndarray(tuple(shape), dtype, memory.data, first, tuple(strides))
-
-
-def same_bits(got: np.ndarray, wanted: np.ndarray) -> bool:
-    """Whether all bits are equal; which of two NaNs comes out is left open."""
-    if got.shape != wanted.shape or got.dtype != wanted.dtype:
-        return False
-    if got.dtype.kind == "f":
-        nans = np.isnan(got)
-        if (nans != np.isnan(wanted)).any():
-            return False
-        got, wanted = np.where(nans, 0, got), np.where(nans, 0, wanted)
-    return got.tobytes() == wanted.tobytes()

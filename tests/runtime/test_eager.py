@@ -5,6 +5,7 @@ import threading
 import numpy as np
 import pytest
 
+from chainwright.ir import Graph, literal, make, placeholder
 from chainwright.runtime import eager, kernels, options
 from chainwright.runtime.background import BACKGROUND
 from chainwright.runtime.kernels import convolution, embedding, windows
@@ -127,3 +128,62 @@ def test_threads_have_memory_of_their_own():
     for thread in threads:
         thread.join()
     assert not wrong
+
+
+@kernels.array_code
+def scaled(x, y, *, factor):
+    return x * factor + y, x - y
+
+
+def record_scaled(function, layouts, settings):
+    """The graph of `scaled`, without a front end."""
+    inputs = tuple(placeholder(f"x{k}", *facts) for k, facts in enumerate(layouts))
+    product = make("multiply", inputs[0], literal(settings["factor"]))
+    first, second = make("add", product, inputs[1]), make("subtract", *inputs)
+    return Graph(inputs, (product, first, second), (first, second), "scaled")
+
+
+def pairs(seed):
+    rng = np.random.default_rng(seed)
+    return rng.standard_normal((2, 5, 7)).astype("f")
+
+
+def test_array_code(monkeypatch):
+    monkeypatch.setattr(options.OPTIONS, "record", record_scaled)
+    for k in range(7):
+        x, y = pairs(k)
+        for factor in (2, 0.3):
+            first, second = scaled(x, y, factor=factor)
+            assert first.tobytes() == (x * factor + y).tobytes()
+            assert second.tobytes() == (x - y).tobytes()
+    assert [p.trusted for p in eager._known.values()] == [True, True]
+
+
+def test_native_code_that_gives_other_bits_is_not_used(monkeypatch, caplog):
+    wrong = {"factor": 3}
+    monkeypatch.setattr(options.OPTIONS, "record", lambda f, a, s: record_scaled(f, a, wrong))
+    for k in range(7):
+        x, y = pairs(k)
+        assert scaled(x, y, factor=2)[0].tobytes() == (x * 2 + y).tobytes()
+    assert len(caplog.records) == 1 and "gave other bits" in caplog.text
+
+
+def test_array_code_that_cannot_be_recorded(monkeypatch, caplog):
+    def refuse(*_):
+        raise RuntimeError("a value was looked at")
+
+    monkeypatch.setattr(options.OPTIONS, "record", refuse)
+    for k in range(7):
+        x, y = pairs(k)
+        assert scaled(x, y, factor=2)[1].tobytes() == (x - y).tobytes()
+    assert len(caplog.records) == 1 and "scaled stays calls of NumPy" in caplog.text
+
+
+def test_array_code_whose_record_is_of_another_form(monkeypatch):
+    def swapped(function, layouts, settings):
+        graph = record_scaled(function, layouts, settings)
+        return Graph(graph.inputs, graph.nodes, graph.outputs[:1], graph.name)
+
+    monkeypatch.setattr(options.OPTIONS, "record", swapped)
+    for k in range(7):
+        assert len(scaled(*pairs(k), factor=2)) == 2

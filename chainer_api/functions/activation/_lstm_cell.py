@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 from chainer import backend, function_node
 from chainer import functions as F
+from chainwright.runtime import kernels
 
 
 class Gates(NamedTuple):
@@ -26,35 +27,50 @@ class Cell(function_node.FunctionNode):
 
     n_inputs = None  # how many inputs the gates stand in
 
-    def split(self, xs):
-        """The gates in ``xs``."""
+    @staticmethod
+    def split(xs, n_states):
+        """The gates in ``xs``, of a cell that has ``n_states`` of the ``c_k``."""
         raise NotImplementedError
 
-    def join(self, stack, gates):
+    @staticmethod
+    def join(stack, gates):
         """The reverse of `split`: values for ``xs``."""
         raise NotImplementedError
 
     def forward(self, inputs):
         self.retain_inputs(tuple(range(len(inputs))))
         n = len(inputs) - self.n_inputs
-        cs, gates = inputs[:n], self.split(inputs[n:])
-        xp = backend.get_array_module(inputs[0])
-        tanh_a = [xp.tanh(a) for a in gates.a]
-        i, f = ([_sigmoid(xp, v) for v in vs] for vs in (gates.i, gates.f))
-        o = _sigmoid(xp, gates.o)
-        terms = [*zip(tanh_a, i, strict=True), *zip(f, cs, strict=True)]
-        c = terms[0][0] * terms[0][1]
-        for p, q in terms[1:]:
-            c += p * q
-        tanh_c = xp.tanh(c)
-        self.values = Gates(tanh_a, i, f, o)
-        self.tanh_c = tanh_c
-        return c, o * tanh_c
+        c, h, self.tanh_c, *values = _cell(*inputs, n=n, split=self.split)
+        self.values = _gates(values, n)
+        return c, h
 
     def backward(self, indexes, grad_outputs):
         grads = CellGrad(self, grad_outputs).apply(
             (*self.get_retained_inputs(), *(g for g in grad_outputs if g is not None)))
         return tuple(grads[i] for i in indexes)
+
+
+@kernels.array_code
+def _cell(*inputs, n, split):
+    """``c``, ``h``, ``tanh(c)``, and the values of the gates as `_gates` wants them."""
+    cs, gates = inputs[:n], split(inputs[n:], n)
+    xp = backend.get_array_module(inputs[0])
+    tanh_a = [xp.tanh(a) for a in gates.a]
+    i, f = ([_sigmoid(xp, v) for v in vs] for vs in (gates.i, gates.f))
+    o = _sigmoid(xp, gates.o)
+    terms = [*zip(tanh_a, i, strict=True), *zip(f, cs, strict=True)]
+    c = terms[0][0] * terms[0][1]
+    for p, q in terms[1:]:
+        c += p * q
+    tanh_c = xp.tanh(c)
+    return c, o * tanh_c, tanh_c, o, *f, *tanh_a, *i
+
+
+def _gates(values, n):
+    """The gates ``o``, ``n`` times ``f``, then all ``a`` and all ``i``."""
+    o, f, rest = values[0], list(values[1:1 + n]), values[1 + n:]
+    half = len(rest) // 2
+    return Gates(list(rest[:half]), list(rest[half:]), f, o)
 
 
 def _sigmoid(xp, x):
@@ -81,21 +97,11 @@ class CellGrad(function_node.FunctionNode):
         cs, _, gc, gh = self._split_inputs(inputs)
         xp = backend.get_array_module(*inputs)
         tanh_a, i, f, o = self.cell.values
-        tanh_a, i, f = (list(map(xp.asarray, vs)) for vs in (tanh_a, i, f))
-        o, tanh_c = xp.asarray(o), xp.asarray(self.cell.tanh_c)
-        if gh is None:
-            d, go = gc, xp.zeros_like(o)
-        else:
-            d = gh * o * (1 - tanh_c * tanh_c)
-            if gc is not None:
-                d += gc
-            go = gh * tanh_c * o * (1 - o)
-        gates = Gates(
-            [d * q * (1 - p * p) for p, q in zip(tanh_a, i, strict=True)],
-            [d * p * q * (1 - q) for p, q in zip(tanh_a, i, strict=True)],
-            [d * c * q * (1 - q) for c, q in zip(cs, f, strict=True)],
-            go)
-        return tuple([d * q for q in f]) + tuple(self.cell.join(xp.stack, gates))
+        values = [xp.asarray(v) for v in (self.cell.tanh_c, o, *f, *tanh_a, *i)]
+        grads = [g for g in (gc, gh) if g is not None]
+        return _cell_grad(
+            *cs, *grads, *values, n=len(cs), has_gc=self.has_gc, has_gh=self.has_gh,
+            join=self.cell.join)
 
     def backward(self, indexes, grad_outputs):
         inputs = self.get_retained_inputs()
@@ -104,8 +110,8 @@ class CellGrad(function_node.FunctionNode):
         # What came in, as values of the gates; what is missing is zero.
         us = [x * 0 if u is None else u for x, u in zip(xs, us, strict=True)]
         ucs = [c * 0 if u is None else u for c, u in zip(cs, ucs, strict=True)]
-        u = self.cell.split(us)
-        gates = self.cell.split(xs)
+        u = self.cell.split(us, len(cs))
+        gates = self.cell.split(xs, len(cs))
         tanh_a = [F.tanh(v) for v in gates.a]
         i, f = ([F.sigmoid(v) for v in vs] for vs in (gates.i, gates.f))
         o = F.sigmoid(gates.o)
@@ -142,3 +148,27 @@ class CellGrad(function_node.FunctionNode):
         if gh is not None:
             grads.append(before_d * o * slope_c + u.o * tanh_c * slope_o)
         return tuple(grads[k] for k in indexes)
+
+
+@kernels.array_code
+def _cell_grad(*arrays, n, has_gc, has_gh, join):
+    """Gradients of the ``c_k`` and of what the gates are made of."""
+    cs, arrays = arrays[:n], arrays[n:]
+    gc, arrays = (arrays[0], arrays[1:]) if has_gc else (None, arrays)
+    gh, arrays = (arrays[0], arrays[1:]) if has_gh else (None, arrays)
+    tanh_c, *values = arrays
+    xp = backend.get_array_module(tanh_c)
+    tanh_a, i, f, o = _gates(values, n)
+    if gh is None:
+        d, go = gc, xp.zeros_like(o)
+    else:
+        d = gh * o * (1 - tanh_c * tanh_c)
+        if gc is not None:
+            d += gc
+        go = gh * tanh_c * o * (1 - o)
+    gates = Gates(
+        [d * q * (1 - p * p) for p, q in zip(tanh_a, i, strict=True)],
+        [d * p * q * (1 - q) for p, q in zip(tanh_a, i, strict=True)],
+        [d * c * q * (1 - q) for c, q in zip(cs, f, strict=True)],
+        go)
+    return *[d * q for q in f], *join(xp.stack, gates)

@@ -37,11 +37,13 @@ class LSTM(_lstm_cell.Cell):
         for i in range(2, type_check.eval(c_type.ndim)):
             type_check.expect(x_type.shape[i] == c_type.shape[i])
 
-    def split(self, xs):
+    @staticmethod
+    def split(xs, n_states):
         a, i, f, o = _extract_gates(xs[0])
         return _lstm_cell.Gates([a], [i], [f], o)
 
-    def join(self, stack, gates):
+    @staticmethod
+    def join(stack, gates):
         return _join_gates(stack, [*gates.a, *gates.i, *gates.f, gates.o]),
 
 

@@ -38,12 +38,14 @@ class SLSTM(_lstm_cell.Cell):
                 c2_type.shape[i] == c1_type.shape[i],
             )
 
-    def split(self, xs):
+    @staticmethod
+    def split(xs, n_states):
         a1, i1, f1, o1 = _extract_gates(xs[0])
         a2, i2, f2, o2 = _extract_gates(xs[1])
         return _lstm_cell.Gates([a1, a2], [i1, i2], [f1, f2], o1 + o2)
 
-    def join(self, stack, gates):
+    @staticmethod
+    def join(stack, gates):
         return tuple([
             _join_gates(stack, [a, i, f, gates.o])
             for a, i, f in zip(gates.a, gates.i, gates.f, strict=True)])

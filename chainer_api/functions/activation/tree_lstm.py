@@ -25,21 +25,20 @@ class TreeLSTM(_lstm_cell.Cell):
                 x_type.shape[1] == (3 + n_children) * c_type.shape[1],
             )
 
-    def split(self, xs):
+    @staticmethod
+    def split(xs, n_states):
         x, = xs
         n, width = x.shape
-        gates = x.reshape((n, self._n_gates, width // self._n_gates))
-        a, i, o, *f = [gates[:, k] for k in range(self._n_gates)]
+        n_gates = 3 + n_states
+        gates = x.reshape((n, n_gates, width // n_gates))
+        a, i, o, *f = [gates[:, k] for k in range(n_gates)]
         return _lstm_cell.Gates([a], [i], f, o)
 
-    def join(self, stack, gates):
+    @staticmethod
+    def join(stack, gates):
         joined = stack([*gates.a, *gates.i, gates.o, *gates.f], axis=1)
         n, n_gates, units = joined.shape
         return joined.reshape((n, n_gates * units)),
-
-    def forward(self, inputs):
-        self._n_gates = 2 + len(inputs)
-        return super().forward(inputs)
 
 
 def tree_lstm(*inputs):

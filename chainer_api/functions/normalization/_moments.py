@@ -9,6 +9,7 @@ import numpy
 
 from chainer import backend, function_node
 from chainer import functions as F
+from chainwright.runtime import kernels
 
 
 def work_dtype(*arrays):
@@ -33,6 +34,38 @@ def standardize(x, stat_axes, eps):
     return mean, var, inv_std, centered
 
 
+@kernels.array_code
+def normalize(x, gamma, beta, *, stat_axes, eps):
+    """Return the mean, the variance, ``1 / sqrt(var + eps)``, and what normalization gives."""
+    mean, var, inv_std, y = standardize(x, stat_axes, eps)
+    y *= gamma * inv_std
+    y += beta
+    return mean, var, inv_std, y
+
+
+@kernels.array_code
+def _gradients(x, gamma, gy, mean, inv_std, *, stat_axes, param_axes):
+    """Gradients with respect to ``x``, ``gamma`` and ``beta``."""
+    x_hat = (x - mean) * inv_std
+    products = gy * x_hat
+    gbeta = gy.sum(axis=param_axes, keepdims=True)
+    ggamma = products.sum(axis=param_axes, keepdims=True)
+    count = size_over(x.shape, stat_axes)
+    if stat_axes == param_axes:
+        gx = gy - gbeta / count
+        x_hat *= ggamma / count
+        gx -= x_hat
+        gx *= gamma * inv_std
+    else:
+        gx = gy * gamma
+        products *= gamma
+        x_hat *= products.mean(axis=stat_axes, keepdims=True)
+        gx -= gx.mean(axis=stat_axes, keepdims=True)
+        gx -= x_hat
+        gx *= inv_std
+    return gx, ggamma, gbeta
+
+
 class NormalizationGrad(function_node.FunctionNode):
     """Gradients of a normalization with respect to ``x``, ``gamma`` and ``beta``.
 
@@ -55,23 +88,8 @@ class NormalizationGrad(function_node.FunctionNode):
         gamma = gamma.astype(dtype, copy=False)
         gy = gy.astype(dtype, copy=False)
         mean, inv_std = xp.asarray(self.mean), xp.asarray(self.inv_std)
-        x_hat = (x - mean) * inv_std
-        products = gy * x_hat
-        gbeta = gy.sum(axis=self.param_axes, keepdims=True)
-        ggamma = products.sum(axis=self.param_axes, keepdims=True)
-        count = size_over(x.shape, self.stat_axes)
-        if self.stat_axes == self.param_axes:
-            gx = gy - gbeta / count
-            x_hat *= ggamma / count
-            gx -= x_hat
-            gx *= gamma * inv_std
-        else:
-            gx = gy * gamma
-            products *= gamma
-            x_hat *= products.mean(axis=self.stat_axes, keepdims=True)
-            gx -= gx.mean(axis=self.stat_axes, keepdims=True)
-            gx -= x_hat
-            gx *= inv_std
+        gx, ggamma, gbeta = _gradients(
+            x, gamma, gy, mean, inv_std, stat_axes=self.stat_axes, param_axes=self.param_axes)
         return (gx.astype(out_dtype, copy=False), ggamma.astype(gamma_dtype, copy=False),
                 gbeta.astype(gamma_dtype, copy=False))
 

@@ -8,6 +8,7 @@ from chainer import backend, function_node
 from chainer import functions as F
 from chainer.functions.normalization import _moments
 from chainer.utils import _errors, argument, type_check
+from chainwright.runtime import kernels
 
 
 class _BatchNormalization(function_node.FunctionNode):
@@ -84,14 +85,13 @@ class BatchNormalization(_BatchNormalization):
         x = x.astype(dtype, copy=False)
         gamma = gamma.astype(dtype, copy=False).reshape(wide)
         beta = beta.astype(dtype, copy=False).reshape(wide)
-        mean, var, inv_std, y = _moments.standardize(x, self.axis, self.eps)
+        mean, var, inv_std, y = _moments.normalize(
+            x, gamma, beta, stat_axes=self.axis, eps=self.eps)
         self._wide = mean, inv_std
         self.mean, self.var, self.inv_std = (
             v.reshape(channels) for v in (mean, var, inv_std))
         if self.running_mean is not None:
             self._update_running_statistics(x)
-        y *= gamma * inv_std
-        y += beta
         return y.astype(out_dtype, copy=False),
 
     def _update_running_statistics(self, x):
@@ -143,22 +143,30 @@ class FixedBatchNormalization(_BatchNormalization):
         self.retain_inputs((0, 1, 3, 4))
         x, gamma, beta, mean, var = inputs
         self._set_axes(x.ndim, gamma.ndim)
-        xp = backend.get_array_module(x)
         out_dtype, wide = x.dtype, self._wide_shape(x)
         dtype = _moments.work_dtype(x, gamma)
         gamma, beta, mean, var = (
             v.astype(dtype, copy=False) for v in (gamma, beta, mean, var))
-        self.inv_var = xp.reciprocal(var + self.eps)
-        self.inv_std = xp.sqrt(self.inv_var)
-        y = x - mean.reshape(wide)
-        y *= (gamma * self.inv_std).reshape(wide)
-        y += beta.reshape(wide)
+        self.inv_var, self.inv_std, y = _normalized(
+            x, gamma, beta, mean, var, wide=wide, eps=self.eps)
         return y.astype(out_dtype, copy=False),
 
     def backward(self, indexes, grad_outputs):
         x, gamma, mean, var = self.get_retained_inputs()
         return FixedBatchNormalizationGrad(self.eps, self.axis).apply(
             (x, gamma, mean, var, grad_outputs[0]))
+
+
+@kernels.array_code
+def _normalized(x, gamma, beta, mean, var, *, wide, eps):
+    """``1 / (var + eps)``, its square root, and the result."""
+    xp = backend.get_array_module(x)
+    inv_var = xp.reciprocal(var + eps)
+    inv_std = xp.sqrt(inv_var)
+    y = x - mean.reshape(wide)
+    y *= (gamma * inv_std).reshape(wide)
+    y += beta.reshape(wide)
+    return inv_var, inv_std, y
 
 
 class FixedBatchNormalizationGrad(function_node.FunctionNode):

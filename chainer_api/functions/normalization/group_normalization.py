@@ -41,11 +41,9 @@ class GroupNormalization(function_node.FunctionNode):
         x = x.astype(dtype, copy=False).reshape(grouped)
         gamma, beta = (
             v.astype(dtype, copy=False).reshape((1, *grouped[1:3], 1)) for v in (gamma, beta))
-        mean, _, inv_std, y = _moments.standardize(x, (2, 3), self.eps)
+        mean, _, inv_std, y = _moments.normalize(x, gamma, beta, stat_axes=(2, 3), eps=self.eps)
         self._wide = mean, inv_std
         self.mean, self.inv_std = mean.reshape(-1), inv_std.reshape(-1)
-        y *= gamma * inv_std
-        y += beta
         return y.reshape(shape).astype(out_dtype, copy=False),
 
     def _grouped(self, shape):

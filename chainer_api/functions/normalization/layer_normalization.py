@@ -3,6 +3,7 @@ from chainer import function_node
 from chainer import functions as F
 from chainer.functions.normalization import _moments
 from chainer.utils import type_check
+from chainwright.runtime import kernels
 
 
 class LayerNormalization(function_node.FunctionNode):
@@ -30,11 +31,8 @@ class LayerNormalization(function_node.FunctionNode):
         x, gamma, beta = inputs
         out_dtype = x.dtype
         dtype = _moments.work_dtype(x)
-        mean, _, inv_std, y = _moments.standardize(x.astype(dtype, copy=False), (1,), self.eps)
+        mean, inv_std, y = _normalized(x.astype(dtype, copy=False), gamma, beta, eps=self.eps)
         self._moments = mean, inv_std
-        y *= inv_std
-        y *= gamma
-        y += beta
         return y.astype(out_dtype, copy=False),
 
     def backward(self, indexes, grad_outputs):
@@ -44,6 +42,16 @@ class LayerNormalization(function_node.FunctionNode):
         gx, ggamma, gbeta = _moments.NormalizationGrad(mean, inv_std, (1,), (0,), self.eps).apply(
             (x, F.reshape(gamma, (1,) + size), grad_outputs[0]))
         return gx, F.reshape(ggamma, size), F.reshape(gbeta, size)
+
+
+@kernels.array_code
+def _normalized(x, gamma, beta, *, eps):
+    """The means, ``1 / sqrt(var + eps)`` and the result."""
+    mean, _, inv_std, y = _moments.standardize(x, (1,), eps)
+    y *= inv_std
+    y *= gamma
+    y += beta
+    return mean, inv_std, y
 
 
 def layer_normalization(x, gamma, beta, eps=1e-5):
