@@ -27,7 +27,18 @@ from .options import OPTIONS
 
 logger = logging.getLogger("chainwright")
 
-OPS = frozenset({"convolution", "convolution_transpose", "convolution_weight", "add_rows"})
+OPS = frozenset(
+    {
+        "convolution",
+        "convolution_transpose",
+        "convolution_weight",
+        "add_rows",
+        "max_pooling",
+        "max_pooling_scatter",
+        "sum_pooling",
+        "sum_pooling_spread",
+    }
+)
 _CALLS = 3  # with one layout before a program is made
 _LIMIT = 256  # programs and layouts that are remembered
 _KEPT_BYTES = 1 << 20  # memory that waits for the next call

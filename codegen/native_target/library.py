@@ -6,14 +6,16 @@ memory of nodes, so that it is planned like any other; the op's NumPy call does 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 import numpy as np
 
 from chainwright.ir import Graph, Node, Slot, make
 from chainwright.ir.frozen import freeze, thaw
 from chainwright.ir.kernel import Instr, Kernel, Operand
-from chainwright.ir.passes import rebuild
+from chainwright.ir.make import remake
+from chainwright.ir.passes import drop_dead, rebuild
 
 from .driver import FOREIGN, OURS
 from .steps import (
@@ -33,7 +35,47 @@ from .steps import (
     work_of,
 )
 
-__all__ = ["LIBRARY", "Work", "arrays_of", "settings_of", "with_memory"]
+__all__ = [
+    "LIBRARY", "LOWERED", "Emit", "Work", "arrays_of", "lowered", "settings_of", "with_memory",
+]  # fmt: skip
+
+Emit = Callable[..., Node]
+#: Library ops that native code does as a composition of others, by name: ``lower(node, emit)``
+#: gives the results, or None for types and settings that are left to NumPy.
+LOWERED: dict[str, Callable[[Node, Emit], tuple[Node, ...] | None]] = {}
+
+
+def lowered(graph: Graph) -> Graph:
+    """Put compositions in the place of the library ops of :data:`LOWERED`."""
+    if not any(node.op in LOWERED for node in graph.nodes):
+        return graph
+    nodes: list[Node] = []
+    new: dict[Node, Node] = {}
+    parts: dict[Node, tuple[Node, ...]] = {}
+    for was in graph.nodes:
+        inputs = tuple(new.get(x, x) for x in was.inputs)
+        if was.op == "pick" and inputs[0] in parts:
+            new[was] = parts[inputs[0]][was.attr("k")]
+            continue
+        node = was if inputs == was.inputs else remake(was, inputs)
+        made = LOWERED[node.op](node, _emitter(nodes, node)) if node.op in LOWERED else None
+        if made is not None and node.attr("n_outputs") is None:
+            (new[was],) = made
+            continue
+        if made is not None:
+            parts[node] = made
+        nodes.append(node)
+        new[was] = node
+    outputs = tuple(new.get(x, x) for x in graph.outputs)
+    return drop_dead(replace(graph, nodes=tuple(nodes), outputs=outputs))
+
+
+def _emitter(nodes: list[Node], node: Node) -> Emit:
+    def emit(op: str, *inputs: Node, **facts: object) -> Node:
+        nodes.append(make(op, *inputs, origin=node.origin, **facts))  # type: ignore[arg-type]
+        return nodes[-1]
+
+    return emit
 
 
 def arrays_of(node: Node) -> tuple[Node, ...] | None:

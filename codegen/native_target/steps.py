@@ -10,7 +10,7 @@ from __future__ import annotations
 import functools
 import struct
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import prod
 from typing import Any, NamedTuple, Protocol
 
@@ -703,10 +703,15 @@ def _joined(node: Node, origin: str) -> list[Region]:
 
 @dataclass(slots=True)
 class Stage:
-    """A part of a group: one fused loop, one call of a loop, or one reduction."""
+    """A part of a group: one fused loop, one call of a loop, or one reduction.
+
+    ``reads`` are the values that a loop reads, ``seen`` those of its own that others may read.
+    """
 
     form: str
     nodes: list[Node]
+    reads: set[Node] = field(default_factory=set)
+    seen: set[Node] = field(default_factory=set)
 
 
 class Group:
@@ -717,6 +722,11 @@ class Group:
     ) -> None:
         self.nodes = tuple(nodes)
         self.alone = len(nodes) == 1
+        self._escaping = escaping
+        self._users: dict[Node, set[Node]] = {}
+        for node in nodes:
+            for x in node.inputs:
+                self._users.setdefault(x, set()).add(node)
         self.stages: list[Stage] = []
         self.stage: dict[Node, int] = {}
         self.roots = roots_of(nodes)
@@ -759,12 +769,28 @@ class Group:
         if form == "loop":
             for k in range(first, len(self.stages)):
                 stage = self.stages[k]
-                if stage.form == "loop" and stage.nodes[0].dims == node.dims and _has_room(stage):
-                    stage.nodes.append(node)
-                    self.stage[node] = k
-                    return
-        self.stages.append(Stage(form, [node]))
+                if stage.form == "loop" and stage.nodes[0].dims == node.dims:
+                    if self._joins(stage, node):
+                        self.stage[node] = k
+                        return
+        self.stages.append(Stage(form, []))
+        self._joins(self.stages[-1], node)
         self.stage[node] = len(self.stages) - 1
+
+    def _joins(self, stage: Stage, node: Node) -> bool:
+        """Have a loop compute one more node, if it has room for the operands."""
+        members = {*stage.nodes, node}
+        reads = stage.reads.union(x for x in node.inputs if x not in members and not is_scalar(x))
+        seen = {
+            x
+            for x in (*stage.seen, node)
+            if self._escaping(x) or not self._users.get(x, set()) <= members
+        }
+        if stage.nodes and len(reads) + len(seen) > MOST_OPERANDS:
+            return False
+        stage.nodes.append(node)
+        stage.reads, stage.seen = reads, seen
+        return True
 
     def _after(self, x: Node, node: Node, form: str) -> int:
         """The first stage in which a value can be read."""
@@ -887,11 +913,6 @@ def _start_region(node: Node) -> Region:
 def _with_origin(step: Step, node: Node) -> Step:
     origins = (str(node.origin),) if node.origin else ()
     return Step(step.function, step.table, step.operands, step.kind, step.label, origins)
-
-
-def _has_room(stage: Stage) -> bool:
-    """Whether the operands of one more node fit."""
-    return sum(len(node.inputs) + 1 for node in stage.nodes) < MOST_OPERANDS - 4
 
 
 class Memory(Protocol):

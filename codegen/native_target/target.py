@@ -12,7 +12,7 @@ from chainwright.ir.make import remake
 from chainwright.ir.passes import Pass, replace_nodes
 
 from ..numpy_target.writer import with_copies
-from .library import with_memory
+from .library import lowered, with_memory
 from .program import Linker, NativeProgram
 from .steps import Forms, Machine
 from .writer import NativeWriter
@@ -62,7 +62,7 @@ class NativeTarget:
 
     @property
     def passes(self) -> tuple[Pass, ...]:
-        return (count_in_integers, self._with_memory, self._fuse)
+        return (lowered, count_in_integers, self._with_memory, self._fuse)
 
     def _with_memory(self, graph: Graph) -> Graph:
         return with_memory(graph, self.machine)

@@ -14,7 +14,7 @@ logger = logging.getLogger("chainwright")
 def native_target() -> NativeTarget | None:
     """The target, made at the first call; None, with one line in the log, where it cannot be."""
     try:
-        from . import convolution  # noqa: F401 - native forms of library ops
+        from . import convolution, pooling  # noqa: F401 - native forms of library ops
         from .machine import MachineLinker, NumpyMachine
 
         linker = MachineLinker()

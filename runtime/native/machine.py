@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from chainwright.codegen.native_target import driver, llvm, places
+from chainwright.codegen.native_target import driver, llvm, places, windows
 from chainwright.codegen.native_target.program import Base, Segment
 from chainwright.codegen.native_target.settle import Flags, Settlement
 from chainwright.codegen.native_target.steps import (
@@ -68,7 +68,7 @@ class MachineLinker:
         self.flags = flags
         self._libc = {name: libc_address(name) for name in _LIBC}
         self.engine = Engine()
-        self._text = "\n".join([driver.driver_text(found), *places.texts()])
+        self._text = "\n".join([driver.driver_text(found), *places.texts(), *windows.texts()])
 
     def kernel(self, kernel: Kernel) -> int:
         return self.engine.function(llvm.name_of(kernel), lambda: llvm.kernel_text(kernel))
