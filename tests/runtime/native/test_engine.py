@@ -8,6 +8,7 @@ import pytest
 
 pytest.importorskip("llvmlite")
 
+from chainwright.runtime.background import BACKGROUND
 from chainwright.runtime.native import engine as module
 from chainwright.runtime.native.engine import Engine, cache_folder, undefined_symbols
 
@@ -20,6 +21,7 @@ TEXT = """define i64 @{name}(i64 %x) {{
 
 @pytest.fixture(autouse=True)
 def folder(tmp_path, monkeypatch):
+    assert BACKGROUND.wait(60)  # what other tests have compiled goes to their folder
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     monkeypatch.setattr(module, "_complained", False)
     return tmp_path / "chainwright"
