@@ -81,11 +81,11 @@ def test_only_graph_optimizations_looks_deep_inside():
 def test_import_needs_no_optional_package():
     code = (
         "import sys\n"
-        "optional = 'cupy scipy matplotlib h5py PIL google.protobuf llvmlite mpi4py'.split()\n"
+        "optional = 'cupy scipy matplotlib h5py PIL google.protobuf llvmlite mpi4py onnx'.split()\n"
         "for name in optional:\n"
         "    sys.modules[name] = None\n"
         "import chainer, chainer.functions, chainer.links, chainer.training.extensions\n"
-        "import chainermn\n"
+        "import chainermn, onnx_chainer\n"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr

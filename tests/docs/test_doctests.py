@@ -72,8 +72,9 @@ def in_a_folder_of_its_own(tmp_path, monkeypatch):
 def test_docstrings(name):
     # A module that cannot be imported is a failure, too: optional packages are imported late.
     module = importlib.import_module(name)
-    if name.startswith('chainermn') and doctests_of(module):
-        pytest.importorskip('mpi4py')
+    needed = {'chainermn': 'mpi4py', 'onnx_chainer': 'onnx'}.get(name.partition('.')[0])
+    if needed and doctests_of(module):
+        pytest.importorskip(needed)
     failures = []
     for test in doctests_of(module):
         test.globs = namespace()

@@ -1,0 +1,243 @@
+"""Every function that can be exported, in onnxruntime against the model."""
+import importlib
+import inspect
+import pkgutil
+
+import numpy as np
+import pytest
+
+import chainer
+import chainer.functions as F
+
+pytest.importorskip('onnx')
+pytest.importorskip('onnxruntime')
+from onnx_running import assert_same  # noqa: E402
+
+from onnx_chainer.functions import CONVERTERS  # noqa: E402
+
+RNG = np.random.RandomState(0)
+
+
+def _normal(*shape):
+    return RNG.randn(*shape).astype(np.float32)
+
+
+def _positive(*shape):
+    return RNG.uniform(.3, 2, shape).astype(np.float32)
+
+
+def _within(*shape):
+    return RNG.uniform(-.9, .9, shape).astype(np.float32)
+
+
+X = _normal(2, 3, 4)
+M = _normal(3, 4)
+IMAGE = _normal(2, 4, 6, 6)
+W = _normal(6, 4, 3, 3)
+GROUPED = _normal(6, 2, 3, 3)
+VOLUME = _normal(2, 3, 4, 5, 4)
+LABELS = np.array([2, 0], np.int32)
+HOLES = np.array([[1, -1, 0], [2, 0, 3]], np.int32)
+ROIS = np.array([[0, 0, 0, 3, 3], [1, 1, 2, 5, 5]], np.float32)
+ONES, SOME = np.ones(4, np.float32), _positive(4)
+
+# (operators that the versions need at least, function, inputs), by the class of the function.
+CASES = {
+    # activation
+    'ReLU': (9, F.relu, X), 'ClippedReLU': (9, lambda x: F.clipped_relu(x, .5), X),
+    'ELU': (9, lambda x: F.elu(x, .7), X), 'HardSigmoid': (9, F.hard_sigmoid, 3 * X),
+    'LeakyReLU': (9, lambda x: F.leaky_relu(x, .3), X),
+    'Softmax': (9, F.softmax, X), 'LogSoftmax': (9, F.log_softmax, X),
+    'PReLUFunction': (9, F.prelu, X, _normal(3)), 'Sigmoid': (9, F.sigmoid, X),
+    'Softplus': (9, lambda x: F.softplus(x, 2.), X), 'Tanh': (9, F.tanh, X),
+    'Swish': (9, F.swish, X, _normal(3)),
+    # array
+    'Cast': (9, lambda x: F.cast(x * 3, np.float64), X),
+    'Concat': (9, lambda x, y: F.concat([x, y], axis=-1), X, X + 1),
+    'Copy': (9, lambda x: F.copy(x, -1) + 0, X), 'Identity': (9, lambda x: F.identity(x), X),
+    'Depth2Space': (9, lambda x: F.depth2space(x, 2), IMAGE),
+    'Space2Depth': (9, lambda x: F.space2depth(x, 2), IMAGE),
+    'BroadcastTo': (9, lambda x: F.broadcast_to(x, (5, 3, 4)), M),
+    'Broadcast': (9, lambda x, y: sum(F.broadcast(x, y)), X, M),
+    'ExpandDims': (9, lambda x: F.expand_dims(x, -2), X),
+    'Squeeze': (9, lambda x: F.squeeze(F.reshape(x, (1, 2, 1, 12)), -2), X),
+    'Reshape': (9, lambda x: F.reshape(x, (-1, 6)), X),
+    'Transpose': (9, lambda x: F.transpose(x, (2, 0, -2)), X),
+    'Moveaxis': (9, lambda x: F.moveaxis(x, (0, 1), (-1, 0)), X),
+    'Rollaxis': (9, lambda x: F.rollaxis(x, 2, 1), X),
+    'Swapaxes': (9, lambda x: F.swapaxes(x, 0, -1), X),
+    'Flip': (9, lambda x: F.flip(x, -1), X), 'FlipUD': (9, F.flipud, X),
+    'FlipLR': (9, F.fliplr, X),
+    'GetItem': (9, lambda x: x[1:, 0, None, ..., 1:-1], X),
+    'Separate': (9, lambda x: F.separate(x, 1)[2], X),
+    'SplitAxis': (9, lambda x: F.split_axis(x, [1, 3], -1)[1], X),
+    'SelectItem': (11, F.select_item, M[:2], LABELS),
+    'Permutate': (9, F.permutate, M, np.array([2, 0, 1], np.int32)),
+    'Where': (9, lambda x, y: F.where(x.array > 0, x, y), X, X + 1),
+    'Stack': (9, lambda x, y: F.stack([x, y], axis=-2), X, X + 1),
+    'Hstack': (9, lambda x, y: F.hstack([x, y]), X, X + 1),
+    'Vstack': (9, lambda x, y: F.vstack([x, y]), ONES, SOME),
+    'Dstack': (9, lambda x, y: F.dstack([x, y]), M, M + 1),
+    'TransposeSequence': (9, lambda x, y: F.transpose_sequence([x, y])[0], M, M[:2]),
+    'Pad': (9, lambda x: F.pad(x, ((0, 0), (1, 2), (2, 0)), 'constant', constant_values=2.), X),
+    'Repeat': (9, lambda x: F.repeat(x, (1, 0, 3), axis=-2), X),
+    'Tile': (9, lambda x: F.tile(x, (2, 1, 3, 1)), X),
+    'ResizeImages': (11, lambda x: F.resize_images(x, (4, 9)), IMAGE),
+    # connection
+    'LinearFunction': (9, F.linear, M, _normal(5, 4), _normal(5)),
+    'Convolution2DFunction': (
+        9, lambda x, w, b: F.convolution_2d(x, w, b, stride=(2, 1), pad=1, dilate=(1, 2)),
+        IMAGE, W, _normal(6)),
+    'ConvolutionND': (
+        9, lambda x, w: F.convolution_nd(x, w, stride=2, pad=1, cover_all=True),
+        VOLUME, _normal(4, 3, 2, 3, 2)),
+    'Deconvolution2DFunction': (
+        9, lambda x, w: F.deconvolution_2d(x, w, stride=2, pad=1, outsize=(12, 11)),
+        IMAGE, _normal(4, 5, 3, 3)),
+    'DeconvolutionND': (
+        9, lambda x, w: F.deconvolution_nd(x, w, stride=2, pad=1), VOLUME, _normal(3, 4, 2, 3, 2)),
+    'EmbedIDFunction': (9, lambda w: F.embed_id(HOLES, w, ignore_label=-1), M.T.copy()),
+    'BilinearFunction': (12, F.bilinear, M, _normal(3, 2), _normal(4, 2, 5)),
+    # loss
+    'SoftmaxCrossEntropy': (
+        11, lambda x, t: F.softmax_cross_entropy(x, t, class_weight=SOME), _normal(2, 4, 3), HOLES),
+    'MeanSquaredError': (9, F.mean_squared_error, X, X + M),
+    'MeanAbsoluteError': (9, F.mean_absolute_error, X, X + M),
+    # mathematics
+    'Absolute': (9, F.absolute, X), 'Add': (9, lambda x, y: x + y, X, M),
+    'AddConstant': (9, lambda x: x + 2, X), 'Arccos': (9, F.arccos, _within(3, 4)),
+    'Arcsin': (9, F.arcsin, _within(3, 4)), 'Arctan': (9, F.arctan, X),
+    'Arctanh': (9, F.arctanh, _within(3, 4)),
+    'ArgMax': (9, lambda x: F.argmax(x, -1), X), 'ArgMin': (9, lambda x: F.argmin(x), X),
+    '_Ceil': (9, F.ceil, X), 'Clip': (9, lambda x: F.clip(x, -.5, .4), X), 'Cos': (9, F.cos, X),
+    'Cosh': (9, F.cosh, X), 'Cumsum': (11, lambda x: F.cumsum(x, -2), X),
+    'Div': (9, lambda x, y: x / y, X, _positive(3, 4)), 'DivFromConstant':
+    (9, lambda x: 2 / x, _positive(3)), 'Erf': (9, F.erf, X), 'Exp': (9, F.exp, X),
+    'Expm1': (9, F.expm1, X), '_Floor': (9, F.floor, X),
+    'LinearInterpolate': (9, F.linear_interpolate, _positive(3, 4), M, M + 1),
+    'Log': (9, F.log, _positive(3, 4)), 'Log1p': (9, F.log1p, _positive(3, 4)),
+    'LogSumExp': (9, lambda x: F.logsumexp(x, axis=(0, -1)), X),
+    'MatMul': (9, lambda x, y: F.matmul(x, y, transa=True, transb=True), X, _normal(2, 5, 3)),
+    'BatchMatMul': (9, lambda x, y: F.batch_matmul(x, y, transb=True), X, _normal(2, 5, 4)),
+    'Max': (9, lambda x: F.max(x, axis=(-1, 0), keepdims=True), X),
+    'Maximum': (9, F.maximum, X, X[::-1].copy()), 'Mean': (9, lambda x: F.mean(x, axis=-1), X),
+    'Min': (9, lambda x: F.min(x, axis=1), X), 'Minimum': (9, F.minimum, X, X[::-1].copy()),
+    'Mul': (9, lambda x, y: x * y, X, M), 'MulConstant': (9, lambda x: -3 * x, X),
+    'MultiAdd': (9, lambda x, y: F.add(x, y, x), X, X + 1), 'Neg': (9, lambda x: -x, X),
+    'PowConstVar': (9, lambda x: 2.5 ** x, X), 'PowVarConst': (9, lambda x: x ** 2, X),
+    'PowVarVar': (9, lambda x, y: x ** y, _positive(3, 4), M),
+    'Prod': (9, lambda x: F.prod(x, axis=-1), X), '_Sign': (9, F.sign, X),
+    'Sin': (9, F.sin, X), 'Sinh': (9, F.sinh, X), 'Sqrt': (9, F.sqrt, _positive(3)),
+    'Square': (9, F.square, X), 'Sub': (9, lambda x, y: x - y, X, M),
+    'SubFromConstant': (9, lambda x: 1 - x, X), 'Sum': (9, lambda x: F.sum(x, axis=(0, -1)), X),
+    'SumTo': (9, lambda x: F.sum_to(x, (3, 1)), X), 'Tan': (9, F.tan, _within(3, 4)),
+    # noise
+    'Dropout': (9, lambda x: F.dropout(x, .4), X),
+    # normalization
+    'BatchNormalization': (9, F.batch_normalization, IMAGE, ONES, SOME),
+    'FixedBatchNormalization': (
+        9, F.fixed_batch_normalization, IMAGE, SOME, ONES, _normal(4), _positive(4)),
+    'GroupNormalization': (9, lambda x: F.group_normalization(x, 2, SOME, ONES), IMAGE),
+    'LayerNormalization': (9, F.layer_normalization, M, SOME, ONES),
+    'LocalResponseNormalization': (9, lambda x: F.local_response_normalization(x, 4), IMAGE),
+    'NormalizeL2': (9, F.normalize, M),
+    # pooling
+    'AveragePooling2D': (9, lambda x: F.average_pooling_2d(x, 3, 2, 1), IMAGE),
+    'AveragePoolingND': (
+        9, lambda x: F.average_pooling_nd(x, 2, 1, 1, pad_value=None), VOLUME),
+    'MaxPooling2D': (9, lambda x: F.max_pooling_2d(x, 3, 2), IMAGE),
+    'MaxPoolingND': (9, lambda x: F.max_pooling_nd(x, 3, 2, 1), VOLUME),
+    'ROIPooling2D': (11, lambda x: F.roi_pooling_2d(x, ROIS, 3, 2, .5), IMAGE),
+    'Unpooling2D': (9, lambda x: F.unpooling_2d(x, 3, 2, 1, outsize=(11, 11)), IMAGE),
+    'UnpoolingND': (9, lambda x: F.unpooling_nd(x, 2, cover_all=False), VOLUME),
+    # recurrent
+    'LSTM': (9, lambda c, x: F.lstm(c, x), M, _normal(3, 16)),
+}
+# Other settings of the same functions.
+MORE = {
+    'AsStrided as a view of all': (9, lambda x: F.as_strided(x, x.shape, (12, 4, 1)), X),
+    'get_item steps': (10, lambda x: x[::-1, :, 3:0:-2], X),
+    'get_item one list': (9, lambda x: x[:, [2, -1, 0, 0]], X),
+    'get_item lists': (9, lambda x: x[[1, 0], :, [3, -2]], X),
+    'get_item mask': (9, lambda x: x[np.array([True, False])], X),
+    'get_item 0-dim': (9, lambda x: x[0, 1, 2], X),
+    'permutate inverse': (
+        11, lambda x, i: F.permutate(x, i, inv=True), M, np.array([2, 0, 1], np.int32)),
+    'pad reflect': (9, lambda x: F.pad(x, ((0, 0), (1, 1), (2, 1)), 'reflect'), X),
+    'pad symmetric': (9, lambda x: F.pad(x, ((0, 0), (1, 1), (2, 1)), 'symmetric'), X),
+    'repeat all': (9, lambda x: F.repeat(x, 2), X), 'tile few': (9, lambda x: F.tile(x, 2), X),
+    'resize nearest': (11, lambda x: F.resize_images(x, (4, 9), mode='nearest'), IMAGE),
+    'resize centers': (11, lambda x: F.resize_images(x, (8, 3), align_corners=False), IMAGE),
+    'softmax first axis': (9, lambda x: F.softmax(x, axis=0), X),
+    'squeeze all': (9, lambda x: F.squeeze(F.reshape(x, (1, 24, 1))), X),
+    'convolution in groups': (
+        9, lambda x, w: F.convolution_2d(x, w, groups=2, stride=2, cover_all=True), IMAGE, GROUPED),
+    'deconvolution in groups': (
+        9, lambda x, w: F.deconvolution_2d(x, w, groups=2, stride=3), IMAGE, _normal(4, 3, 2, 2)),
+    'convolution of one axis': (
+        9, lambda x, w: F.convolution_1d(x, w, pad=1), X, _normal(2, 3, 3)),
+    'embed_id': (9, lambda i, w: F.embed_id(i, w), LABELS, M),
+    'cross entropy by size': (
+        11, lambda x, t: F.softmax_cross_entropy(x, t, normalize=False), _normal(2, 4, 3), HOLES),
+    'cross entropy of each': (
+        11, lambda x, t: F.softmax_cross_entropy(x, t, reduce='no'), _normal(2, 4, 3), HOLES),
+    'cross entropy, nothing': (
+        11, lambda x, t: F.softmax_cross_entropy(x, t), M[:2], np.array([-1, -1], np.int32)),
+    'cumsum all': (11, lambda x: F.cumsum(x), X), 'rsqrt': (9, F.rsqrt, _positive(3)),
+    'selu': (9, F.selu, X), 'matmul of vectors': (9, F.matmul, ONES, SOME),
+    'mean of all': (9, F.mean, X), 'argmax of all': (9, lambda x: F.argmax(x), X),
+    'constant of another dtype': (9, lambda x: x * np.float32(3) + True, X),
+    'batch normalization, axes': (
+        9, lambda x: F.batch_normalization(x, SOME[:3], ONES[:3], axis=(0, 2)), X),
+    'fixed normalization, axes': (
+        9, lambda x: F.fixed_batch_normalization(x, SOME, ONES, SOME, SOME, axis=(0, 1)), X),
+    'fixed normalization, elements': (
+        9, lambda x: F.fixed_batch_normalization(x, M, M, M, M * M), X),
+    'normalize, axes': (9, lambda x: F.normalize(x, axis=(0, 2)), X),
+    'average pooling, wide padding': (9, lambda x: F.average_pooling_2d(x, 2, 3, 3), IMAGE),
+    'average pooling, nothing counted': (
+        9, lambda x: F.average_pooling_nd(x, 3, 2, 1, pad_value=0), VOLUME),
+    'unpooling, whole': (9, lambda x: F.unpooling_2d(x, 2), IMAGE),
+    'n_step_gru': (9, lambda x: F.n_step_gru(
+        1, 0., np.zeros((1, 3, 2), 'f'), [[M.reshape(2, 6)[:, :4].copy()] * 3
+                                          + [M.reshape(6, 2)[:2].copy()] * 3],
+        [[SOME[:2].copy()] * 6], [x, x[:2]]), M),
+}
+
+
+def _model(function):
+    return chainer.Sequential(function)
+
+
+@pytest.mark.parametrize('name', [*CASES, *MORE])
+def test_onnxruntime_gives_what_the_model_gives(name):
+    _, function, *inputs = {**CASES, **MORE}[name]
+    assert_same(_model(function), tuple(inputs), rtol=2e-5, atol=2e-6)
+
+
+# Operators changed in these versions: attributes became inputs, softmax its axes.
+@pytest.mark.parametrize('opset', [9, 11, 13, 18])
+def test_older_versions_of_the_operators(opset):
+    for name, (since, function, *inputs) in {**CASES, **MORE}.items():
+        try:
+            if opset >= since:
+                assert_same(
+                    _model(function), tuple(inputs), rtol=2e-5, atol=2e-6, opset_version=opset)
+            else:
+                with pytest.raises(ValueError, match=f'needs opset_version={since} or newer'):
+                    assert_same(_model(function), tuple(inputs), opset_version=opset)
+        except Exception as error:
+            error.add_note(f'in case {name}')
+            raise
+
+
+def test_the_table_has_a_case_for_each_converter():
+    assert set(CONVERTERS) - {'Rsqrt', 'AsStrided'} == set(CASES)
+
+
+def test_converters_are_those_of_functions_that_exist():
+    found = set()
+    for module in pkgutil.walk_packages(F.__path__, 'chainer.functions.'):
+        found |= {name for name, value in vars(importlib.import_module(module.name)).items()
+                  if inspect.isclass(value) and issubclass(value, chainer.FunctionNode)}
+    assert set(CONVERTERS) <= found
