@@ -23,7 +23,7 @@ _trace_state = _tracing.state
 _Promise = _tracing.Promise
 _hook_state = function_hook._thread_local
 _check_types = type_check.check_forward
-_next_number = itertools.count(1).__next__
+next_number = itertools.count(1).__next__
 
 
 class _MissingData(ValueError, AttributeError, TypeError):
@@ -252,7 +252,7 @@ class FunctionNode:
                 rank = node._rank
             input_nodes.append(node)
         self.inputs = tuple(input_nodes)
-        self.number = _next_number()
+        self.number = next_number()
         self.rank = rank
         rank += 1
         output_vars = []

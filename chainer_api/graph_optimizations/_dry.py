@@ -14,7 +14,7 @@ import numpy as np
 
 from chainer import _tracing, configuration
 from chainer.function import FunctionAdapter
-from chainer.function_node import FunctionNode
+from chainer.function_node import FunctionNode, next_number
 from chainer.variable import Parameter, Variable
 
 from ._interpreter import Interpreter
@@ -51,6 +51,10 @@ class Carrier:
         self.gain = 0.0  # seconds that programs have saved
         self.effects = self.failed = False
 
+    @property
+    def first_number(self) -> int:
+        """The number of the functions that come now."""
+        return next_number()
 
     def number(self, app: Application, name: str) -> Any:
         """A number among the attributes of a function."""
@@ -593,7 +597,7 @@ class _Writer:
                 raise NotProvable("a result that the program does not give is held")
             return value.ref
         if kind is tuple:
-            return "(" + "".join([f"{self.text(v)}, " for v in value]) + ")"
+            return self._tuple(value)
         if isinstance(value, tuple):
             return f"{r.const(kind)}({', '.join([self.text(v) for v in value])})"
         if kind in (list, dict) or kind is OwnObject or kind.__name__ == "OrderedDict":
@@ -605,6 +609,16 @@ class _Writer:
         if kind in (Closure, Bound) or hasattr(value, "__next__"):
             raise NotProvable("a function or iterator made in the call is held")
         return r.ref(value)
+
+    def _tuple(self, value: tuple[Any, ...]) -> str:
+        if not value or self.residual.is_constant(value):
+            return self.residual.ref(value)
+        name = self._known.get(id(value))
+        if name is None:
+            inner = ", ".join([self.text(v) for v in value])
+            name = self._known[id(value)] = self.residual.name()
+            self.lines.append(f"{name} = tuple([{inner}])")
+        return name
 
     def _mutable(self, value: Any, kind: type) -> str:
         known = self._known.get(id(value))

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from chainer import _tracing, configuration
-from chainer.function_node import FunctionNode, _next_number
+from chainer.function_node import FunctionNode
 from chainer.variable import Variable, _make_gradient
 from chainwright.runtime import Kept, Schedule
 
@@ -107,9 +107,13 @@ class StaticScheduleFunction(FunctionNode):
     def _gradient_places(self, targets: Any) -> list[Any]:
         ranks, piece = self._ranks_of_uses(), self._piece
         return [
-            (-ranks[i], 1 - self.number - piece.use_positions[i][0], piece.use_positions[i][1])
+            (-ranks[i], -self._number_of(piece.use_positions[i][0]), piece.use_positions[i][1])
             for i in targets
         ]
+
+    def _number_of(self, position: float) -> float:
+        """The number of a function that stands at a position (0 to 1) in the piece."""
+        return self.number - self._piece.share * (1 - position)
 
     def _is_whole_behind(self, nodes: Any) -> bool:
         """Whether all results that are still there depend on ``nodes``, some of the results.
@@ -236,7 +240,7 @@ class StaticScheduleFunction(FunctionNode):
         if self._rebuilt is None:
             with _tracing.aside():
                 self._rebuilt = self._piece.rebuild(self._leaves, self._states, self.inputs)
-            if self._live is self._leaves:
+            if not self._piece.has_copies(self._leaves, self._live):
                 self._check_that_leaves_are_as_they_were(self._rebuilt)
         self._read_late(self._rebuilt)
         return self._rebuilt
@@ -300,7 +304,7 @@ class StaticScheduleFunction(FunctionNode):
             func.outputs = tuple(
                 [_ref(places[id(ref())]) if id(ref()) in places else ref for ref in func.outputs]
             )
-            func.number = self.number - 1 + (k + 1) / n
+            func.number = self._number_of((k + 1) / n)
             func.rank = max([node._rank for node in func.inputs], default=0)
             for ref in func.outputs:
                 node = ref()
@@ -315,7 +319,7 @@ def _read_live_arrays(func: FunctionNode, app: Application, copies: Any, live: A
         if slot in live and func.inputs[i]._data is copies[slot]:
             func.inputs[i]._data = live[slot]
     for key, slot in app.arrays.items():
-        if slot in live and slot not in app.writes:
+        if slot in live:
             replace_array(func.__dict__, key, copies[slot], live[slot])
 
 
@@ -379,6 +383,7 @@ class Piece:
         results: Iterable[int], account: Account, names: dict[int, str],
     ) -> None:
         self.name, self.apps, self.account, self._names = name, apps, account, names
+        self.place = self.share = 1.0  # which part of a run's number is the piece's; see Plan
         self._specs, self.results = specs, sorted(results)
         self.keys: dict[Any, None] = {}
         self._refused: set[Any] = set()
@@ -513,6 +518,10 @@ class Piece:
     def _is_large(self) -> bool:
         return self.schedule.program.intermediate_bytes > _LARGE
 
+    def has_copies(self, leaves: Any, live: Any) -> bool:
+        """Whether what may have been written meanwhile is there as it was."""
+        return all([leaves[s] is not live[s] for s in self._kinds])
+
     def all_present(self, backward: Backward) -> bool:
         return len(backward.present) == len(self.uses)
 
@@ -541,6 +550,8 @@ class Piece:
         if self.numbers:
             leaves[NUMBERS] = numbers
         due, live, graph = self._check_is_due(), leaves, not self._is_large()
+        if self.written:  # building the graph again changes a copy
+            leaves = {**live, **{slot: copied(live[slot]) for slot in self.written}}
         if self._unsettled:
             # A backward of a kind that no program is there for may come, and come late, when
             # parameters have been updated: the graph is built now, or from what they were.
@@ -548,19 +559,16 @@ class Piece:
             graph = True
             if not due:
                 leaves = {s: copied(a) if s != NUMBERS else a for s, a in live.items()}
-        for slot in self.written if live is leaves else ():
-            leaves[slot] = copied(leaves[slot])  # building the graph changes a copy
         made, kept = self.schedule.forward(arrays)
-        self._deliver(values, made, kept, leaves, live, run.states)
+        self._deliver(run, made, kept, leaves, live)
         del kept
         self.account.ledger.saved += self.forward_meter.took(time.perf_counter() - started)
         run.gain += self.forward_meter.gain + self.backward_meter.gain
         if due:
             self._check(run, leaves, made, graph)
 
-    def _deliver(
-        self, values: Any, made: Any, kept: Any, leaves: Any, live: Any, states: Any
-    ) -> None:
+    def _deliver(self, run: Run, made: Any, kept: Any, leaves: Any, live: Any) -> None:
+        values, states = run.values, run.states
         for slot, array in zip(self.results, made, strict=True):
             values[slot]._array = array
         if not self.chained:
@@ -568,6 +576,7 @@ class Piece:
         node = StaticScheduleFunction(self, leaves, live, states if self.states_needed else None)
         if kept is not None:
             node._kept, node._backwards = kept, self.schedule.backwards
+        node.number = run.first_number - 1 + self.place
         self._attach(node, values)
         for k in self.retained_outputs:
             node._retained[k] = made[k]
@@ -581,7 +590,7 @@ class Piece:
             if below._rank > rank:
                 rank = below._rank
             nodes.append(below)
-        node.inputs, node.rank, node.number = tuple(nodes), rank, _next_number()
+        node.inputs, node.rank = tuple(nodes), rank
         for slot in self.retained:
             x = values[slot]
             x._node._data = x._array
@@ -778,6 +787,9 @@ class Plan:
         self.pieces: list[Piece] = []
         for group, results in _groups(apps, self.results):
             self.pieces.append(Piece(name, group, specs, results, account, names))
+        for k, piece in enumerate(self.pieces):
+            piece.share = 1 / len(self.pieces)
+            piece.place = (k + 1) * piece.share
         self.dropped = False
 
     def ready(self) -> bool:

@@ -84,6 +84,7 @@ class Residual:
         self.lines: list[str] = []
         self.names: dict[str, Any] = dict(_NAMES)
         self._by_id: dict[int, str] = {}
+        self._constants: dict[int, Any] = {}
         self._loads: dict[str, Any] = {}
         self._guards: set[str] = set()
         self.objects: dict[int, Sym] = {}  # what was read, by identity
@@ -102,6 +103,14 @@ class Residual:
             name = self._by_id[id(value)] = f"k{len(self._by_id)}"
             self.names[name] = value
         return name
+
+    def constant(self, value: tuple[Any, ...]) -> tuple[Any, ...]:
+        """A tuple of the method's text, which is one object in all calls."""
+        self._constants[id(value)] = value
+        return value
+
+    def is_constant(self, value: tuple[Any, ...]) -> bool:
+        return id(value) in self._constants
 
     def name(self) -> str:
         self._count += 1
@@ -132,8 +141,10 @@ class Residual:
         if kind is str and len(value) < 40:
             return repr(value)
         if kind is tuple:
+            if self.is_constant(value):
+                return self.const(value)
             inner = "".join([f"{self.ref(v)}, " for v in value])
-            return f"({inner})"
+            return f"tuple([{inner}])" if inner else "()"  # each call has one of its own
         if kind is list:
             return f"[{', '.join([self.ref(v) for v in value])}]"
         if kind is dict:

@@ -71,6 +71,7 @@ class Run:
         self.values: list[Any] = []  # while following: every leaf and output so far, by slot
         self.funcs: list[FunctionNode] = []  # the pending functions, as the method made them
         self.first = 1  # depth of the first of them
+        self.first_number = 0  # what the first of them would have got, as a number in the graph
         self.bound: dict[int, Any] = {}  # the leaves, by id
         self.drawn: list[Any] = []  # random numbers for the pending functions
         self.states: dict[Application, Any] = {}  # the generator before each of these draws
@@ -581,6 +582,7 @@ class Run:
                     if app in self.states:
                         set_generator_state(self.states[app])
                     self._apply_now(app, func, settings)
+                    func.number = self.first_number - 1 + (k + 1) / len(funcs)
                     funcs[k] = None  # type: ignore[call-overload]
         except BaseException:
             self.stopped, self.step = "an exception", matches_nothing

@@ -333,10 +333,10 @@ class Traced:
                 alias.node._data = array
         for func, app in zip(self.functions, self.apps, strict=True):
             for i in func._input_indexes_to_retain or () if func.inputs is not None else ():
-                if self._is_read_only_array(app.inputs[i]):
+                if self._is_array(app.inputs[i]):
                     func.inputs[i]._data = self._late_leaf(app.inputs[i])
             for key, slot in app.arrays.items():
-                if self._is_read_only_array(slot):
+                if self._is_array(slot):
                     replace_array(func.__dict__, key, self._values[slot], self._late_leaf(slot))
         for k, slot in enumerate(self.results):
             y = self._values[slot]
@@ -345,9 +345,9 @@ class Traced:
                 y._array = array
                 y.node._data = array
 
-    def _is_read_only_array(self, slot: int) -> bool:
-        """Whether a leaf is an array of the user's (no Variable) that the program only reads."""
-        return type(self._values[slot]) is np.ndarray and slot not in self.written
+    def _is_array(self, slot: int) -> bool:
+        """Whether a leaf is an array of the user's, no Variable."""
+        return type(self._values[slot]) is np.ndarray
 
     def _late_leaf(self, slot: int) -> np.ndarray:
         spec: Spec = self._specs[slot]

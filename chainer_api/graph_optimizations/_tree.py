@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from chainer import _tracing, configuration, function, function_node
-from chainer.function_node import FunctionNode
+from chainer.function_node import FunctionNode, next_number
 from chainer.variable import Variable
 from chainwright.ir import Origin
 from chainwright.tracer import is_library, user_frame
@@ -593,6 +593,8 @@ class _Writer:
             for draw in app.draws:
                 f, args, kwargs = getattr(np.random, draw.name), k(draw.args), k(draw.kwargs)
                 lines.append(f"run.drawn.append({k(f)}(*{args}, **{kwargs}))")
+        # Functions that are computed late stand in the graph where they were applied.
+        lines.append("if not run.funcs: run.first_number = next_number()")
         lines.append("run.funcs.append(func); run.app = app; run.step = app.go")
         ys = [f"y{i}" for i in range(len(app.outputs))]
         for y, spec in zip(ys, app.outputs, strict=True):
@@ -651,6 +653,7 @@ _NAMES = {
     "undo": _undo,
     "differs": differs,
     "all_ints": _all_ints,
+    "next_number": next_number,
     "refs": sys.getrefcount,
     "errors": errors,
 }

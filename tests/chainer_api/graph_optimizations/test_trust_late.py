@@ -4,9 +4,11 @@ Define-by-run's backward finds in them what has been written, and so does a prog
 indexes, masks, weights and statistics, as arguments and as attributes, small and large programs.
 """
 
+import threading
+
 import numpy as np
 import pytest
-from trust import difference, run
+from trust import Base, check, difference, run, total, variable
 
 import chainer
 import chainer.functions as F
@@ -87,3 +89,64 @@ def test_arrays_written_before_backward(name, large, monkeypatch):
     (report,) = seen
     assert report.without_python + report.with_python > 4
     assert "distrusted" not in {e.kind for e in report.events}
+
+
+def statistics_that_are_read_and_then_written():
+    """The first function's backward finds what the second one, and the next call, have written."""
+
+    class Model(Base):
+        def forward(self, x):
+            with chainer.using_config("train", False):
+                before = self.bn(x)
+            return before * 2 + self.bn(self.a(x))
+
+        def step(self, k):
+            x = variable(k)
+            y = self(x)
+            z = self(variable(k + 1))
+            total([y, z]).backward()
+            return y, z, x
+
+    return Model
+
+
+def functions_applied_by_another_thread():
+    """Functions that are computed late stand in the graph where they were applied."""
+
+    class Model(Base):
+        def forward(self, x):
+            h = x * 2
+            side = []
+            thread = threading.Thread(target=lambda: side.append(F.tanh(x) + h))
+            thread.start()
+            thread.join()
+            return side[0], F.sigmoid(x) + h, x * h
+
+    return Model
+
+
+def tuples_of_calls_and_of_the_text():
+    """Tuples that a call makes are its own; those of the text are one object in all calls."""
+
+    class Model(Base):
+        def forward(self, x):
+            return self.a(x), x.array.shape, (1, (2, 3)), (x.array.shape, x.array.ndim)
+
+        def step(self, k):
+            calls = [self(variable(k)) for _ in range(3)]
+            total([c[0] for c in calls]).backward()
+            return calls
+
+    return Model
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        statistics_that_are_read_and_then_written,
+        functions_applied_by_another_thread,
+        tuples_of_calls_and_of_the_text,
+    ],
+)
+def test_found_by_random_programs(make):
+    check(make)
