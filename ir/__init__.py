@@ -2,11 +2,11 @@
 
 ``make(op, *inputs, shape=, dtype=, strides=, origin=, **attrs)`` is the one constructor of nodes;
 pass the shape, dtype and strides of the real result wherever there is one. ``OPS`` is the op
-table, ``str(graph)`` the printed form, ``build`` the whole way from recorded graphs to a forward
-graph and its backward graphs.
+table, ``str(graph)`` the printed form, which ``parse`` reads, ``build`` the whole way from recorded
+graphs to a forward graph and its backward graphs, and ``stages`` shows that way pass by pass.
 """
 
-from .build import Built, build
+from .build import Built, Stage, build, stages
 from .frozen import exact_key, freeze, thaw
 from .graph import Graph, is_effect
 from .interpret import interpret
@@ -14,6 +14,7 @@ from .library import register_library
 from .make import constant, literal, make, placeholder
 from .node import IRError, Node, Origin, Slot
 from .ops import OPS, Op
+from .parse import parse
 from .passes import PASSES
 from .verify import verify
 
@@ -27,6 +28,7 @@ __all__ = [
     "Op",
     "Origin",
     "Slot",
+    "Stage",
     "build",
     "constant",
     "exact_key",
@@ -35,8 +37,10 @@ __all__ = [
     "is_effect",
     "literal",
     "make",
+    "parse",
     "placeholder",
     "register_library",
+    "stages",
     "thaw",
     "verify",
 ]

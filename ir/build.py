@@ -11,7 +11,7 @@ from .fusion import fuse
 from .graph import Graph, is_effect
 from .make import placeholder, remake
 from .node import Node
-from .passes import Pass, prepare, run_passes
+from .passes import PASSES, Pass, prepare, run_passes
 from .schedule import schedule
 from .verify import verify, verify_nodes
 
@@ -83,6 +83,43 @@ def build(
     }
     log.append(f"saved: {len(saved)} values, {sum(node.nbytes for node in saved)} bytes")
     return Built(result, tuple(saved), parts, tuple(log)).prepared(passes)
+
+
+class Stage(NamedTuple):
+    """A graph on the way from the recorded graphs to the finished ones; ``name`` did it last."""
+
+    name: str
+    graph: Graph
+
+    @property
+    def text(self) -> str:
+        """The printed form."""
+        return str(self.graph)
+
+
+def stages(
+    forward: Graph, backwards: Mapping[Hashable, Graph], passes: Sequence[Pass] = ()
+) -> list[Stage]:
+    """What :func:`build` makes of graphs, pass by pass.
+
+    First come the graphs joined, as they were recorded and after each pass, then the parts into
+    which they are cut, each as it was cut and after each of ``passes``.
+    """
+    joint = _join([forward, *backwards.values()])
+    found = [Stage("recorded", joint)]
+    for apply in PASSES:
+        joint = apply(joint)
+        found.append(Stage(apply.__name__, joint))
+    built = build(forward, backwards, ())
+    parts = {"forward": built.forward}
+    numbered = enumerate(built.backwards.values(), 1)
+    parts.update((f"backward {k}", graph) for k, graph in numbered)
+    for part, graph in parts.items():
+        found.append(Stage(f"cut: {part}", graph))
+        for apply in passes:
+            graph = prepare(graph, (apply,))
+            found.append(Stage(f"{apply.__name__}: {part}", graph))
+    return found
 
 
 def _join(graphs: Sequence[Graph]) -> Graph:

@@ -21,7 +21,7 @@ from chainwright.codegen import Loaded, Program, Target
 from chainwright.codegen.native_target import NativeProgram
 from chainwright.codegen.native_target.llvm import kernel_text
 from chainwright.codegen.numpy_target import NUMPY
-from chainwright.ir import Built, Graph, build
+from chainwright.ir import Built, Graph, Stage, build, stages
 
 from .background import BACKGROUND
 from .native import native_target
@@ -97,7 +97,7 @@ class Schedule:
         target: str | None = None,
     ) -> None:
         started = time.perf_counter()
-        self.recorded = forward
+        self.recorded, self.recorded_backwards = forward, backwards
         self.title = title
         self.target = checked(OPTIONS.target() if target is None else target)
         self._cut = build(forward, backwards, ())
@@ -169,6 +169,11 @@ class Schedule:
         """Let go of buffers that no call uses."""
         for runner in (self._runner, *(b.runner for b in self.backwards.values())):
             runner.trim()
+
+    @property
+    def passes(self) -> list[Stage]:
+        """The graph after each pass, made again."""
+        return stages(self.recorded, self.recorded_backwards, NUMPY.passes)
 
     @property
     def source(self) -> str:

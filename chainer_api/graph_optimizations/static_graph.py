@@ -462,6 +462,15 @@ class CompiledProgram:
         return self._schedule.recorded
 
     @property
+    def passes(self) -> Any:
+        """The graph after each pass: a list of stages with ``name``, ``graph`` and ``text``.
+
+        First forward and backward as they were recorded, joined, then the parts that they were
+        cut into. It is made again each time.
+        """
+        return self._schedule.passes
+
+    @property
     def optimized(self) -> Any:
         """The forward graph after the passes."""
         return self._schedule.built.forward
