@@ -22,7 +22,8 @@ from chainwright.ir.passes import prepare
 
 from . import kernels
 from .background import BACKGROUND
-from .native import native_target, same_bits
+from .kernels import random
+from .native import draws, native_target, same_bits
 from .options import OPTIONS
 
 logger = logging.getLogger("chainwright")
@@ -192,4 +193,33 @@ def _recorded(
     return build(graph, {}, ()).forward if given == made else None
 
 
+class _Masks:
+    """Draws masks natively as soon as the code is compiled."""
+
+    def __init__(self) -> None:
+        self._calls = 0
+        self._draw: Any = None
+
+    def __call__(self, shape: tuple[int, ...], ratio: Any, scale: Any) -> Any:
+        target = OPTIONS.target()
+        if target == "numpy":
+            return None
+        if self._draw is None:
+            self._calls += 1
+            if target == "native":
+                self._compile()
+            elif self._calls == _CALLS:
+                BACKGROUND.do(self._compile)
+            if self._draw is None:
+                return None
+        generator = random.generator()
+        if not draws.takes(generator, shape, ratio, scale):
+            return None
+        return self._draw(generator, shape, ratio, scale)
+
+    def _compile(self) -> None:
+        self._draw = draws.keep()
+
+
 kernels.native, kernels.fused = native, fused
+random.native_mask = _Masks()

@@ -22,6 +22,7 @@ from ._objects import Bound, Closure, OwnObject
 from ._piece import same_bytes
 from ._random import (
     PLAIN_DRAWS,
+    draw_function,
     generator_state,
     set_generator_state,
     whole_generator_state,
@@ -489,7 +490,7 @@ class Dry:
         state = r.const(generator_state if plain else whole_generator_state)
         r.line(f"carrier.states[{r.const(app)}] = {state}()")
         for draw in app.draws:
-            f = getattr(np.random, draw.name)
+            f = draw_function(draw.name)
             r.line(
                 f"carrier.drawn.append({r.const(f)}(*{r.const(draw.args)}, "
                 f"**{r.const(draw.kwargs)}))"

@@ -3,15 +3,33 @@
 from __future__ import annotations
 
 import ctypes
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+
+from chainwright.runtime.kernels import random
 
 _MT19937_BYTES = 624 * 4 + 4  # the key, and the position in it
 
 
 #: Draws that leave alone what normal draws hold back for the next one.
-PLAIN_DRAWS = frozenset("rand random random_sample uniform randint".split())
+PLAIN_DRAWS = frozenset("rand random random_sample uniform randint keep_mask".split())
+#: Draws that are no functions of ``numpy.random``.
+_OWN_DRAWS = {"keep_mask": random.keep_mask}
+
+
+def draw_function(name: str) -> Callable[..., Any]:
+    """What draws from the global generator by the name that ``xp.random`` knows it by."""
+    return _OWN_DRAWS.get(name) or getattr(np.random, name)
+
+
+def sample_of(name: str, args: Any, kwargs: Any) -> np.ndarray:
+    """An array as the draw gives it; the global generator is not asked."""
+    if name == "keep_mask":
+        shape, _, scale = args
+        return np.zeros(shape, scale.dtype)
+    return np.asarray(getattr(np.random.RandomState(0), name)(*args, **kwargs))
 
 
 def generator_state() -> Any:

@@ -25,6 +25,7 @@ from chainwright.ir import OPS, Graph, Node, Origin
 from chainwright.tracer import Number, RecArray, Recorder, blank
 
 from ._backward import gradients, same_leaves
+from ._random import sample_of
 from ._tree import Application, Draw, Settings, Spec
 from ._values import map_values
 
@@ -550,7 +551,7 @@ class Random:
 
     def __getattr__(self, name: str) -> Any:
         def draw(*args: Any, **kwargs: Any) -> Any:
-            sample = np.asarray(getattr(np.random.RandomState(0), name)(*args, **kwargs))
+            sample = sample_of(name, args, kwargs)
             made = Draw(name, args, kwargs)
             assert self._draws is not None
             self._draws.append(made)

@@ -25,7 +25,7 @@ from chainer.variable import Variable
 from chainwright.ir import Origin
 from chainwright.tracer import is_library, user_frame
 
-from ._random import PLAIN_DRAWS, generator_state, whole_generator_state
+from ._random import PLAIN_DRAWS, draw_function, generator_state, whole_generator_state
 from ._values import Incomparable, differs, image
 
 
@@ -51,7 +51,7 @@ class Spec(NamedTuple):
 
 
 class Draw(NamedTuple):
-    """A call of ``numpy.random.<name>``."""
+    """A call of ``numpy.random.<name>``, or of a draw of the library's own."""
 
     name: str
     args: tuple[Any, ...]
@@ -591,7 +591,7 @@ class _Writer:
             state = k(generator_state if plain else whole_generator_state)
             lines.append(f"run.states[app] = {state}()")
             for draw in app.draws:
-                f, args, kwargs = getattr(np.random, draw.name), k(draw.args), k(draw.kwargs)
+                f, args, kwargs = draw_function(draw.name), k(draw.args), k(draw.kwargs)
                 lines.append(f"run.drawn.append({k(f)}(*{args}, **{kwargs}))")
         # Functions that are computed late stand in the graph where they were applied.
         lines.append("if not run.funcs: run.first_number = next_number()")

@@ -2,6 +2,7 @@
 import chainer
 from chainer import backend, function_node, utils
 from chainer.utils import argument, type_check
+from chainwright.runtime.kernels import random
 
 
 class Dropout(function_node.FunctionNode):
@@ -27,7 +28,7 @@ class Dropout(function_node.FunctionNode):
         xp = backend.get_array_module(x)
         if self.mask is None:
             scale = x.dtype.type(1. / (1 - self.dropout_ratio))
-            self.mask = (xp.random.rand(*x.shape) >= self.dropout_ratio) * scale
+            self.mask = random.draw_mask(xp, x.shape, self.dropout_ratio, scale)
         return utils.force_array(x * xp.asarray(self.mask)),
 
     def backward(self, indexes, grad_outputs):
