@@ -364,9 +364,11 @@ def _backward_from(var, node, retain_grad, enable_double_backprop, loss_scale):
     old = entries.get('enable_backprop', entries)
     entries['enable_backprop'] = enable_double_backprop
     try:
-        if gy is not None and not retain_grad and loss_scale is None and _is_simple(func):
-            _backward_one(func, node, gy)
-            return
+        if gy is not None and not retain_grad and loss_scale is None:
+            chain = _chain_behind(func)
+            if chain is not None:
+                _backward_through(chain, func, node, gy)
+                return
         # Functions run even without a gradient: some make one of their own.
         _backward_to_leaves({} if gy is None else {node: [gy]}, [node], retain_grad, loss_scale)
     finally:
@@ -396,29 +398,77 @@ def _show_functions(nodes, enable_double_backprop):
             stack.extend(func.inputs)
 
 
-def _is_simple(func):
-    """Whether backward ends with ``func``, and nobody wants to see how it goes."""
-    for x in func.inputs:
-        if x._creator_node is not None or x._old_style_grad_generator is not None:
-            return False
-    if len(func.outputs) > 1 and _has_set_gradients([ref() for ref in func.outputs]):
-        return False
-    return not (
-        _hook_state.function_hooks or func._local_function_hooks or cuda.available
-        or _peek('debug') or _peek('lazy_grad_sum')
-        or type(func).backward_accumulate is not _default_accumulate)
+def _chain_behind(func):
+    """Return the inputs, by their numbers, through which backward goes down from ``func``.
+
+    ``None`` if it has more than one way, or if somebody wants to see how it goes.
+    """
+    if _hook_state.function_hooks or cuda.available or _peek('debug') or _peek('lazy_grad_sum'):
+        return None
+    if _watch.tell is not None:
+        return None
+    chain = []
+    while True:
+        if func._local_function_hooks or (
+                type(func).backward_accumulate is not _default_accumulate):
+            return None
+        if len(func.outputs) > 1 and _has_set_gradients([ref() for ref in func.outputs]):
+            return None
+        computed, leaves = [], False
+        for i, x in enumerate(func.inputs):
+            if x._creator_node is not None:
+                computed.append(i)
+            elif x._old_style_grad_generator is not None:
+                return None
+            elif x._requires_grad:
+                leaves = True
+        if not computed:
+            return chain
+        if leaves or len(computed) > 1 or not func.inputs[computed[0]]._requires_grad:
+            return None
+        chain.append(computed[0])
+        func = func.inputs[computed[0]]._creator_node
+
+
+def _gradients_of_one(func, targets, node, gy):
+    """Return the gradients of ``func``, of whose outputs only ``node`` has one."""
+    if func._is_piece:
+        set_ones = {x for x in func.inputs if x._creator_node is None and x._grad_var is not None}
+        func._prepare_backward(set_ones, (float('inf'), 0))
+    return _gradients(func, targets, (gy,) if len(func.outputs) == 1 else tuple(
+        [gy if y() is node else None for y in func.outputs]), {})
+
+
+def _checked(func, i, gx):
+    """Return the gradient of an input, ``None`` if there is none."""
+    node = func.inputs[i]
+    array = gx._array if isinstance(gx, _Variable) else _wrong_gradient(func, i, gx)
+    if array is None:
+        return None
+    if (array.shape != node.shape or array.dtype != node.dtype) and node.shape is not None:
+        _wrong_gradient(func, i, gx)
+    return gx
+
+
+def _backward_through(chain, func, node, gy):
+    """Backward where one function comes after the other, down to one with leaves only."""
+    for i in chain:
+        gx, = _gradients_of_one(func, (i,), node, gy)
+        gy = None if gx is None else _checked(func, i, gx)
+        if gy is None:
+            return
+        node = func.inputs[i]
+        func = node._creator_node
+    _backward_one(func, node, gy)
 
 
 def _backward_one(func, node, gy):
     """Backward through ``func`` alone: its gradients are those of leaves."""
     inputs = func.inputs
-    if func._is_piece:
-        func._prepare_backward({x for x in inputs if x._grad_var is not None}, (float('inf'), 0))
     targets = tuple([i for i, x in enumerate(inputs) if x._requires_grad])
     if not targets:
         return
-    gxs = _gradients(func, targets, (gy,) if len(func.outputs) == 1 else tuple(
-        [gy if y() is node else None for y in func.outputs]), {})
+    gxs = _gradients_of_one(func, targets, node, gy)
     positions = range(len(targets))
     if func._is_piece:
         positions = sorted(positions, key=func._gradient_places(targets).__getitem__)
@@ -428,12 +478,8 @@ def _backward_one(func, node, gy):
             continue
         i = targets[k]
         x = inputs[i]
-        if not func._is_piece:  # those of a piece are right by construction
-            array = gx._array if isinstance(gx, _Variable) else _wrong_gradient(func, i, gx)
-            if array is None:
-                continue
-            if (array.shape != x.shape or array.dtype != x.dtype) and x.shape is not None:
-                _wrong_gradient(func, i, gx)
+        if not func._is_piece and _checked(func, i, gx) is None:
+            continue  # those of a piece are right by construction
         old = x._grad_var
         x._grad_var = gx if old is None else chainer.functions.add(old, gx)
 

@@ -690,6 +690,16 @@ class Optimizer(_Hookable):
         self._loss_scale = max(1., min(self._loss_scale_max, self._loss_scale * multiplier))
 
 
+def _fill_missing_grads(params):
+    """Makes a gradient of zeros for each parameter that has an array and no gradient."""
+    for param in params:
+        grad = param._node._grad_var  # param.grad, quickly
+        if (grad is None or grad._array is None) and param.array is not None:
+            xp = chainer.backend.get_array_module(param.array)
+            with chainer.using_device(param.device):
+                param.grad = xp.zeros_like(param.array)
+
+
 class GradientMethod(Optimizer):
     """Base class of optimizers that use one gradient per update.
 
@@ -731,12 +741,7 @@ class GradientMethod(Optimizer):
 
         It is called before hooks; a child class that does not need it overrides it.
         """
-        for param in self.target.params(False):
-            grad = param._node._grad_var  # param.grad, quickly
-            if grad is None or grad._array is None:
-                xp = chainer.backend.get_array_module(param.array)
-                with chainer.using_device(param.device):
-                    param.grad = xp.zeros_like(param.array)
+        _fill_missing_grads(self.target.params(False))
 
     def update(self, lossfun=None, *args, **kwds):
         """Updates the parameters of the target.
@@ -761,12 +766,15 @@ class GradientMethod(Optimizer):
             self.check_nan_in_grads()
         self.call_hooks('pre')
         self.t += 1
+        params = list(self.target.params())
         if self.is_safe_to_update():
-            params = list(self.target.params())
             if not (_native_updates_wanted() and self._native_updates().run(params)):
                 for param in params:
                     param.update()
-        self.reallocate_cleared_grads()
+        if type(self).reallocate_cleared_grads is GradientMethod.reallocate_cleared_grads:
+            _fill_missing_grads(params)
+        else:
+            self.reallocate_cleared_grads()
         self.call_hooks('post')
         self.update_loss_scale()
 

@@ -391,3 +391,51 @@ def test_errors_in_backward_tell_where_the_function_was_applied():
     assert 'test_backprop.py' in str(caught.value)
     with pytest.raises(IndexError, match='^list index out of range$'):
         Bad().apply((x,))[0].backward()
+
+
+class Doubled(chainer.FunctionNode):
+    """Twice its input; ``gradient`` says what backward gives."""
+
+    def __init__(self, gradient):
+        self.gradient = gradient
+
+    def forward(self, inputs):
+        return inputs[0] * 2, inputs[0] * 3
+
+    def backward(self, indexes, grad_outputs):
+        first, second = grad_outputs
+        return self.gradient(first if second is None else second),
+
+
+@pytest.mark.parametrize('output', [0, 1])
+def test_one_function_after_the_other(output):
+    """Where nothing branches, gradients are those of the general way (`retain_grad`)."""
+    found = []
+    for retain_grad in (False, True):
+        x = chainer.Variable(np.array([0.5, -1.5]))
+        x.grad = np.array([3.0, 4.0])
+        h = Doubled(lambda g: g * 7).apply((F.tanh(x),))[output]
+        loss = F.sum(F.exp(h) * np.array([1.0, 2.0]))
+        loss.backward(retain_grad=retain_grad)
+        assert (h.grad is not None) is retain_grad
+        found.append(x.grad.tobytes())
+    assert found[0] == found[1]
+
+
+def test_a_function_without_a_gradient_ends_the_way():
+    x = chainer.Variable(np.array([0.5, -1.5]))
+    loss = F.sum(Doubled(lambda g: None).apply((F.tanh(x),))[0])
+    loss.backward()
+    assert x.grad is None
+
+
+@pytest.mark.parametrize('wrong, exception, text', [
+    (lambda g: g[:1], ValueError, 'shape of gradients'),
+    (lambda g: F.cast(g, 'f'), TypeError, 'dtype of gradients'),
+    (lambda g: g.array, TypeError, 'type of gradients'),
+])
+def test_wrong_gradients_on_the_way(wrong, exception, text):
+    x = chainer.Variable(np.array([0.5, -1.5]))
+    loss = F.sum(Doubled(wrong).apply((F.tanh(x),))[0])
+    with pytest.raises(exception, match=text):
+        loss.backward()
