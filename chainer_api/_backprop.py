@@ -412,7 +412,7 @@ def _chain_behind(func):
         if func._local_function_hooks or (
                 type(func).backward_accumulate is not _default_accumulate):
             return None
-        if len(func.outputs) > 1 and _has_set_gradients([ref() for ref in func.outputs]):
+        if len(func.outputs) > 1 and _has_set_gradients(_outputs(func)):
             return None
         computed, leaves = [], False
         for i, x in enumerate(func.inputs):
@@ -583,8 +583,7 @@ def _backward_to_leaves(grads, start, retain_grad, loss_scale):
             if func._is_piece:
                 func._prepare_backward(grads, order.next_place(heap))
         gys = []
-        for ref in func.outputs:
-            y = ref()
+        for y in _outputs(func):
             arrived = None if y is None else grads.pop(y, None)
             if arrived is None:
                 gys.append(None)
@@ -616,6 +615,12 @@ def _backward_to_leaves(grads, start, retain_grad, loss_scale):
                 leaf = x.get_variable_or_none()
                 if leaf is not None:
                     leaf._loss_scale = loss_scale
+
+
+def _outputs(func):
+    """Return the output nodes of a function: ``None`` for those that are gone, or unchained."""
+    nodes = [ref() for ref in func.outputs]
+    return [y if y is not None and y._creator_node is func else None for y in nodes]
 
 
 def _uses_of_leaves(start):
@@ -657,7 +662,7 @@ def _has_set_gradients(nodes):
 
 def _use_set_gradients(func, grads, retain_grad):
     """Take the gradients that are set on outputs which none has reached."""
-    nodes = [ref() for ref in func.outputs]
+    nodes = _outputs(func)
     if not _has_set_gradients(nodes):
         return
     reached = [y in grads for y in nodes]
@@ -801,10 +806,7 @@ def _nodes_between(output_nodes, input_nodes):
             continue
         between.add(node)
         for func in users.get(node, ()):
-            for ref in func.outputs:
-                y = ref()
-                if y is not None:
-                    stack.append(y)
+            stack.extend([y for y in _outputs(func) if y is not None])
     return between
 
 
@@ -840,8 +842,7 @@ def _backward_between(grads, start, wanted, input_nodes, retain_grad):
             if func._is_piece:
                 func._prepare_backward(grads, order.next_place(heap))
         gys = []
-        for ref in func.outputs:
-            y = ref()
+        for y in _outputs(func):
             arrived = None if y is None else grads.pop(y, None)
             gy = None if arrived is None else _total(y, arrived, order)
             gys.append(gy)

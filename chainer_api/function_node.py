@@ -500,7 +500,9 @@ _no_type_check = FunctionNode.check_type_forward
 def check_nan(func, arrays, phase):
     """Raise ``RuntimeError`` if there is NaN in arrays that ``func`` computed."""
     for array in arrays:
-        if array is not None and array.dtype.kind in 'fc' and bool((array != array).any()):
+        # What is no array is refused, with a better message, when it becomes a Variable.
+        dtype = getattr(array, 'dtype', None)
+        if dtype is not None and dtype.kind in 'fc' and bool((array != array).any()):
             message = f'NaN is detected on {phase} computation of {func.label}'
             if func.stack is not None:
                 message += '\nStacktrace of the application:\n' + ''.join(func.stack.format())

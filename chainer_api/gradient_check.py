@@ -5,6 +5,7 @@ import chainer
 from chainer import backend, functions, utils, variable
 from chainer.backends import _cpu, cuda
 from chainer.testing.array import assert_allclose as assert_allclose
+from chainer.utils import _errors
 
 _ARRAYS = (numpy.ndarray, cuda.ndarray)
 
@@ -122,7 +123,7 @@ def _checked_outputs(outputs, grad_outputs):
     if not isinstance(outputs, (tuple, list)):
         raise TypeError(f'the function must return a tuple of arrays, not {type(outputs)}')
     if len(outputs) != len(grad_outputs):
-        raise ValueError(
+        raise _errors.AssertedValueError(
             f'the function returned {len(outputs)} outputs, but there are {len(grad_outputs)} '
             'gradients of outputs')
     result = []
@@ -131,13 +132,14 @@ def _checked_outputs(outputs, grad_outputs):
             result.append(None)
             continue
         if y is None:
-            raise ValueError(f'output {i} is None: its gradient must be None, too')
+            raise _errors.AssertedValueError(
+                f'output {i} is None: its gradient must be None, too')
         if isinstance(y, variable.Variable):
             raise TypeError(f'output {i} is a Variable: return its array (y.array)')
         if not isinstance(y, _ARRAYS):
             y = numpy.asarray(y)
         if getattr(gy, 'shape', ()) not in ((), y.shape):
-            raise ValueError(
+            raise _errors.AssertedValueError(
                 f'output {i} has the shape {y.shape}, but its gradient the shape {gy.shape}')
         result.append(y.copy())
     return result

@@ -9,6 +9,7 @@ import numpy
 
 import chainer
 from chainer import backend, device_resident, initializers, link_hook, variable
+from chainer.utils import _errors
 
 _COPY_MODES = ('init', 'copy', 'share')
 
@@ -366,7 +367,7 @@ class Link(device_resident.DeviceResident):
         dst = self.__dict__
         for name in sorted(self._params):
             if src.get(name) is None:
-                raise AttributeError(
+                raise _errors.NoParameterError(
                     f'cannot copy parameter {name}: the source {type(link).__name__} has none')
             dst[name].copydata(src[name])
         if not copy_persistent:

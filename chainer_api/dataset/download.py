@@ -11,6 +11,8 @@ import time
 import urllib.error
 import urllib.request
 
+from chainer.utils import _errors
+
 try:
     import fcntl
 except ImportError:  # Windows: a rename still puts files in place, work may be done twice
@@ -100,7 +102,10 @@ def cache_or_load_file(path, creator, loader):
     if os.path.exists(path):
         return loader(path)
     folder = os.path.dirname(os.path.abspath(path))
-    os.makedirs(folder, exist_ok=True)
+    try:
+        os.makedirs(folder, exist_ok=True)
+    except OSError as error:
+        raise _errors.NoFolderError(error.errno, error.strerror, folder) from error
     with tempfile.TemporaryDirectory(dir=folder, prefix='.making_') as making:
         temporary = os.path.join(making, os.path.basename(path))
         content = creator(temporary)

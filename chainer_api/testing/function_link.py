@@ -381,7 +381,13 @@ class _LinkBase(_Base):
         return params
 
     def _params(self, link):
-        return tuple([getattr(link, name) for name in self.param_names])
+        params = []
+        for name in self.param_names:
+            param = getattr(link, name, None)
+            if param is None:
+                raise LinkTestError(f'the link has no parameter {name!r}, which is in param_names')
+            params.append(param)
+        return tuple(params)
 
     def _forward(self, link, inputs, backend_config):
         with backend_config:
@@ -479,6 +485,8 @@ class LinkTestCase(_LinkBase, unittest.TestCase):
                 for y in self._forward(link, inputs, backend_config)])
             gys = self._send(self._generate_grad_outputs(template), backend_config)
 
+            params = self._params(link)
+
             def f(*xs):
                 with backend_config:
                     return self.forward(link, xs, backend_config.device)
@@ -489,7 +497,7 @@ class LinkTestCase(_LinkBase, unittest.TestCase):
                 **self.check_backward_options}
             try:
                 with backend_config:
-                    gradient_check.check_backward(f, inputs, gys, self._params(link), **options)
+                    gradient_check.check_backward(f, inputs, gys, params, **options)
             except AssertionError as e:
                 raise LinkTestError(f'backward is not implemented correctly\n\n{e}') from e
 

@@ -15,6 +15,20 @@ class ZeroSectionsError(ValueError, ZeroDivisionError):
     """An array is to be split into no sections: Chainer divides by their number."""
 
 
+class WrongIndexError(ValueError, IndexError):
+    """An index that no array has, whatever its shape."""
+
+
+class NoParameterError(AttributeError, KeyError):
+    """A link lacks a parameter that another one has: a ``KeyError`` in Chainer."""
+
+    __str__ = Exception.__str__  # that of KeyError is the repr of the message
+
+
+class NoFolderError(OSError, RuntimeError):
+    """A folder cannot be made: a ``RuntimeError`` in Chainer's data sets."""
+
+
 class SequencesError(type_check.InvalidType, ValueError, IndexError):
     """Arrays that do not fit each other in ``n_step_lstm`` and its kin: one of the three in
     Chainer, whichever line meets them first.

@@ -275,6 +275,54 @@ def update_of_parameters_without_an_array():
     return [calls, param.update_rule.t, model.W.update_rule.t, model.W.array is None]
 
 
+def gradients_after_unchaining(cut, run):
+    x = chainer.Variable(np.arange(6, dtype='f'))
+    h = x * 2
+    ys = F.split_axis(h, 3, 0)
+    total = F.sum(ys[0] * 2) + F.sum(ys[1] * 3) + F.sum(ys[2] * 5)
+    cut(ys)
+    variables = (x, h) + tuple(ys)
+    found = run(total, variables)
+    return plain(found), plain([v.grad for v in variables])
+
+
+@case
+def unchaining_some_outputs():
+    """An output that was unchained is a leaf: the function that made it gets no gradient of it."""
+    runs = (lambda y, xs: y.backward(), lambda y, xs: y.backward(retain_grad=True),
+            lambda y, xs: y.backward(enable_double_backprop=True),
+            lambda y, xs: chainer.grad([y], xs[:2]), lambda y, xs: chainer.grad([y], xs[:1]))
+    cuts = (lambda ys: ys[0].unchain(), lambda ys: ys[2].unchain(),
+            lambda ys: [y.unchain() for y in ys[:2]], lambda ys: [y.unchain() for y in ys],
+            lambda ys: [ys[1].unchain(), setattr(ys[1], 'grad', np.ones(2, 'f'))])
+    return [gradients_after_unchaining(cut, run) for cut in cuts for run in runs]
+
+
+@case
+def unchaining_an_output_with_a_gradient():
+    x = chainer.Variable(np.arange(4, dtype='f'))
+    a, b = F.split_axis(x, 2, 0)
+    b.grad = np.ones(2, 'f')
+    b.unchain()
+    F.sum(a * 3).backward()
+    return plain([x.grad, a.grad, b.grad])
+
+
+@case
+def states_of_more_sequences_than_there_are():
+    seen = []
+    for lengths in ((1, 3), (3, 1)):
+        for make, n in ((L.NStepLSTM, 2), (L.NStepBiGRU, 1)):
+            link = make(1, 2, 2, 0.)
+            for param in link.params():
+                param.array[...] = np.arange(param.size).reshape(param.shape) / 10. - .3
+            state = np.arange(2 * 4 * 2, dtype='f').reshape(2, 4, 2)[:1 if n == 2 else 2] / 10
+            xs = [np.full((length, 2), length, 'f') for length in lengths]
+            result = link(*([state] * n), xs)
+            seen.append([[list(h.shape), np.round(h.array, 5).tolist()] for h in result[:n]])
+    return seen
+
+
 @case
 def group_normalization_needs_channels():
     return [attempt(lambda shape=shape: L.GroupNormalization(1)(np.ones(shape, 'f')).shape)

@@ -3,7 +3,7 @@ import numpy
 
 from chainer import backend, function_node, variable
 from chainer.backends import cuda
-from chainer.utils import type_check
+from chainer.utils import _errors, type_check
 
 _ARRAYS = (numpy.ndarray, cuda.ndarray)
 
@@ -49,7 +49,7 @@ class GetItem(function_node.FunctionNode):
     def __init__(self, slices):
         slices = _normalize(slices)
         if sum([s is Ellipsis for s in slices]) > 1:
-            raise ValueError('an index may contain one Ellipsis only')
+            raise _errors.WrongIndexError('an index may contain one Ellipsis only')
         if any(map(_is_boolean, slices)):
             self.opaque = 'the shape of the result depends on the values of a boolean array'
         self.slices = slices

@@ -195,8 +195,7 @@ class NStepRNNBase(link.ChainList):
         places = order if sorted_already else self.device.send(order)
         states = [
             self.init_hx(xs) if state is None
-            else state if sorted_already
-            else F.permutate(state, places, axis=1)
+            else self._sorted_states(state, None if sorted_already else places, len(xs))
             for state in states]
         if not sorted_already:
             xs = permutate_list(xs, order, inv=False)
@@ -207,6 +206,14 @@ class NStepRNNBase(link.ChainList):
             states = [F.permutate(state, places, axis=1, inv=True) for state in states]
             ys = permutate_list(ys, order, inv=True)
         return states, list(ys)
+
+    @staticmethod
+    def _sorted_states(state, order, n):
+        # States may be those of more sequences: the first are taken.
+        _errors.check_arrays('a recurrent link', state=state)
+        if state.ndim == 3 and state.shape[1] > n:
+            state = F.get_item(state, (slice(None), slice(n)))
+        return state if order is None else F.permutate(state, order, axis=1)
 
 
 class NStepRNNTanh(NStepRNNBase):

@@ -1,6 +1,8 @@
 """What the triggers that count iterations or epochs share."""
 import warnings
 
+from chainer.utils import _errors
+
 
 def load_flag(serializer, key, value, default):
     """What ``serializer(key, value)`` gives; ``default`` for snapshots of older versions."""
@@ -21,7 +23,7 @@ class ProgressTrigger:
 
     def __init__(self, unit):
         if unit not in ('iteration', 'epoch'):
-            raise ValueError(
+            raise _errors.AssertedValueError(
                 f"the unit of a trigger must be 'iteration' or 'epoch', not {unit!r}")
         self.unit = unit
         self._previous_iteration = 0
