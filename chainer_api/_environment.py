@@ -94,12 +94,14 @@ def default_settings():
         'use_ideep': _choice('CHAINER_USE_IDEEP', _TERNARY, 'never'),
         'use_static_graph': True,
         'static_check': 'spaced',
+        'static_profile': False,
         'warn_nondeterministic': _flag('CHAINER_WARN_NONDETERMINISTIC'),
     }
 
 
 vars(global_config).update(default_settings())
 OPTIONS.target = lambda: configuration.peek('static_target')
+OPTIONS.profile = lambda: configuration.peek('static_profile')
 
 
 def get_dtype(dtype=None, map_mixed16=None):

@@ -37,6 +37,7 @@ class Options:
     """
 
     def __init__(self) -> None:
+        self.profile: Callable[[], bool] = lambda: False
         self.target: Callable[[], str] = default_target
         self.record: Callable[[Callable[..., Any], list[Any], dict[str, Any]], Graph] | None = None
 

@@ -17,7 +17,7 @@ import weakref
 from collections.abc import Callable, Hashable, Mapping
 from typing import Any
 
-from chainwright.codegen import Loaded, Program, Target
+from chainwright.codegen import Program, Target
 from chainwright.codegen.native_target import NativeProgram
 from chainwright.codegen.native_target.llvm import kernel_text
 from chainwright.codegen.numpy_target import NUMPY
@@ -26,6 +26,7 @@ from chainwright.ir import Built, Graph, Stage, build, stages
 from .background import BACKGROUND
 from .native import native_target
 from .options import OPTIONS, checked
+from .profile import Profile
 
 logger = logging.getLogger("chainwright")
 
@@ -68,12 +69,27 @@ class Kept:
 class Runner:
     """A loaded program with the buffers that it lends to calls."""
 
-    __slots__ = ("function", "scratch", "kept")
+    __slots__ = ("function", "scratch", "kept", "_program", "_profile")
 
-    def __init__(self, loaded: Loaded) -> None:
+    def __init__(self, program: Program) -> None:
+        loaded = program.load()
         self.function = loaded.function
+        self._program = program
+        self._profile: Profile | None = None
         self.scratch = Pool(loaded.new_scratch)
         self.kept = Pool(loaded.new_kept)
+
+    @property
+    def profile(self) -> Profile:
+        """The times of the parts of the program; its ``function`` does the same as the program."""
+        if self._profile is None:
+            self._profile = Profile(self._program)
+        return self._profile
+
+    @property
+    def profiled(self) -> bool:
+        """Whether there are any times."""
+        return self._profile is not None
 
     def trim(self) -> None:
         self.scratch.idle.clear()
@@ -108,9 +124,9 @@ class Schedule:
         self.program, self.backward_programs = programs
         #: The native forms of all programs; None as long as there are none.
         self.native_programs: tuple[NativeProgram, dict[Hashable, NativeProgram]] | None = None
-        self._runner = Runner(self.program.load())
+        self._runner = Runner(self.program)
         self.backwards = {
-            key: Backward(program.load(), self.built.backwards[key])
+            key: Backward(program, self.built.backwards[key])
             for key, program in self.backward_programs.items()
         }
         self._saves = bool(self.backwards)
@@ -125,7 +141,8 @@ class Schedule:
             self._count_down()
         runner = self._runner
         scratch, kept = runner.scratch.take(), runner.kept.take()
-        results = runner.function(*arrays, scratch, kept)
+        function = runner.profile.function if OPTIONS.profile() else runner.function
+        results = function(*arrays, scratch, kept)
         runner.scratch.idle.append(scratch)
         if self._saves:
             n = self._n
@@ -154,8 +171,8 @@ class Schedule:
         started = time.perf_counter()
         try:
             programs = _programs(native, self._cut.prepared(native.passes), self.title)
-            forward = Runner(programs[0].load())
-            backwards = {key: Runner(program.load()) for key, program in programs[1].items()}
+            forward = Runner(programs[0])
+            backwards = {key: Runner(program) for key, program in programs[1].items()}
         except Exception:
             logger.warning("%s stays a program of NumPy calls", self.title, exc_info=True)
             return
@@ -174,6 +191,14 @@ class Schedule:
     def passes(self) -> list[Stage]:
         """The graph after each pass, made again."""
         return stages(self.recorded, self.recorded_backwards, NUMPY.passes)
+
+    @property
+    def profiles(self) -> dict[str, Profile]:
+        """Times of the programs that ran while ``OPTIONS.profile`` was on, by their part."""
+        runners = {"forward": self._runner}
+        backwards = enumerate(self.backwards.values(), 1)
+        runners.update((f"backward {k}", backward.runner) for k, backward in backwards)
+        return {part: runner.profile for part, runner in runners.items() if runner.profiled}
 
     @property
     def source(self) -> str:
@@ -210,14 +235,15 @@ def _programs(target: Target, built: Built, title: str) -> tuple[Program, dict[H
 class Backward:
     """Runs a backward program: ``(kept values, gradients) -> gradients of the inputs``."""
 
-    def __init__(self, loaded: Loaded, graph: Graph) -> None:
-        self.runner = Runner(loaded)
+    def __init__(self, program: Program, graph: Graph) -> None:
+        self.runner = Runner(program)
         saved = [p for p in graph.inputs if p.attr("kind") == "saved"]
         self._picks: tuple[int, ...] = tuple(p.attr("index") for p in saved)
 
     def __call__(self, values: tuple[Any, ...], gradients: tuple[Any, ...]) -> tuple[Any, ...]:
         runner = self.runner
         scratch = runner.scratch.take()
-        results = runner.function(*[values[k] for k in self._picks], *gradients, scratch, ())
+        function = runner.profile.function if OPTIONS.profile() else runner.function
+        results = function(*[values[k] for k in self._picks], *gradients, scratch, ())
         runner.scratch.idle.append(scratch)
         return results

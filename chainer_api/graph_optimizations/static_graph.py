@@ -471,6 +471,15 @@ class CompiledProgram:
         return self._schedule.passes
 
     @property
+    def profiles(self) -> Any:
+        """Times of the parts of the programs, by the name of the program ('forward', ...).
+
+        They are taken while ``chainer.config.static_profile`` is true; ``str()`` of one is a
+        table, ``rows`` has its parts, ``by_line()`` the seconds of each line of yours.
+        """
+        return self._schedule.profiles
+
+    @property
     def optimized(self) -> Any:
         """The forward graph after the passes."""
         return self._schedule.built.forward
