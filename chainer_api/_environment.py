@@ -108,8 +108,8 @@ def get_dtype(dtype=None, map_mixed16=None):
     """Return a dtype, by default that of ``chainer.config.dtype``.
 
     Args:
-        dtype (str, dtype or None): A dtype, or ``None`` for the configured one.
-        map_mixed16 (dtype): What stands for :data:`chainer.mixed16`, float16 by default.
+        dtype (str, numpy.dtype or None): A dtype, or ``None`` for the configured one.
+        map_mixed16 (numpy.dtype): What stands for :data:`chainer.mixed16`, float16 by default.
 
     Returns:
         numpy.dtype: The dtype.

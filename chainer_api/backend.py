@@ -1,4 +1,6 @@
 """Functions that work across array backends."""
+from typing import Any
+
 import numpy
 
 import chainer
@@ -18,7 +20,7 @@ __all__ = [
 _PLAIN = frozenset([numpy.ndarray, int, float, type(None), numpy.float32, numpy.float64])
 
 
-def get_array_module(*args):
+def get_array_module(*args) -> Any:
     """Return the array module that arrays or Variables belong to.
 
     ``cupy`` if any of ``args`` is (or, for a :class:`~chainer.Variable`, holds) a CuPy array,
@@ -77,7 +79,7 @@ def _unknown_specifier(spec, kind=ValueError):
         'the number N) for the N-th GPU, or a device object')
 
 
-def get_device(device_spec):
+def get_device(device_spec) -> Device:
     """Return the device object of a specifier.
 
     ============================== ============================
@@ -88,7 +90,7 @@ def get_device(device_spec):
     ``'@intel64'``                 not available any more
     integer (as a string, too)     negative: the CPU; N: the N-th GPU
     ``cupy.cuda.Device``           that GPU
-    :class:`chainer.backend.Device` itself
+    :class:`Device`                itself
     ============================== ============================
 
     Raises:

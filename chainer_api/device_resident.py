@@ -1,6 +1,7 @@
 """Objects that live on a device, and the visitors that carry them to another one."""
 import abc
 import warnings
+from typing import Any, Self
 
 import chainer
 from chainer.backends import _chainerx, _cpu, cuda, intel64
@@ -39,11 +40,11 @@ class DeviceResident(metaclass=abc.ABCMeta):
         return self._device
 
     @property
-    def xp(self):
+    def xp(self) -> Any:
         """Array module of the object's device: ``numpy`` or ``cupy``."""
         return self._device.xp
 
-    def to_cpu(self):
+    def to_cpu(self) -> Self:
         """Brings parameters and persistent values to the CPU.
 
         Other attributes stay where they are; a class with such attributes overrides this method.
@@ -56,7 +57,7 @@ class DeviceResident(metaclass=abc.ABCMeta):
             _ToDeviceVisitor(_cpu.CpuDevice(), legacy_method='to_cpu', start=self))
         return self
 
-    def to_gpu(self, device=None):
+    def to_gpu(self, device=None) -> Self:
         """Brings parameters and persistent values to a GPU.
 
         What is on a GPU already stays on that GPU. Other attributes stay where they are; a class
@@ -108,7 +109,7 @@ class DeviceResident(metaclass=abc.ABCMeta):
         """
         return self
 
-    def to_device(self, device):
+    def to_device(self, device) -> Self:
         """Brings parameters and persistent values to a device.
 
         Other attributes stay where they are.

@@ -46,7 +46,6 @@ class FunctionNode:
         outputs: Tuple of weak references to those of the outputs.
         rank (int): Number of functions on the longest way from a leaf to this node.
         stack: Stack at the time of the application (in debug mode, otherwise ``None``).
-        lazy_grad_sum (bool): Not used; ``chainer.config.lazy_grad_sum`` decides for all functions.
 
     .. doctest::
 
@@ -122,7 +121,7 @@ class FunctionNode:
             f'{type(self).__name__} is not called, but applied to a tuple of inputs: '
             f'{type(self).__name__}().apply((x,)), which returns a tuple of outputs')
 
-    def apply(self, inputs):
+    def apply(self, inputs) -> tuple[variable.Variable, ...]:
         """Compute the outputs and grow the graph.
 
         Args:

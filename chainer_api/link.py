@@ -1,15 +1,22 @@
 """Link, Chain and ChainList: what models are built of."""
+from __future__ import annotations
+
 import collections
 import collections.abc
 import contextlib
 import copy
 import warnings
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy
 
 import chainer
 from chainer import backend, device_resident, initializers, link_hook, variable
 from chainer.utils import _errors
+
+if TYPE_CHECKING:
+    from chainer.graph_optimizations.static_graph import ScheduleManager
 
 _COPY_MODES = ('init', 'copy', 'share')
 
@@ -51,6 +58,9 @@ class Link(device_resident.DeviceResident):
         >>> [name for name, param in scale.namedparams()]
         ['/factor']
     """
+
+    if TYPE_CHECKING:  # chainer.static_graph sets it
+        schedule_manager: ScheduleManager
 
     name = None
     _within_init_scope = False
@@ -110,7 +120,7 @@ class Link(device_resident.DeviceResident):
         return self._within_init_scope
 
     @contextlib.contextmanager
-    def init_scope(self):
+    def init_scope(self) -> Iterator[None]:
         """Returns a context in which parameters (and child links) are registered by assignment.
 
         Raises:
@@ -135,7 +145,7 @@ class Link(device_resident.DeviceResident):
         finally:
             self._within_init_scope = outer
 
-    def __call__(self, *args, **kwargs):
+    def __call__(self, *args, **kwargs) -> Any:
         """Calls ``self.forward`` with the same arguments, and the link hooks around it."""
         if not self.__init_done:
             self.__check_init_done()
@@ -175,7 +185,7 @@ class Link(device_resident.DeviceResident):
         self._persistent.discard(name)
         super().__delattr__(name)
 
-    def add_param(self, name, shape=None, dtype=numpy.float32, initializer=None):
+    def add_param(self, name, shape=None, dtype=numpy.float32, initializer=None) -> None:
         """Registers a new parameter.
 
         Args:
@@ -195,7 +205,7 @@ class Link(device_resident.DeviceResident):
         with self.init_scope():
             setattr(self, name, param)
 
-    def add_persistent(self, name, value):
+    def add_persistent(self, name, value) -> None:
         """Sets a new attribute and registers it as a persistent value.
 
         Args:
@@ -239,7 +249,7 @@ class Link(device_resident.DeviceResident):
         """
         raise NotImplementedError('This link does not implement `from_params`.')
 
-    def copy(self, mode='share'):
+    def copy(self, mode='share') -> Self:
         """Copies the link.
 
         Args:
@@ -306,7 +316,7 @@ class Link(device_resident.DeviceResident):
             elif isinstance(value, device_resident.DeviceResident):
                 value.device_resident_accept(visitor)
 
-    def params(self, include_uninit=True):
+    def params(self, include_uninit=True) -> Iterator[variable.Parameter]:
         """Returns a generator of all parameters of the link and its descendants.
 
         Args:
@@ -317,7 +327,7 @@ class Link(device_resident.DeviceResident):
             if include_uninit or d[name].is_initialized:
                 yield d[name]
 
-    def namedparams(self, include_uninit=True):
+    def namedparams(self, include_uninit=True) -> Iterator[tuple[str, variable.Parameter]]:
         """Returns a generator of ``(path, parameter)`` of the link and its descendants.
 
         Args:
@@ -328,7 +338,7 @@ class Link(device_resident.DeviceResident):
             if include_uninit or d[name].is_initialized:
                 yield '/' + name, d[name]
 
-    def links(self, skipself=False):
+    def links(self, skipself=False) -> Iterator[Link]:
         """Returns a generator of the link and its descendants.
 
         Args:
@@ -337,7 +347,7 @@ class Link(device_resident.DeviceResident):
         if not skipself:
             yield self
 
-    def namedlinks(self, skipself=False):
+    def namedlinks(self, skipself=False) -> Iterator[tuple[str, Link]]:
         """Returns a generator of ``(path, link)`` of the link and its descendants.
 
         Args:
@@ -346,7 +356,7 @@ class Link(device_resident.DeviceResident):
         if not skipself:
             yield '/', self
 
-    def children(self):
+    def children(self) -> Iterator[Link]:
         """Returns a generator of the child links."""
         yield from ()
 
@@ -378,7 +388,7 @@ class Link(device_resident.DeviceResident):
             else:
                 dst[name] = copy.deepcopy(src[name])
 
-    def cleargrads(self):
+    def cleargrads(self) -> None:
         """Sets the gradients of all parameters to ``None``; to be called before each backward."""
         for param in self.params():
             param.cleargrad()
@@ -462,7 +472,7 @@ class Link(device_resident.DeviceResident):
         _check_copy_mode(mode)
         return chainer.Sequential(*(self.copy(mode) for _ in range(n_repeat)))
 
-    def count_params(self):
+    def count_params(self) -> int:
         """Counts the numbers in all parameters of the link and its descendants.
 
         Returns:
@@ -576,7 +586,7 @@ class Chain(Link):
         self._children.discard(name)
         super().__delattr__(name)
 
-    def add_link(self, name, link):
+    def add_link(self, name, link) -> None:
         """Registers a child link.
 
         Args:
@@ -607,13 +617,13 @@ class Chain(Link):
         for child in self.children():
             child.device_resident_accept(visitor)
 
-    def params(self, include_uninit=True):
+    def params(self, include_uninit=True) -> Iterator[variable.Parameter]:
         yield from super().params(include_uninit)
         d = self.__dict__
         for name in sorted(self._children):
             yield from d[name].params(include_uninit)
 
-    def namedparams(self, include_uninit=True):
+    def namedparams(self, include_uninit=True) -> Iterator[tuple[str, variable.Parameter]]:
         yield from super().namedparams(include_uninit)
         d = self.__dict__
         for name in sorted(self._children):
@@ -621,14 +631,14 @@ class Chain(Link):
             for path, param in d[name].namedparams(include_uninit):
                 yield prefix + path, param
 
-    def links(self, skipself=False):
+    def links(self, skipself=False) -> Iterator[Link]:
         if not skipself:
             yield self
         d = self.__dict__
         for name in sorted(self._children):
             yield from d[name].links()
 
-    def namedlinks(self, skipself=False):
+    def namedlinks(self, skipself=False) -> Iterator[tuple[str, Link]]:
         if not skipself:
             yield '/', self
         d = self.__dict__
@@ -639,7 +649,7 @@ class Chain(Link):
             for path, link in child.namedlinks(skipself=True):
                 yield prefix + path, link
 
-    def children(self):
+    def children(self) -> Iterator[Link]:
         d = self.__dict__
         for name in sorted(self._children):
             yield d[name]
@@ -743,11 +753,11 @@ class ChainList(Link, collections.abc.MutableSequence):
     def __iter__(self):
         return iter(self._children)
 
-    def __len__(self):
+    def __len__(self) -> int:
         """Returns the number of children."""
         return len(self._children)
 
-    def add_link(self, link):
+    def add_link(self, link) -> None:
         """Appends a child.
 
         Args:
@@ -770,24 +780,24 @@ class ChainList(Link, collections.abc.MutableSequence):
         for child in self._children:
             child.device_resident_accept(visitor)
 
-    def params(self, include_uninit=True):
+    def params(self, include_uninit=True) -> Iterator[variable.Parameter]:
         yield from super().params(include_uninit)
         for child in self._children:
             yield from child.params(include_uninit)
 
-    def namedparams(self, include_uninit=True):
+    def namedparams(self, include_uninit=True) -> Iterator[tuple[str, variable.Parameter]]:
         yield from super().namedparams(include_uninit)
         for i, child in enumerate(self._children):
             for path, param in child.namedparams(include_uninit):
                 yield f'/{i}{path}', param
 
-    def links(self, skipself=False):
+    def links(self, skipself=False) -> Iterator[Link]:
         if not skipself:
             yield self
         for child in self._children:
             yield from child.links()
 
-    def namedlinks(self, skipself=False):
+    def namedlinks(self, skipself=False) -> Iterator[tuple[str, Link]]:
         if not skipself:
             yield '/', self
         for i, child in enumerate(self._children):
@@ -795,7 +805,7 @@ class ChainList(Link, collections.abc.MutableSequence):
             for path, link in child.namedlinks(skipself=True):
                 yield f'/{i}{path}', link
 
-    def children(self):
+    def children(self) -> Iterator[Link]:
         yield from self._children
 
     def copyparams(self, link, copy_persistent=True):

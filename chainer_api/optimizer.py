@@ -3,6 +3,7 @@ import copy
 import inspect
 import math
 import warnings
+from typing import Any, Self
 
 import numpy
 
@@ -96,7 +97,7 @@ class HyperparameterProxy:
         self._attr_name = attr_name
         self.__doc__ = f'Alias to ``self.hyperparam.{attr_name}``'
 
-    def __get__(self, obj, type=None):
+    def __get__(self, obj, type=None) -> Any:
         if obj is None:
             return self
         return getattr(obj.hyperparam, self._attr_name)
@@ -485,7 +486,7 @@ class Optimizer(_Hookable):
     _loss_scaling_isnan_ever = False
     _loss_scaling_isnan = False
 
-    def setup(self, link):
+    def setup(self, link) -> Self:
         """Sets the target, and forgets hooks, states and counts.
 
         Args:
@@ -728,7 +729,7 @@ class GradientMethod(Optimizer):
         self.hyperparam = Hyperparameter()
         self._use_fp32_update = False
 
-    def setup(self, link):
+    def setup(self, link) -> Self:
         super().setup(link)
         for param in link.params():
             param.update_rule = self.create_update_rule()

@@ -1,6 +1,9 @@
 """Variables: arrays that remember how they were computed."""
+from __future__ import annotations
+
 import warnings
 import weakref
+from typing import TYPE_CHECKING, Any
 
 import numpy
 
@@ -314,6 +317,25 @@ class Variable:
 
     # Copying and pickling leave the graph behind.
 
+    if TYPE_CHECKING:  # chainer.functions.math.basic_math sets them
+        def __neg__(self) -> Variable: ...
+        def __pos__(self) -> Variable: ...
+        def __abs__(self) -> Variable: ...
+        def __add__(self, other: Any) -> Variable: ...
+        def __radd__(self, other: Any) -> Variable: ...
+        def __sub__(self, other: Any) -> Variable: ...
+        def __rsub__(self, other: Any) -> Variable: ...
+        def __mul__(self, other: Any) -> Variable: ...
+        def __rmul__(self, other: Any) -> Variable: ...
+        def __truediv__(self, other: Any) -> Variable: ...
+        def __rtruediv__(self, other: Any) -> Variable: ...
+        def __floordiv__(self, other: Any) -> Variable: ...
+        def __rfloordiv__(self, other: Any) -> Variable: ...
+        def __pow__(self, other: Any) -> Variable: ...
+        def __rpow__(self, other: Any) -> Variable: ...
+        def __matmul__(self, other: Any) -> Variable: ...
+        def __rmatmul__(self, other: Any) -> Variable: ...
+
     def __copy__(self):
         return self._copy_to(_new_variable(type(self)))
 
@@ -345,7 +367,7 @@ class Variable:
     # Attributes
 
     @property
-    def array(self):
+    def array(self) -> Any:
         """Data array, ``None`` if the variable is uninitialized."""
         array = self._array
         if type(array) is _Promise:
@@ -361,7 +383,7 @@ class Variable:
         self._set_array(d)
 
     @property
-    def data(self):
+    def data(self) -> Any:
         """Data array; :attr:`array` is preferred, since NumPy arrays have a ``data``, too."""
         return self.array
 
@@ -399,7 +421,7 @@ class Variable:
             'Use array')
 
     @property
-    def creator(self):
+    def creator(self) -> Any:
         """Function that made the variable (see :attr:`VariableNode.creator`)."""
         return self._node.creator
 
@@ -408,7 +430,7 @@ class Variable:
         self._node.creator = func
 
     @property
-    def creator_node(self):
+    def creator_node(self) -> Any:
         """:class:`~chainer.FunctionNode` that made the variable.
 
         Setting ``None`` unchains the variable; the function that made it can be set again.
@@ -420,19 +442,19 @@ class Variable:
         self._node.creator_node = func
 
     @property
-    def device(self):
+    def device(self) -> backend.Device:
         """:class:`~chainer.backend.Device` of the array (the CPU if there is none)."""
         if self._array is None:
             return _cpu.CpuDevice()
         return backend.get_device_from_array(self._array)
 
     @property
-    def dtype(self):
+    def dtype(self) -> Any:
         """Dtype of the array."""
         return self._array.dtype
 
     @property
-    def grad(self):
+    def grad(self) -> Any:
         """Gradient array, ``None`` if there is none."""
         gv = self._node._grad_var
         return None if gv is None else gv._array
@@ -443,7 +465,7 @@ class Variable:
         self._node.grad_var = None if g is None else Variable(g)
 
     @property
-    def grad_var(self):
+    def grad_var(self) -> Variable | None:
         """Gradient variable, ``None`` if there is none."""
         return self._node._grad_var
 
@@ -457,12 +479,12 @@ class Variable:
         return f'variable {self.name!r}' if self.name else 'a variable'
 
     @property
-    def label(self):
+    def label(self) -> str:
         """Short text for the variable: shape and dtype."""
         return self._node.label
 
     @property
-    def name(self):
+    def name(self) -> str | None:
         """Name of the variable."""
         return self._node.name
 
@@ -471,52 +493,52 @@ class Variable:
         self._node.name = n
 
     @property
-    def ndim(self):
+    def ndim(self) -> int:
         """Number of dimensions."""
         return self._array.ndim
 
     @property
-    def node(self):
+    def node(self) -> VariableNode:
         """:class:`VariableNode` of the variable."""
         return self._node
 
     @property
-    def rank(self):
+    def rank(self) -> int:
         """Number of functions on the longest way from a leaf to this variable."""
         return self._node._rank
 
     @property
-    def requires_grad(self):
+    def requires_grad(self) -> bool:
         """Whether :meth:`backward` computes a gradient here."""
         return self._requires_grad
 
     @property
-    def shape(self):
+    def shape(self) -> tuple[int, ...]:
         """Shape of the array."""
         return self._array.shape
 
     @property
-    def size(self):
+    def size(self) -> int:
         """Number of elements."""
         return self._array.size
 
     @property
-    def xp(self):
+    def xp(self) -> Any:
         """Array module of the array (NumPy if there is none)."""
         return self.device.xp
 
     @property
-    def T(self):
+    def T(self) -> Variable:
         """Transposition of the variable."""
         return chainer.functions.transpose(self)
 
     # Text
 
-    def summary(self):
+    def summary(self) -> str:
         """Return ``'<variable NAME>'``."""
         return f'<variable {self.name}>' if self.name else f'<variable at 0x{id(self):x}>'
 
-    def debug_print(self):
+    def debug_print(self) -> str:
         """Return several lines of text on the array and the gradient.
 
         .. doctest::
@@ -546,11 +568,11 @@ class Variable:
 
     # Values
 
-    def __len__(self):
+    def __len__(self) -> int:
         """Return the length of the first axis."""
         return len(self._array)
 
-    def item(self):
+    def item(self) -> Any:
         """Return the only element as a Python scalar.
 
         Raises:
@@ -558,7 +580,7 @@ class Variable:
         """
         return self.array.item()
 
-    def __getitem__(self, slices):
+    def __getitem__(self, slices) -> Variable:
         """Return elements (see :func:`chainer.functions.get_item`)."""
         return chainer.functions.get_item(self, slices)
 
@@ -588,7 +610,7 @@ class Variable:
         y._layout = layout
         return y
 
-    def reshape(self, *shape):
+    def reshape(self, *shape) -> Variable:
         """Return a variable of another shape (see :func:`chainer.functions.reshape`).
 
         Args:
@@ -598,7 +620,7 @@ class Variable:
             shape = tuple(shape[0])
         return chainer.functions.reshape(self, shape)
 
-    def transpose(self, *axes):
+    def transpose(self, *axes) -> Variable:
         """Permute the axes (see :func:`chainer.functions.transpose`).
 
         Args:
@@ -610,17 +632,17 @@ class Variable:
             axes = axes[0]
         return chainer.functions.transpose(self, axes)
 
-    def mean(self, axis=None, *, weights=None, keepdims=False):
+    def mean(self, axis=None, *, weights=None, keepdims=False) -> Variable:
         """Return the (weighted) mean (see :func:`chainer.functions.average`)."""
         return chainer.functions.average(self, axis, weights, keepdims)
 
     # Gradients
 
-    def cleargrad(self):
+    def cleargrad(self) -> None:
         """Set the gradient to ``None``."""
         self._node.grad_var = None
 
-    def zerograd(self):
+    def zerograd(self) -> None:
         """Set the gradient to zeros. Deprecated: :meth:`cleargrad` is cheaper."""
         warnings.warn(
             'Variable.zerograd is deprecated. Use Variable.cleargrad instead.',
@@ -640,7 +662,7 @@ class Variable:
             gv.unchain()
             gv._array.fill(0)
 
-    def addgrad(self, var):
+    def addgrad(self, var) -> None:
         """Add the gradient of another variable to that of this one.
 
         The other's gradient may be on another device. If this variable is uninitialized, it is
@@ -661,7 +683,7 @@ class Variable:
             src = as_variable(device.send(src._array))
         self.grad_var = src if dst is None else src + dst
 
-    def copydata(self, var):
+    def copydata(self, var) -> None:
         """Copy the array of another variable into that of this one.
 
         The other's array may be on another device. If one of the two is uninitialized, it is
@@ -681,7 +703,7 @@ class Variable:
         _tracing.settle('an array was copied into that of a Variable')
         backend.copyto(self.array, src)
 
-    def backward(self, retain_grad=False, enable_double_backprop=False, loss_scale=None):
+    def backward(self, retain_grad=False, enable_double_backprop=False, loss_scale=None) -> None:
         """Compute the gradients of all variables that this one was computed from.
 
         It starts with :attr:`grad`, which is set to one before if it is ``None`` and the variable
@@ -736,11 +758,11 @@ class Variable:
         """Set the ``FunctionNode`` that made the variable."""
         self._node.set_creator_node(fnode)
 
-    def unchain(self):
+    def unchain(self) -> None:
         """Forget the function that made the variable."""
         self.creator_node = None
 
-    def unchain_backward(self):
+    def unchain_backward(self) -> None:
         """Cut all graph before this variable: neither it nor what it was computed from remembers
         its function. Backward from later variables stops here (truncated BPTT)."""
         nodes, funcs = _graph_behind(self._node)
@@ -751,11 +773,11 @@ class Variable:
 
     # Devices
 
-    def to_cpu(self):
+    def to_cpu(self) -> None:
         """Bring array and gradient to the CPU."""
         self.to_device(_cpu.CpuDevice())
 
-    def to_gpu(self, device=None):
+    def to_gpu(self, device=None) -> None:
         """Bring array and gradient to a GPU.
 
         Args:
@@ -775,7 +797,7 @@ class Variable:
     def from_chx(self):
         """Do nothing: the array is never a ChainerX array."""
 
-    def to_device(self, device):
+    def to_device(self, device) -> None:
         """Bring array and gradient to a device.
 
         Args:

@@ -4,6 +4,7 @@ Without CuPy, or without a GPU, everything here can be imported and asked
 (:data:`available` is ``False``); what needs a GPU raises ``RuntimeError``.
 """
 import os
+from typing import Any
 
 import numpy
 
@@ -175,7 +176,7 @@ class GpuDevice(_backend.Device):
         return isinstance(array, ndarray) and self.device == array.device
 
 
-def get_device_from_id(device_id):
+def get_device_from_id(device_id) -> Any:
     """Return the CUDA device with the number ``device_id``.
 
     Args:
@@ -188,7 +189,7 @@ def get_device_from_id(device_id):
     return DummyDevice
 
 
-def get_device_from_array(*arrays):
+def get_device_from_array(*arrays) -> Any:
     """Return the CUDA device of the first CuPy array among ``arrays``, else the dummy device.
 
     Variables are not looked into: pass ``x.array``.
@@ -204,7 +205,7 @@ def get_device_from_array(*arrays):
     return DummyDevice
 
 
-def get_device(*args):
+def get_device(*args) -> Any:
     """Return the CUDA device named by the first device, integer or CuPy array among ``args``.
 
     Deprecated: :func:`get_device_from_id` and :func:`get_device_from_array` say what they take.
@@ -235,7 +236,7 @@ def _get_device_or_current(device):
         f'a CUDA device is given by cupy.cuda.Device, an integer or None, not {device!r}')
 
 
-def to_gpu(array, device=None, stream=None):
+def to_gpu(array, device=None, stream=None) -> Any:
     """Copy arrays to a GPU.
 
     Args:
@@ -269,7 +270,7 @@ def _array_to_gpu(array, device, stream):
             return cupy.asarray(array)
 
 
-def to_cpu(array, stream=None):
+def to_cpu(array, stream=None) -> Any:
     """Copy arrays to the host.
 
     Args:
@@ -294,7 +295,7 @@ def to_cpu(array, stream=None):
     return _backend.convert_arrays(array, convert)
 
 
-def copy(array, out=None, out_device=None, stream=None):
+def copy(array, out=None, out_device=None, stream=None) -> Any:
     """Copy a CuPy array, also to another device.
 
     Args:
@@ -371,7 +372,7 @@ def fuse(*args, **kwargs):
     return lambda function: function
 
 
-def get_array_module(*args):
+def get_array_module(*args) -> Any:
     """Return ``numpy`` or ``cupy``, whichever the arguments belong to.
 
     Deprecated: use :func:`chainer.backend.get_array_module`.

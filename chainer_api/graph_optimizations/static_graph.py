@@ -11,7 +11,7 @@ import weakref
 from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, TypeVar, overload
 
 from chainer import _tracing, function_hook
 from chainer.variable import Parameter
@@ -42,6 +42,7 @@ _OPTIONS = (
     "enable_double_backprop",
 )
 _state = _tracing.state
+Method = TypeVar("Method", bound=Callable[..., Any])
 _function_hooks = function_hook._thread_local
 
 
@@ -515,6 +516,20 @@ def _manager(chain: Any) -> ScheduleManager:
     if manager is None or not manager.of(chain):
         manager = chain.__dict__["schedule_manager"] = ScheduleManager(chain)
     return manager
+
+
+@overload
+def static_graph(method: Method, /) -> Method: ...
+
+
+@overload
+def static_graph(
+    *,
+    force_test_define_by_run: bool = ...,
+    minimize_cache_size: bool = ...,
+    verbosity_level: int = ...,
+    enable_double_backprop: bool = ...,
+) -> Callable[[Method], Method]: ...
 
 
 def static_graph(*args: Any, **kwargs: Any) -> Any:

@@ -1,6 +1,7 @@
 """Rectified linear unit with an upper bound."""
 from chainer import backend, function_node, utils
 from chainer.utils import type_check
+from chainer.variable import Variable
 
 
 class ClippedReLU(function_node.FunctionNode):
@@ -42,7 +43,7 @@ class _ClippedReLUGrad(function_node.FunctionNode):
         return _ClippedReLUGrad(self.x, self.cap).apply(grad_outputs)
 
 
-def clipped_relu(x, z=20.0):
+def clipped_relu(x, z=20.0) -> Variable:
     """Rectified linear unit with an upper bound, ``min(max(0, x), z)``.
 
     Args:
@@ -62,7 +63,7 @@ def clipped_relu(x, z=20.0):
     return ClippedReLU(z).apply((x,))[0]
 
 
-def relu6(x):
+def relu6(x) -> Variable:
     """Rectified linear unit that is at most six, ``min(max(0, x), 6)``.
 
     See: `Krizhevsky, Convolutional Deep Belief Networks on CIFAR-10

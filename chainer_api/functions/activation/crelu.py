@@ -3,6 +3,7 @@ from chainer import backend, function_node
 from chainer.functions.activation import relu
 from chainer.functions.array import split_axis
 from chainer.utils import type_check
+from chainer.variable import Variable
 
 
 class CReLU(function_node.FunctionNode):
@@ -33,7 +34,7 @@ class CReLU(function_node.FunctionNode):
         return g_pos - g_neg,
 
 
-def crelu(x, axis=1):
+def crelu(x, axis=1) -> Variable:
     """Concatenated rectified linear unit: ``relu(x)`` and ``relu(-x)``, joined along an axis.
 
     See: `Shang et al., Understanding and Improving Convolutional Neural Networks via

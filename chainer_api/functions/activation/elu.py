@@ -2,6 +2,7 @@
 from chainer import backend, function_node, utils
 from chainer import functions as F
 from chainer.utils import type_check
+from chainer.variable import Variable
 
 
 class ELU(function_node.FunctionNode):
@@ -51,7 +52,7 @@ class _ELUGrad(function_node.FunctionNode):
         return g_x, g_gy if 1 in indexes else None
 
 
-def elu(x, alpha=1.0):
+def elu(x, alpha=1.0) -> Variable:
     r"""Exponential linear unit.
 
     .. math:: y = x \;(x \ge 0), \quad y = \alpha (e^x - 1) \;(x < 0)

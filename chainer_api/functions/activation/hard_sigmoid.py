@@ -1,6 +1,7 @@
 """Piecewise linear approximation of the sigmoid."""
 from chainer import backend, function_node, utils
 from chainer.utils import type_check
+from chainer.variable import Variable
 
 
 class HardSigmoid(function_node.FunctionNode):
@@ -35,7 +36,7 @@ class _HardSigmoidGrad(function_node.FunctionNode):
         return _HardSigmoidGrad(self.x).apply(grad_outputs)
 
 
-def hard_sigmoid(x):
+def hard_sigmoid(x) -> Variable:
     """Piecewise linear sigmoid, ``0.2 x + 0.5`` clipped to [0, 1].
 
     Args:

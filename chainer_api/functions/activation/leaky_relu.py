@@ -2,6 +2,7 @@
 from chainer import backend, function_node, utils
 from chainer.functions.math import basic_math
 from chainer.utils import type_check
+from chainer.variable import Variable
 
 
 class LeakyReLU(function_node.FunctionNode):
@@ -45,7 +46,7 @@ def _slopes(x, slope):
     return positive + ~positive * basic_math._constant(x, slope)
 
 
-def leaky_relu(x, slope=0.2):
+def leaky_relu(x, slope=0.2) -> Variable:
     r"""Leaky rectified linear unit, ``max(x, slope * x)`` for slopes below one.
 
     .. math:: y = x \;(x \ge 0), \quad y = \mathrm{slope} \cdot x \;(x < 0)

@@ -2,6 +2,7 @@
 from chainer import backend, function_node
 from chainer import functions as F
 from chainer.utils import type_check
+from chainer.variable import Variable
 
 
 def logsumexp(x, axis):
@@ -71,7 +72,7 @@ class _LogSoftmaxGrad(function_node.FunctionNode):
         return g_y, g_gy
 
 
-def log_softmax(x, axis=1):
+def log_softmax(x, axis=1) -> Variable:
     r"""Logarithm of the softmax along one axis.
 
     .. math:: y_i = x_i - \log \sum_j e^{x_j}

@@ -1,9 +1,10 @@
 """Maxout."""
 from chainer import functions as F
 from chainer.utils import _errors, type_check
+from chainer.variable import Variable
 
 
-def maxout(x, pool_size, axis=1):
+def maxout(x, pool_size, axis=1) -> Variable:
     """Largest of each group of ``pool_size`` neighbours along an axis.
 
     See: `Goodfellow et al., Maxout Networks <https://arxiv.org/abs/1302.4389>`_.

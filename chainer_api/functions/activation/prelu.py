@@ -2,6 +2,7 @@
 from chainer import function_node, utils
 from chainer import functions as F
 from chainer.utils import type_check
+from chainer.variable import Variable
 
 
 class PReLUFunction(function_node.FunctionNode):
@@ -70,7 +71,7 @@ def _other_axes(W, x):
     return (0,) + tuple(range(1 + W.ndim, x.ndim))
 
 
-def prelu(x, W):
+def prelu(x, W) -> Variable:
     r"""Rectified linear unit with slopes that are learned.
 
     .. math:: y = x \;(x \ge 0), \quad y = W x \;(x < 0)

@@ -1,6 +1,7 @@
 """Rectified linear unit."""
 from chainer import backend, function_node, utils
 from chainer.utils import type_check
+from chainer.variable import Variable
 
 
 class ReLU(function_node.FunctionNode):
@@ -35,7 +36,7 @@ class _ReLUGrad(function_node.FunctionNode):
         return _ReLUGrad(self.y).apply(grad_outputs)
 
 
-def relu(x):
+def relu(x) -> Variable:
     """Rectified linear unit, ``max(0, x)``.
 
     Args:

@@ -2,6 +2,7 @@
 import chainer
 from chainer import backend, function_node, utils
 from chainer.utils import _errors, argument, type_check
+from chainer.variable import Variable
 
 
 class RReLU(function_node.FunctionNode):
@@ -67,7 +68,7 @@ def _slopes(x, r):
     return negative * r + ~negative
 
 
-def rrelu(x, l=1. / 8, u=1. / 3, *, r=None, return_r=False, **kwargs):
+def rrelu(x, l=1. / 8, u=1. / 3, *, r=None, return_r=False, **kwargs) -> Variable:
     r"""Rectified linear unit with random slopes for negative values.
 
     .. math:: y = x \;(x \ge 0), \quad y = r x \;(x < 0)

@@ -1,9 +1,10 @@
 """Scaled exponential linear unit."""
 from chainer.functions.activation import elu
+from chainer.variable import Variable
 
 
 def selu(x, alpha=1.6732632423543772848170429916717,
-         scale=1.0507009873554804934193349852946):
+         scale=1.0507009873554804934193349852946) -> Variable:
     """Scaled exponential linear unit, ``scale * elu(x, alpha)``.
 
     The defaults keep mean zero and variance one from layer to layer. See: `Klambauer et al.,

@@ -1,6 +1,7 @@
 """Logistic sigmoid."""
 from chainer import backend, function_node, utils
 from chainer.utils import type_check
+from chainer.variable import Variable
 
 
 class Sigmoid(function_node.FunctionNode):
@@ -37,7 +38,7 @@ class _SigmoidGrad(function_node.FunctionNode):
         return g_y, g_gy
 
 
-def sigmoid(x):
+def sigmoid(x) -> Variable:
     r"""Logistic sigmoid, :math:`1 / (1 + e^{-x})`.
 
     Args:

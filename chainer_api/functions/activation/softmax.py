@@ -2,6 +2,7 @@
 from chainer import backend, function_node
 from chainer import functions as F
 from chainer.utils import type_check
+from chainer.variable import Variable
 
 
 class Softmax(function_node.FunctionNode):
@@ -59,7 +60,7 @@ class _SoftmaxGrad(function_node.FunctionNode):
         return g_y, g_gy
 
 
-def softmax(x, axis=1):
+def softmax(x, axis=1) -> Variable:
     r"""Softmax along one axis: exponentials scaled to the sum one.
 
     .. math:: y_i = e^{x_i} / \sum_j e^{x_j}

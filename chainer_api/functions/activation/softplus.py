@@ -2,6 +2,7 @@
 from chainer import backend, function_node, utils
 from chainer import functions as F
 from chainer.utils import type_check
+from chainer.variable import Variable
 
 
 class Softplus(function_node.FunctionNode):
@@ -27,7 +28,7 @@ class Softplus(function_node.FunctionNode):
         return F.sigmoid(self.beta * x) * grad_outputs[0],
 
 
-def softplus(x, beta=1.0):
+def softplus(x, beta=1.0) -> Variable:
     r"""Softplus, a smooth form of the rectified linear unit.
 
     .. math:: y = \log(1 + e^{\beta x}) / \beta

@@ -3,6 +3,7 @@ from chainer import backend, function_node
 from chainer import functions as F
 from chainer.functions.activation import sigmoid
 from chainer.utils import type_check
+from chainer.variable import Variable
 
 
 class Swish(function_node.FunctionNode):
@@ -44,7 +45,7 @@ def _spread(beta, x):
     return beta.reshape((1,) + beta.shape + (1,) * (x.ndim - beta.ndim - 1))
 
 
-def swish(x, beta):
+def swish(x, beta) -> Variable:
     r"""Swish, :math:`x \cdot \mathrm{sigmoid}(\beta x)`.
 
     ``beta`` is shared along the first axis of ``x`` and along the axes that it does not have.

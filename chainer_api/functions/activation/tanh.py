@@ -1,6 +1,7 @@
 """Hyperbolic tangent."""
 from chainer import backend, function_node, utils
 from chainer.utils import type_check
+from chainer.variable import Variable
 
 
 class Tanh(function_node.FunctionNode):
@@ -35,7 +36,7 @@ class _TanhGrad(function_node.FunctionNode):
         return g_y, g_gy
 
 
-def tanh(x):
+def tanh(x) -> Variable:
     """Hyperbolic tangent of each element.
 
     Args:

@@ -4,6 +4,7 @@ import numpy
 from chainer import backend, function_node
 from chainer import functions as F
 from chainer.utils import type_check
+from chainer.variable import Variable
 
 
 class AsStrided(function_node.FunctionNode):
@@ -86,7 +87,7 @@ def _places(shape, strides, offset):
     return places
 
 
-def as_strided(x, shape, strides, storage_offset=None):
+def as_strided(x, shape, strides, storage_offset=None) -> Variable:
     """Makes a view of an array, with any strides.
 
     Elements may be there several times; their gradients add up. What the view shows and the input

@@ -2,6 +2,7 @@
 import chainer
 from chainer import backend, function_node
 from chainer.utils import _errors, type_check
+from chainer.variable import Variable
 
 
 class Broadcast(function_node.FunctionNode):
@@ -70,7 +71,7 @@ class BroadcastTo(function_node.FunctionNode):
         return chainer.functions.sum_to(grad_outputs[0], self.inputs[0].shape),
 
 
-def broadcast_to(x, shape):
+def broadcast_to(x, shape) -> Variable:
     """Broadcast an array to a shape.
 
     Args:

@@ -2,6 +2,7 @@
 import chainer
 from chainer import function_node
 from chainer.utils import _errors, type_check
+from chainer.variable import Variable
 
 
 class Cast(function_node.FunctionNode):
@@ -21,12 +22,12 @@ class Cast(function_node.FunctionNode):
         return cast(g[0], self._in_type),
 
 
-def cast(x, typ):
+def cast(x, typ) -> Variable:
     """Change the dtype of an array.
 
     Args:
         x (Variable or array): Any shape and dtype.
-        typ (str or dtype): The new dtype.
+        typ (str or numpy.dtype): The new dtype.
 
     Returns:
         Variable: Of the same shape and the new dtype.

@@ -2,6 +2,7 @@
 from chainer import backend, function_node
 from chainer.functions.array import split_axis
 from chainer.utils import type_check
+from chainer.variable import Variable
 
 
 class Concat(function_node.FunctionNode):
@@ -41,7 +42,7 @@ class Concat(function_node.FunctionNode):
         return split_axis.split_axis(grad_outputs[0], ends, self.axis)
 
 
-def concat(xs, axis=1):
+def concat(xs, axis=1) -> Variable:
     """Join arrays along an axis that they have.
 
     Args:

@@ -3,6 +3,7 @@ import chainer
 from chainer import backend, function_node
 from chainer.backends import cuda
 from chainer.utils import type_check
+from chainer.variable import Variable
 
 
 class Copy(function_node.FunctionNode):
@@ -23,7 +24,7 @@ class Copy(function_node.FunctionNode):
         return Copy(self.out_device, self._in_device).apply(grad_outputs)
 
 
-def copy(x, dst):
+def copy(x, dst) -> Variable:
     """Bring an array to a device; its gradient comes back.
 
     Args:

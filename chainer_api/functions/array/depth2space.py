@@ -2,6 +2,7 @@
 from chainer import backend, function_node
 from chainer.functions.array import space2depth
 from chainer.utils import type_check
+from chainer.variable import Variable
 
 
 class Depth2Space(function_node.FunctionNode):
@@ -27,7 +28,7 @@ class Depth2Space(function_node.FunctionNode):
         return space2depth.Space2Depth(self.r).apply(grad_outputs)
 
 
-def depth2space(X, r):
+def depth2space(X, r) -> Variable:
     """Make images ``r`` times as large out of ``r * r`` times as many channels.
 
     Each pixel's channels fill a square of ``r`` by ``r`` pixels; the first ``C / r²`` channels are

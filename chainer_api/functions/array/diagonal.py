@@ -1,6 +1,7 @@
 """Diagonals."""
 from chainer import backend, function_node
 from chainer.utils import type_check
+from chainer.variable import Variable
 
 
 class Diagonal(function_node.FunctionNode):
@@ -53,7 +54,7 @@ class _DiagonalGrad(function_node.FunctionNode):
         return Diagonal(*self.args).apply(grad_outputs)
 
 
-def diagonal(x, offset=0, axis1=0, axis2=1):
+def diagonal(x, offset=0, axis1=0, axis2=1) -> Variable:
     """Diagonals of the matrices that two axes span.
 
     Args:

@@ -5,6 +5,7 @@ from chainer import backend, function_node
 from chainer import functions as F
 from chainer.functions.array import split_axis
 from chainer.utils import type_check
+from chainer.variable import Variable
 
 
 class Dstack(function_node.FunctionNode):
@@ -39,7 +40,7 @@ class Dstack(function_node.FunctionNode):
         return tuple(F.reshape(gx, self._shapes[0]) for gx in gxs)
 
 
-def dstack(xs):
+def dstack(xs) -> Variable:
     """Join arrays along the third axis, matrices and vectors as layers of it.
 
     Args:

@@ -2,6 +2,7 @@
 import chainer
 from chainer import backend, function_node
 from chainer.utils import type_check
+from chainer.variable import Variable
 
 
 class ExpandDims(function_node.FunctionNode):
@@ -28,7 +29,7 @@ class ExpandDims(function_node.FunctionNode):
         return chainer.functions.reshape(gy, self.inputs[0].shape),
 
 
-def expand_dims(x, axis):
+def expand_dims(x, axis) -> Variable:
     """Insert an axis of length one.
 
     Args:

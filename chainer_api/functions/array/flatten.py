@@ -1,9 +1,10 @@
 """Flattening into a vector."""
 from chainer import functions as F
 from chainer.utils import _errors
+from chainer.variable import Variable
 
 
-def flatten(x):
+def flatten(x) -> Variable:
     """The elements of an array as a vector, in row-major order.
 
     Args:

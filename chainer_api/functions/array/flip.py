@@ -1,6 +1,7 @@
 """Reversing an axis."""
 from chainer import function_node
 from chainer.utils import type_check
+from chainer.variable import Variable
 
 
 class Flip(function_node.FunctionNode):
@@ -29,7 +30,7 @@ class Flip(function_node.FunctionNode):
         return Flip(self.axis).apply(grad_outputs)
 
 
-def flip(x, axis):
+def flip(x, axis) -> Variable:
     """Reverse the order of the elements along an axis.
 
     Args:

@@ -1,6 +1,7 @@
 """Reversing the second axis."""
 from chainer import function_node
 from chainer.utils import type_check
+from chainer.variable import Variable
 
 
 class FlipLR(function_node.FunctionNode):
@@ -17,7 +18,7 @@ class FlipLR(function_node.FunctionNode):
         return FlipLR().apply(grad_outputs)
 
 
-def fliplr(a):
+def fliplr(a) -> Variable:
     """Mirror left and right: reverse the second axis.
 
     Args:

@@ -1,6 +1,7 @@
 """Reversing the first axis."""
 from chainer import function_node
 from chainer.utils import type_check
+from chainer.variable import Variable
 
 
 class FlipUD(function_node.FunctionNode):
@@ -17,7 +18,7 @@ class FlipUD(function_node.FunctionNode):
         return FlipUD().apply(grad_outputs)
 
 
-def flipud(a):
+def flipud(a) -> Variable:
     """Mirror up and down: reverse the first axis.
 
     Args:

@@ -4,6 +4,7 @@ import numpy
 from chainer import backend, function_node, variable
 from chainer.backends import cuda
 from chainer.utils import _errors, type_check
+from chainer.variable import Variable
 
 _ARRAYS = (numpy.ndarray, cuda.ndarray)
 
@@ -91,7 +92,7 @@ class GetItemGrad(function_node.FunctionNode):
         return GetItem(self.slices).apply(ggx)
 
 
-def get_item(x, slices):
+def get_item(x, slices) -> Variable:
     """Take elements out of an array, as indexing a NumPy array does.
 
     Args:

@@ -5,6 +5,7 @@ from chainer import backend, function_node
 from chainer import functions as F
 from chainer.functions.array import split_axis
 from chainer.utils import type_check
+from chainer.variable import Variable
 
 
 class Hstack(function_node.FunctionNode):
@@ -36,7 +37,7 @@ class Hstack(function_node.FunctionNode):
         return gxs if ndim else tuple(F.reshape(gx, ()) for gx in gxs)
 
 
-def hstack(xs):
+def hstack(xs) -> Variable:
     """Join arrays side by side: along the second axis, vectors along their only one.
 
     Args:

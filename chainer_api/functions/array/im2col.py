@@ -1,6 +1,7 @@
 """Windows of images as columns."""
 from chainer import function_node
 from chainer.utils import conv, type_check
+from chainer.variable import Variable
 
 
 class Im2Col(function_node.FunctionNode):
@@ -54,7 +55,7 @@ def _pair(x):
     return tuple(x) if hasattr(x, '__getitem__') else (x, x)
 
 
-def im2col(x, ksize, stride=1, pad=0, cover_all=False, dilate=1):
+def im2col(x, ksize, stride=1, pad=0, cover_all=False, dilate=1) -> Variable:
     """Gather the windows that a convolution sees, each as a column.
 
     Args:

@@ -1,6 +1,7 @@
 """Moving axes."""
 from chainer import backend, function_node
 from chainer.utils import type_check
+from chainer.variable import Variable
 
 
 class Moveaxis(function_node.FunctionNode):
@@ -42,7 +43,7 @@ def _axes(name, given):
     return tuple(axes)
 
 
-def moveaxis(x, source, destination):
+def moveaxis(x, source, destination) -> Variable:
     """Move axes to new places; the others keep their order.
 
     Args:

@@ -4,6 +4,7 @@ import numpy
 from chainer import backend, function_node
 from chainer import functions as F
 from chainer.utils import type_check
+from chainer.variable import Variable
 
 
 class Pad(function_node.FunctionNode):
@@ -33,7 +34,7 @@ class Pad(function_node.FunctionNode):
         return F.get_item(grad_outputs[0], self._inner),
 
 
-def pad(x, pad_width, mode, **keywords):
+def pad(x, pad_width, mode, **keywords) -> Variable:
     """Pad an array at the ends of its axes.
 
     Args:

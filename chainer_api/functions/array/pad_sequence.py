@@ -1,6 +1,7 @@
 """Sequences of different lengths as one array."""
 from chainer import backend, function_node
 from chainer.utils import type_check
+from chainer.variable import Variable
 
 
 class PadSequence(function_node.FunctionNode):
@@ -71,7 +72,7 @@ class _PadSome(function_node.FunctionNode):
         return tuple(gy[i, :n] for i, n in zip(self.present, self._lengths, strict=True))
 
 
-def pad_sequence(xs, length=None, padding=0):
+def pad_sequence(xs, length=None, padding=0) -> Variable:
     """Stack sequences of different lengths, padded at their ends.
 
     Args:

@@ -2,6 +2,7 @@
 import chainer
 from chainer import backend, function_node
 from chainer.utils import _errors, type_check
+from chainer.variable import Variable
 
 
 class Permutate(function_node.FunctionNode):
@@ -49,7 +50,7 @@ def _check_permutation(indices):
         seen.add(i)
 
 
-def permutate(x, indices, axis=0, inv=False):
+def permutate(x, indices, axis=0, inv=False) -> Variable:
     """Reorder the slices along an axis: slice ``i`` of the result is slice ``indices[i]`` of ``x``.
 
     Args:

@@ -3,6 +3,7 @@ import numpy
 
 from chainer import backend, function_node
 from chainer import functions as F
+from chainer.variable import Variable
 
 
 class Repeat(function_node.FunctionNode):
@@ -63,7 +64,7 @@ class _RepeatGrad(function_node.FunctionNode):
         return Repeat(self.repeats, self.axis).apply(grad_outputs)
 
 
-def repeat(x, repeats, axis=None):
+def repeat(x, repeats, axis=None) -> Variable:
     """Repeat each element along an axis.
 
     Args:

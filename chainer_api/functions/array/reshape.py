@@ -4,6 +4,7 @@ import math
 import chainer
 from chainer import function_node
 from chainer.utils import _errors, type_check
+from chainer.variable import Variable
 
 
 class Reshape(function_node.FunctionNode):
@@ -37,7 +38,7 @@ class Reshape(function_node.FunctionNode):
         return reshape(gy, self.inputs[0].shape),
 
 
-def reshape(x, shape):
+def reshape(x, shape) -> Variable:
     """Give an array another shape, elements in the same order.
 
     Args:

@@ -3,6 +3,7 @@ import numpy
 
 from chainer import backend, function_node
 from chainer.utils import type_check
+from chainer.variable import Variable
 
 
 class ResizeImages(function_node.FunctionNode):
@@ -85,7 +86,7 @@ def _matrix(size, out_size, mode, align_corners):
     return matrix
 
 
-def resize_images(x, output_shape, *, mode='bilinear', align_corners=True):
+def resize_images(x, output_shape, *, mode='bilinear', align_corners=True) -> Variable:
     """Resize images.
 
     Args:

@@ -2,6 +2,7 @@
 from chainer import backend, function_node
 from chainer import functions as F
 from chainer.utils import type_check
+from chainer.variable import Variable
 
 
 class Rollaxis(function_node.FunctionNode):
@@ -41,7 +42,7 @@ class Rollaxis(function_node.FunctionNode):
         return F.transpose(grad_outputs[0], inverse),
 
 
-def rollaxis(x, axis, start=0):
+def rollaxis(x, axis, start=0) -> Variable:
     """Move one axis in front of another.
 
     Args:

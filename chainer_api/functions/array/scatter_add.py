@@ -2,6 +2,7 @@
 from chainer import backend, function_node
 from chainer.functions.array import get_item
 from chainer.utils import type_check
+from chainer.variable import Variable
 
 
 class ScatterAdd(function_node.FunctionNode):
@@ -35,7 +36,7 @@ class ScatterAdd(function_node.FunctionNode):
         return g, get_item.get_item(g, self.slices) if 1 in indexes else None
 
 
-def scatter_add(a, slices, b):
+def scatter_add(a, slices, b) -> Variable:
     """Copy of an array with values added at some places.
 
     ``a[slices] += b`` for a copy of ``a``, except that an index that stands several times

@@ -2,6 +2,7 @@
 import chainer
 from chainer import backend, function_node
 from chainer.utils import type_check
+from chainer.variable import Variable
 
 
 class SelectItem(function_node.FunctionNode):
@@ -50,7 +51,7 @@ class _SelectItemGrad(function_node.FunctionNode):
         return select_item(grad_outputs[0], t), None
 
 
-def select_item(x, t):
+def select_item(x, t) -> Variable:
     """Pick one element of each row: ``y[i] = x[i, t[i]]``.
 
     Args:

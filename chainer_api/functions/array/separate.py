@@ -1,6 +1,7 @@
 """Taking an array apart along an axis."""
 from chainer import backend, function_node
 from chainer.utils import type_check
+from chainer.variable import Variable
 
 
 class Separate(function_node.FunctionNode):
@@ -53,7 +54,7 @@ class _SeparateGrad(function_node.FunctionNode):
         return tuple(gs[i] for i in self.present)
 
 
-def separate(x, axis=0):
+def separate(x, axis=0) -> tuple[Variable, ...]:
     """Take an array apart along an axis, which the pieces do not have any more.
 
     Args:

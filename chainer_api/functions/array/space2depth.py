@@ -2,6 +2,7 @@
 from chainer import backend, function_node
 from chainer.functions.array import depth2space
 from chainer.utils import type_check
+from chainer.variable import Variable
 
 
 class Space2Depth(function_node.FunctionNode):
@@ -27,7 +28,7 @@ class Space2Depth(function_node.FunctionNode):
         return depth2space.Depth2Space(self.r).apply(grad_outputs)
 
 
-def space2depth(X, r):
+def space2depth(X, r) -> Variable:
     """Make ``r * r`` times as many channels out of squares of ``r`` by ``r`` pixels.
 
     It undoes :func:`~chainer.functions.depth2space`.

@@ -4,6 +4,7 @@ import numpy
 from chainer import backend, function_node
 from chainer import functions as F
 from chainer.utils import argument, type_check
+from chainer.variable import Variable
 
 
 class SpatialTransformerGrid(function_node.FunctionNode):
@@ -45,7 +46,7 @@ class SpatialTransformerGrid(function_node.FunctionNode):
         return F.matmul(gy, points, transb=True),
 
 
-def spatial_transformer_grid(theta, output_shape, **kwargs):
+def spatial_transformer_grid(theta, output_shape, **kwargs) -> Variable:
     """Grids of affine transformations, for :func:`~chainer.functions.spatial_transformer_sampler`.
 
     Each pixel of a target image has coordinates from -1 to 1; the grid tells where

@@ -2,6 +2,7 @@
 from chainer import backend, function_node
 from chainer import functions as F
 from chainer.utils import argument, type_check
+from chainer.variable import Variable
 from chainwright.runtime.kernels.places import add_at_places
 
 
@@ -108,7 +109,7 @@ def _bordered(x):
     return x.reshape(*x.shape[:2], x.shape[2] * x.shape[3])
 
 
-def spatial_transformer_sampler(x, grid, **kwargs):
+def spatial_transformer_sampler(x, grid, **kwargs) -> Variable:
     """Sample images at the points of a grid, linearly between pixels.
 
     Outside of the images are zeros. See: `Jaderberg et al., Spatial Transformer

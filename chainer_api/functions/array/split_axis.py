@@ -5,6 +5,7 @@ import numpy
 
 from chainer import backend, function_node
 from chainer.utils import _errors, type_check
+from chainer.variable import Variable
 
 
 class SplitAxis(function_node.FunctionNode):
@@ -91,7 +92,7 @@ def _sections_or_ends(given):
     return None, [int(i) for i in array]
 
 
-def split_axis(x, indices_or_sections, axis, force_tuple=True):
+def split_axis(x, indices_or_sections, axis, force_tuple=True) -> tuple[Variable, ...]:
     """Split an array along an axis.
 
     Args:

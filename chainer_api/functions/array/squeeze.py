@@ -2,6 +2,7 @@
 import chainer
 from chainer import function_node
 from chainer.utils import type_check
+from chainer.variable import Variable
 
 
 class Squeeze(function_node.FunctionNode):
@@ -35,7 +36,7 @@ class Squeeze(function_node.FunctionNode):
         return chainer.functions.reshape(gy, self.inputs[0].shape),
 
 
-def squeeze(x, axis=None):
+def squeeze(x, axis=None) -> Variable:
     """Remove axes of length one.
 
     Args:

@@ -2,6 +2,7 @@
 from chainer import backend, function_node
 from chainer.functions.array import separate
 from chainer.utils import type_check
+from chainer.variable import Variable
 
 
 class Stack(function_node.FunctionNode):
@@ -29,7 +30,7 @@ class Stack(function_node.FunctionNode):
         return separate.separate(grad_outputs[0], self.axis)
 
 
-def stack(xs, axis=0):
+def stack(xs, axis=0) -> Variable:
     """Stack arrays along a new axis.
 
     Args:

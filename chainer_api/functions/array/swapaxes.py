@@ -1,6 +1,7 @@
 """Swapping two axes."""
 from chainer import function_node
 from chainer.utils import type_check
+from chainer.variable import Variable
 
 
 class Swapaxes(function_node.FunctionNode):
@@ -20,7 +21,7 @@ class Swapaxes(function_node.FunctionNode):
         return Swapaxes(self.axis1, self.axis2).apply(grad_outputs)
 
 
-def swapaxes(x, axis1, axis2):
+def swapaxes(x, axis1, axis2) -> Variable:
     """Swap two axes.
 
     Args:

@@ -2,6 +2,7 @@
 from chainer import backend, function_node
 from chainer import functions as F
 from chainer.utils import type_check
+from chainer.variable import Variable
 
 
 class Tile(function_node.FunctionNode):
@@ -35,7 +36,7 @@ class Tile(function_node.FunctionNode):
         return F.reshape(gx, self._shape),
 
 
-def tile(x, reps):
+def tile(x, reps) -> Variable:
     """Repeat an array as a whole along its axes.
 
     Args:

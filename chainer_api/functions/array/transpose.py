@@ -3,6 +3,7 @@ import numpy
 
 from chainer import function_node
 from chainer.utils import type_check
+from chainer.variable import Variable
 
 
 class Transpose(function_node.FunctionNode):
@@ -29,7 +30,7 @@ class Transpose(function_node.FunctionNode):
         return Transpose(axes).apply(grad_outputs)
 
 
-def transpose(x, axes=None):
+def transpose(x, axes=None) -> Variable:
     """Permute the axes of an array.
 
     Args:

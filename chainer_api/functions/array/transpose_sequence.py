@@ -3,6 +3,7 @@ import numpy
 
 from chainer import backend, function_node
 from chainer.utils import type_check
+from chainer.variable import Variable
 
 
 class TransposeSequence(function_node.FunctionNode):
@@ -62,7 +63,7 @@ class _TransposeSteps(function_node.FunctionNode):
         return tuple(gs[t] for t in self.present)
 
 
-def transpose_sequence(xs):
+def transpose_sequence(xs) -> tuple[Variable, ...]:
     """Turn sequences into time steps: item ``t`` of the result holds element ``t`` of each.
 
     Sequences that have ended are left out of the later steps. Applied to the result, the

@@ -5,6 +5,7 @@ from chainer import backend, function_node
 from chainer import functions as F
 from chainer.functions.array import split_axis
 from chainer.utils import type_check
+from chainer.variable import Variable
 
 
 class Vstack(function_node.FunctionNode):
@@ -36,7 +37,7 @@ class Vstack(function_node.FunctionNode):
         return tuple(F.reshape(gx, self._shapes[0]) for gx in gxs)
 
 
-def vstack(xs):
+def vstack(xs) -> Variable:
     """Join arrays one below the other: along the first axis, vectors as rows.
 
     Args:

@@ -4,6 +4,7 @@ import numpy
 from chainer import backend, function_node
 from chainer import functions as F
 from chainer.utils import type_check
+from chainer.variable import Variable
 
 
 class Where(function_node.FunctionNode):
@@ -50,7 +51,7 @@ class Keep(function_node.FunctionNode):
         return Keep(self.condition, self.value).apply(grad_outputs)
 
 
-def where(condition, x, y):
+def where(condition, x, y) -> Variable:
     """Take elements of ``x`` where ``condition`` holds, and of ``y`` elsewhere.
 
     Args:

@@ -4,6 +4,7 @@ import math
 from chainer import function_node
 from chainer import functions as F
 from chainer.utils import type_check
+from chainer.variable import Variable
 
 
 class BilinearFunction(function_node.FunctionNode):
@@ -96,7 +97,7 @@ def _pairs(a, b):
     return F.reshape(products, (n, p * q))
 
 
-def bilinear(e1, e2, W, V1=None, V2=None, b=None):
+def bilinear(e1, e2, W, V1=None, V2=None, b=None) -> Variable:
     r"""Bilinear form of two vectors, the core of a neural tensor network.
 
     .. math::

@@ -1,6 +1,7 @@
 """Two-dimensional convolution."""
 from chainer.functions.connection import convolution_nd
 from chainer.utils import argument, type_check
+from chainer.variable import Variable
 
 _DETERMINISTIC = (
     'deterministic argument is not supported anymore. Use '
@@ -26,7 +27,7 @@ class Convolution2DFunction(convolution_nd.ConvolutionND):
 
 
 def convolution_2d(x, W, b=None, stride=1, pad=0, cover_all=False, *, dilate=1, groups=1,
-                   **kwargs):
+                   **kwargs) -> Variable:
     r"""Correlate filters with the patches of images.
 
     Patches start at multiples of ``stride`` from the place :math:`(-h_P, -w_P)`. The result has

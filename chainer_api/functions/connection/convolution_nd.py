@@ -2,6 +2,7 @@
 from chainer import function_node
 from chainer import functions as F
 from chainer.utils import _errors, conv_nd, type_check
+from chainer.variable import Variable
 from chainwright.runtime.kernels import convolution as kernels
 
 
@@ -126,7 +127,7 @@ def spread(node, y, W, outsize):
     return x
 
 
-def convolution_nd(x, W, b=None, stride=1, pad=0, cover_all=False, dilate=1, groups=1):
+def convolution_nd(x, W, b=None, stride=1, pad=0, cover_all=False, dilate=1, groups=1) -> Variable:
     r"""Correlate filters with the patches of images over any number of axes.
 
     The number of windows along an axis of length :math:`d` is

@@ -1,6 +1,7 @@
 """Two-dimensional deconvolution (transposed convolution)."""
 from chainer.functions.connection import convolution_2d, deconvolution_nd
 from chainer.utils import argument, type_check
+from chainer.variable import Variable
 
 
 class Deconvolution2DFunction(deconvolution_nd.DeconvolutionND):
@@ -24,7 +25,7 @@ class Deconvolution2DFunction(deconvolution_nd.DeconvolutionND):
 
 
 def deconvolution_2d(x, W, b=None, stride=1, pad=0, outsize=None, *, dilate=1, groups=1,
-                     **kwargs):
+                     **kwargs) -> Variable:
     r"""Spread images through filters (transposed convolution).
 
     The adjoint of :func:`convolution_2d`: it gives images of the size that a convolution with the

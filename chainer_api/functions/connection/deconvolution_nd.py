@@ -3,6 +3,7 @@ from chainer import function_node
 from chainer import functions as F
 from chainer.functions.connection import convolution_nd
 from chainer.utils import _errors, conv, conv_nd, type_check
+from chainer.variable import Variable
 from chainwright.runtime.kernels import convolution as kernels
 
 
@@ -84,7 +85,7 @@ class DeconvolutionND(function_node.FunctionNode):
         return grads
 
 
-def deconvolution_nd(x, W, b=None, stride=1, pad=0, outsize=None, dilate=1, groups=1):
+def deconvolution_nd(x, W, b=None, stride=1, pad=0, outsize=None, dilate=1, groups=1) -> Variable:
     r"""Spread images through filters over any number of axes (transposed convolution).
 
     The adjoint of :func:`convolution_nd`: it gives images of the size that a convolution with the

@@ -2,9 +2,10 @@
 from chainer import backend
 from chainer import functions as F
 from chainer.utils import _errors, conv, conv_nd
+from chainer.variable import Variable
 
 
-def deformable_convolution_2d_sampler(x, offset, W, b=None, stride=1, pad=0):
+def deformable_convolution_2d_sampler(x, offset, W, b=None, stride=1, pad=0) -> Variable:
     r"""Correlate filters with patches whose elements are read at places moved by ``offset``.
 
     Like :func:`convolution_2d`, but the element :math:`(i, j)` of the patch of each place is read

@@ -1,9 +1,10 @@
 """Two-dimensional depthwise convolution."""
 from chainer import functions as F
 from chainer.utils import _errors
+from chainer.variable import Variable
 
 
-def depthwise_convolution_2d(x, W, b=None, stride=1, pad=0):
+def depthwise_convolution_2d(x, W, b=None, stride=1, pad=0) -> Variable:
     r"""Correlate each channel of images with filters of its own.
 
     Other than in :func:`convolution_2d` the channels are not summed up: each of the :math:`c_I`

@@ -2,6 +2,7 @@
 import chainer
 from chainer import backend, function_node
 from chainer.utils import type_check
+from chainer.variable import Variable
 from chainwright.runtime.kernels import embedding
 
 
@@ -71,7 +72,7 @@ class EmbedIDGrad(function_node.FunctionNode):
         return None, embed_id(x, grad_outputs[0], self.ignore_label)
 
 
-def embed_id(x, W, ignore_label=None):
+def embed_id(x, W, ignore_label=None) -> Variable:
     r"""Look up a row of a matrix for each identifier.
 
     The product of the matrix and one-hot vectors, without making them. Only ``W`` gets a

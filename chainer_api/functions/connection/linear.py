@@ -6,6 +6,7 @@ import numpy
 from chainer import function_node
 from chainer import functions as F
 from chainer.utils import _errors, type_check
+from chainer.variable import Variable
 
 
 def _dot(a, b, dtype):
@@ -103,7 +104,7 @@ class LinearGradWeight(function_node.FunctionNode):
         return grads
 
 
-def linear(x, W, b=None, n_batch_axes=1):
+def linear(x, W, b=None, n_batch_axes=1) -> Variable:
     r"""Linear (affine) transformation :math:`Y = x W^\top + b`.
 
     Args:

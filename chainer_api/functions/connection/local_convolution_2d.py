@@ -2,6 +2,7 @@
 from chainer import function_node
 from chainer import functions as F
 from chainer.utils import conv_nd, type_check
+from chainer.variable import Variable
 from chainwright.runtime.kernels import convolution as kernels
 
 
@@ -104,7 +105,7 @@ class _GradW(function_node.FunctionNode):
         return grads
 
 
-def local_convolution_2d(x, W, b=None, stride=1):
+def local_convolution_2d(x, W, b=None, stride=1) -> Variable:
     r"""Correlate the patches of images with filters that each place has for itself.
 
     Like :func:`convolution_2d`, but the filters are not shared between places, and there is no

@@ -1,6 +1,7 @@
 """Shift of channels."""
 from chainer import backend, function_node
 from chainer.utils import conv_nd, type_check
+from chainer.variable import Variable
 
 
 class Shift(function_node.FunctionNode):
@@ -58,7 +59,7 @@ def _overlap(length, distance):
     return slice(start, stop), slice(start + distance, stop + distance)
 
 
-def shift(x, ksize=3, dilate=1):
+def shift(x, ksize=3, dilate=1) -> Variable:
     """Move groups of channels by the steps of a window, each group by another.
 
     Channels are cut into ``kh * kw`` groups of equal size, one for each place of the window; what

@@ -1,6 +1,7 @@
 """Accuracy of classification."""
 from chainer import backend, function_node, utils
 from chainer.utils import type_check
+from chainer.variable import Variable
 
 
 class Accuracy(function_node.FunctionNode):
@@ -35,7 +36,7 @@ class Accuracy(function_node.FunctionNode):
         return utils.force_array(accuracy, y.dtype),
 
 
-def accuracy(y, t, ignore_label=None):
+def accuracy(y, t, ignore_label=None) -> Variable:
     """Part of the labels that have the highest score.
 
     Args:

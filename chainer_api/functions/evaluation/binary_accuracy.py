@@ -1,6 +1,7 @@
 """Accuracy of binary classification."""
 from chainer import backend, function_node, utils
 from chainer.utils import type_check
+from chainer.variable import Variable
 
 
 class BinaryAccuracy(function_node.FunctionNode):
@@ -25,7 +26,7 @@ class BinaryAccuracy(function_node.FunctionNode):
         return utils.force_array(right.sum() / xp.maximum(kept.sum(), 1), y.dtype),
 
 
-def binary_accuracy(y, t):
+def binary_accuracy(y, t) -> Variable:
     """Part of the labels whose score has the right sign.
 
     Args:

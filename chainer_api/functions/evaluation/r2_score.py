@@ -1,6 +1,7 @@
 """Coefficient of determination."""
 from chainer import backend, function_node, utils
 from chainer.utils import type_check
+from chainer.variable import Variable
 
 
 class R2_score(function_node.FunctionNode):
@@ -33,7 +34,7 @@ class R2_score(function_node.FunctionNode):
         return utils.force_array(score, pred.dtype),
 
 
-def r2_score(pred, true, sample_weight=None, multioutput='uniform_average'):
+def r2_score(pred, true, sample_weight=None, multioutput='uniform_average') -> Variable:
     r"""Coefficient of determination of a regression.
 
     .. math:: R^2 = 1 - \frac{\sum_n (t_n - p_n)^2}{\sum_n (t_n - \bar t)^2}

@@ -2,6 +2,7 @@
 from chainer import function_node, utils
 from chainer import functions as F
 from chainer.utils import type_check
+from chainer.variable import Variable
 
 
 class AbsoluteError(function_node.FunctionNode):
@@ -28,7 +29,7 @@ class AbsoluteError(function_node.FunctionNode):
         return g if 0 in indexes else None, -g if 1 in indexes else None
 
 
-def absolute_error(x0, x1):
+def absolute_error(x0, x1) -> Variable:
     """Absolute difference ``|x0 - x1|`` of each two elements.
 
     Args:

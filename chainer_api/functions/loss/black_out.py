@@ -1,8 +1,9 @@
 """BlackOut loss."""
 from chainer import functions as F
+from chainer.variable import Variable
 
 
-def black_out(x, t, W, samples, reduce='mean'):
+def black_out(x, t, W, samples, reduce='mean') -> Variable:
     r"""BlackOut loss, for scores of very many classes.
 
     .. math:: L = -\log p(t) - \sum_{s \in S} \log(1 - p(s)), \quad

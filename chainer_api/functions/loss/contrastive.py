@@ -2,6 +2,7 @@
 from chainer import backend, function_node, utils
 from chainer import functions as F
 from chainer.utils import type_check
+from chainer.variable import Variable
 
 
 class Contrastive(function_node.FunctionNode):
@@ -62,7 +63,7 @@ def _wide(rows, x):
     return F.broadcast_to(F.expand_dims(rows, 1), x.shape)
 
 
-def contrastive(x0, x1, y, margin=1, reduce='mean'):
+def contrastive(x0, x1, y, margin=1, reduce='mean') -> Variable:
     r"""Contrastive loss: similar samples are pulled together, others pushed apart.
 
     .. math:: L = \frac{1}{2} (y d^2 + (1 - y) \max(\mathrm{margin} - d, 0)^2),

@@ -3,6 +3,7 @@ import chainer
 from chainer import backend, function_node
 from chainer import functions as F
 from chainer.utils import _errors, type_check
+from chainer.variable import Variable
 
 
 class _TransitionCosts(function_node.FunctionNode):
@@ -54,7 +55,7 @@ def _check(cost, xs):
                 f'len(xs[{i}]) >= len(xs[{i + 1}])', f'{len(former)} < {len(latter)}')
 
 
-def crf1d(cost, xs, ys, reduce='mean'):
+def crf1d(cost, xs, ys, reduce='mean') -> Variable:
     r"""Negative log-likelihood of a linear-chain conditional random field.
 
     .. math:: L = \log Z - \sum_{i=1}^l x_{i y_i} - \sum_{i=1}^{l-1} c_{y_i y_{i+1}}

@@ -2,6 +2,7 @@
 from chainer import function_node, utils
 from chainer import functions as F
 from chainer.utils import type_check
+from chainer.variable import Variable
 
 
 class CrossCovariance(function_node.FunctionNode):
@@ -50,7 +51,7 @@ class CrossCovariance(function_node.FunctionNode):
         )
 
 
-def cross_covariance(y, z, reduce='half_squared_sum'):
+def cross_covariance(y, z, reduce='half_squared_sum') -> Variable:
     """Half the sum of squares of the covariances between two groups of units.
 
     See: `Cheung et al., Discovering Hidden Factors of Variation in Deep Networks

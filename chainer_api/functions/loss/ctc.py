@@ -5,6 +5,7 @@ from chainer import backend, function_node, utils
 from chainer import functions as F
 from chainer.functions.activation import log_softmax
 from chainer.utils import _errors, type_check
+from chainer.variable import Variable
 from chainwright.runtime.kernels import ctc
 
 
@@ -78,7 +79,7 @@ class _CTCGrad(function_node.FunctionNode):
 
 
 def connectionist_temporal_classification(
-        x, t, blank_symbol, input_length=None, label_length=None, reduce='mean'):
+        x, t, blank_symbol, input_length=None, label_length=None, reduce='mean') -> Variable:
     """Connectionist temporal classification (CTC), for labels without alignment.
 
     The loss is minus the logarithm of the probability of the label sequence, summed over all of

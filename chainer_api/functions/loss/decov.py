@@ -2,6 +2,7 @@
 from chainer import backend, function_node, utils
 from chainer import functions as F
 from chainer.utils import type_check
+from chainer.variable import Variable
 
 
 class DeCov(function_node.FunctionNode):
@@ -42,7 +43,7 @@ class DeCov(function_node.FunctionNode):
         return F.matmul(h, g + F.transpose(g)),
 
 
-def decov(h, reduce='half_squared_sum'):
+def decov(h, reduce='half_squared_sum') -> Variable:
     """Half the sum of squares of the covariances between different units.
 
     See: `Cogswell et al., Reducing Overfitting in Deep Networks by Decorrelating Representations

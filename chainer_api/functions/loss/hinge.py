@@ -2,6 +2,7 @@
 from chainer import backend, function_node, utils
 from chainer import functions as F
 from chainer.utils import type_check
+from chainer.variable import Variable
 
 
 class Hinge(function_node.FunctionNode):
@@ -52,7 +53,7 @@ class Hinge(function_node.FunctionNode):
         return gy * self.sign * 2 * F.relu(x * self.sign + 1), None
 
 
-def hinge(x, t, norm='L1', reduce='mean'):
+def hinge(x, t, norm='L1', reduce='mean') -> Variable:
     r"""Hinge loss, one against all.
 
     .. math:: L_{nk} = \max(1 - s_{nk} x_{nk}, 0)^p, \quad s_{nk} = 1 \;(t_n = k)

@@ -2,6 +2,7 @@
 from chainer import backend, function_node, utils
 from chainer import functions as F
 from chainer.utils import type_check
+from chainer.variable import Variable
 
 
 class HuberLoss(function_node.FunctionNode):
@@ -43,7 +44,7 @@ class HuberLoss(function_node.FunctionNode):
         return g if 0 in indexes else None, -g if 1 in indexes else None
 
 
-def huber_loss(x, t, delta, reduce='sum_along_second_axis'):
+def huber_loss(x, t, delta, reduce='sum_along_second_axis') -> Variable:
     r"""Huber loss, which is quadratic near zero and linear beyond.
 
     .. math::

@@ -2,6 +2,7 @@
 from chainer import function_node, utils
 from chainer import functions as F
 from chainer.utils import type_check
+from chainer.variable import Variable
 
 
 class MeanAbsoluteError(function_node.FunctionNode):
@@ -30,7 +31,7 @@ class MeanAbsoluteError(function_node.FunctionNode):
         return g if 0 in indexes else None, -g if 1 in indexes else None
 
 
-def mean_absolute_error(x0, x1):
+def mean_absolute_error(x0, x1) -> Variable:
     """Mean of the absolute differences of all elements.
 
     Args:

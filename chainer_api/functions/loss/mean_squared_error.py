@@ -2,6 +2,7 @@
 from chainer import function_node, utils
 from chainer import functions as F
 from chainer.utils import type_check
+from chainer.variable import Variable
 
 
 class MeanSquaredError(function_node.FunctionNode):
@@ -48,7 +49,7 @@ class _MeanSquaredErrorGrad(function_node.FunctionNode):
         return g0, g1, g_gy
 
 
-def mean_squared_error(x0, x1):
+def mean_squared_error(x0, x1) -> Variable:
     """Mean of the squared differences of all elements.
 
     Args:

@@ -5,6 +5,7 @@ from chainer import backend, function_node, utils
 from chainer import functions as F
 from chainer.functions.connection import embed_id
 from chainer.utils import argument, type_check
+from chainer.variable import Variable
 
 
 class NegativeSamplingFunction(function_node.FunctionNode):
@@ -75,7 +76,7 @@ class NegativeSamplingFunction(function_node.FunctionNode):
         return gx, None, gW
 
 
-def negative_sampling(x, t, W, sampler, sample_size, reduce='sum', **kwargs):
+def negative_sampling(x, t, W, sampler, sample_size, reduce='sum', **kwargs) -> Variable:
     r"""Negative sampling loss, for scores of very many classes.
 
     .. math:: L = -\log \sigma(x^\top w_p) - \sum_{n \in N} \log \sigma(-x^\top w_n)

@@ -2,6 +2,7 @@
 from chainer import backend, function_node, utils
 from chainer import functions as F
 from chainer.utils import type_check
+from chainer.variable import Variable
 
 
 class SigmoidCrossEntropy(function_node.FunctionNode):
@@ -57,7 +58,7 @@ class SigmoidCrossEntropy(function_node.FunctionNode):
         return gy * self.kept * (F.sigmoid(x) - self.target), None
 
 
-def sigmoid_cross_entropy(x, t, normalize=True, reduce='mean'):
+def sigmoid_cross_entropy(x, t, normalize=True, reduce='mean') -> Variable:
     r"""Cross entropy of a sigmoid, for labels that are independent of each other.
 
     .. math:: L = -t \log \sigma(x) - (1 - t) \log (1 - \sigma(x))

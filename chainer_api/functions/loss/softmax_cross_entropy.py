@@ -3,6 +3,7 @@ import chainer
 from chainer import backend, function_node, utils
 from chainer import functions as F
 from chainer.utils import _errors, type_check
+from chainer.variable import Variable
 
 
 class SoftmaxCrossEntropy(function_node.FunctionNode):
@@ -202,7 +203,7 @@ def _check_labels(x, t, ignore_label):
 
 def softmax_cross_entropy(
         x, t, normalize=True, cache_score=True, class_weight=None, ignore_label=-1, reduce='mean',
-        enable_double_backprop=False, soft_target_loss='cross-entropy'):
+        enable_double_backprop=False, soft_target_loss='cross-entropy') -> Variable:
     r"""Cross entropy of a softmax, for classification.
 
     The loss of one label :math:`t` with scores :math:`x` is

@@ -1,6 +1,7 @@
 """Squared difference, element by element."""
 from chainer import function_node, utils
 from chainer.utils import type_check
+from chainer.variable import Variable
 
 
 class SquaredError(function_node.FunctionNode):
@@ -29,7 +30,7 @@ class SquaredError(function_node.FunctionNode):
         return g if 0 in indexes else None, -g if 1 in indexes else None
 
 
-def squared_error(x0, x1):
+def squared_error(x0, x1) -> Variable:
     """Squared difference ``(x0 - x1) ** 2`` of each two elements.
 
     Args:

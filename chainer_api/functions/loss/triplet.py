@@ -2,6 +2,7 @@
 from chainer import backend, function_node, utils
 from chainer import functions as F
 from chainer.utils import type_check
+from chainer.variable import Variable
 
 
 class Triplet(function_node.FunctionNode):
@@ -52,7 +53,7 @@ class Triplet(function_node.FunctionNode):
         )
 
 
-def triplet(anchor, positive, negative, margin=0.2, reduce='mean'):
+def triplet(anchor, positive, negative, margin=0.2, reduce='mean') -> Variable:
     r"""Triplet loss: an anchor shall be nearer to one sample than to another.
 
     .. math:: L = \max(\| a - p \|_2^2 - \| a - n \|_2^2 + \mathrm{margin}, 0)

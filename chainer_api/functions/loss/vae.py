@@ -4,6 +4,7 @@ import math
 import chainer
 from chainer import functions as F
 from chainer.utils import _errors
+from chainer.variable import Variable
 
 
 def _reduce(loss, reduce):
@@ -18,7 +19,7 @@ def _check_reduce(reduce):
             f"only 'sum', 'mean' and 'no' are valid for 'reduce', but '{reduce}' is given")
 
 
-def gaussian_kl_divergence(mean, ln_var, reduce='sum'):
+def gaussian_kl_divergence(mean, ln_var, reduce='sum') -> Variable:
     r"""Kullback-Leibler divergence of normal distributions from the standard one.
 
     .. math:: \frac{1}{2} (\mu^2 + \sigma^2 - \log \sigma^2 - 1)
@@ -44,7 +45,7 @@ def gaussian_kl_divergence(mean, ln_var, reduce='sum'):
     return _reduce((F.square(mean) + F.exp(ln_var) - ln_var - 1) * 0.5, reduce)
 
 
-def bernoulli_nll(x, y, reduce='sum'):
+def bernoulli_nll(x, y, reduce='sum') -> Variable:
     r"""Negative log-likelihood of Bernoulli distributions.
 
     .. math:: -x \log \sigma(y) - (1 - x) \log (1 - \sigma(y))
@@ -67,7 +68,7 @@ def bernoulli_nll(x, y, reduce='sum'):
     return _reduce(F.softplus(y) - chainer.as_variable(x) * y, reduce)
 
 
-def gaussian_nll(x, mean, ln_var, reduce='sum'):
+def gaussian_nll(x, mean, ln_var, reduce='sum') -> Variable:
     r"""Negative log-likelihood of normal distributions.
 
     .. math:: \frac{1}{2} (\log 2 \pi + \log \sigma^2 + (x - \mu)^2 / \sigma^2)

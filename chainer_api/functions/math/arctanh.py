@@ -1,6 +1,7 @@
 """Inverse hyperbolic tangent."""
 from chainer import backend, utils
 from chainer.functions.math import _unary
+from chainer.variable import Variable
 
 
 class Arctanh(_unary.UnaryFunction):
@@ -19,7 +20,7 @@ class Arctanh(_unary.UnaryFunction):
         return gy / (1 - x * x),
 
 
-def arctanh(x):
+def arctanh(x) -> Variable:
     """Inverse hyperbolic tangent of each element.
 
     Args:

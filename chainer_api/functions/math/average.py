@@ -4,6 +4,7 @@ from chainer import function_node, utils
 from chainer import functions as F
 from chainer.functions.math import _axes
 from chainer.utils import _errors, type_check
+from chainer.variable import Variable
 
 
 class Mean(function_node.FunctionNode):
@@ -38,7 +39,7 @@ def _count(shape, axes):
     return count
 
 
-def average(x, axis=None, weights=None, keepdims=False):
+def average(x, axis=None, weights=None, keepdims=False) -> Variable:
     """Mean over all or some axes, weighted or not. Its other name is ``mean``.
 
     Args:

@@ -5,6 +5,7 @@ import chainer
 from chainer import backend, function_node, utils, variable
 from chainer.backends import cuda
 from chainer.utils import type_check
+from chainer.variable import Variable
 
 _force_array = utils.force_array
 _Variable = variable.Variable
@@ -101,7 +102,7 @@ class Neg(function_node.FunctionNode):
         return -gy[0],
 
 
-def neg(self):
+def neg(self) -> Variable:
     """Element-wise negation ``-x``.
 
     Args:
@@ -160,7 +161,7 @@ class AbsoluteGrad(function_node.FunctionNode):
         return AbsoluteGrad(self.x).apply(grad_outputs)
 
 
-def absolute(self):
+def absolute(self) -> Variable:
     """Element-wise absolute value.
 
     Args:
@@ -242,7 +243,7 @@ class MultiAdd(function_node.FunctionNode):
         return tuple([_sum_to(gy[0], inputs[i].shape) for i in indexes])
 
 
-def add(*xs):
+def add(*xs) -> Variable:
     """Element-wise sum.
 
     Args:
@@ -294,7 +295,7 @@ class Sub(function_node.FunctionNode):
         return tuple([_sum_to(-gy if i else gy, inputs[i].shape) for i in indexes])
 
 
-def sub(self, rhs):
+def sub(self, rhs) -> Variable:
     """Element-wise difference ``x - y``.
 
     Args:
@@ -393,7 +394,7 @@ class MulConstant(function_node.FunctionNode):
         return MulConstant(self.value).apply(gy)
 
 
-def mul(self, rhs):
+def mul(self, rhs) -> Variable:
     """Element-wise product.
 
     Args:
@@ -473,7 +474,7 @@ class DivGrad(function_node.FunctionNode):
             for g, x in ((gx0, x0), (gx1, x1), (ggy, gy))])
 
 
-def div(self, rhs):
+def div(self, rhs) -> Variable:
     """Element-wise quotient ``x / y``.
 
     Args:
@@ -554,7 +555,7 @@ def rdiv(self, rhs):
     return Div().apply((_operand(self, rhs), self))[0]
 
 
-def floordiv(self, rhs):
+def floordiv(self, rhs) -> Variable:
     """Element-wise floor of the quotient, ``x // y``; its gradient is not defined.
 
     Args:
@@ -706,7 +707,7 @@ class PowVarConstGrad(function_node.FunctionNode):
         return tuple(ret)
 
 
-def pow(self, rhs):
+def pow(self, rhs) -> Variable:
     """Element-wise power ``x ** y``.
 
     Args:

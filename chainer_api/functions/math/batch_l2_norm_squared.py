@@ -2,6 +2,7 @@
 from chainer import backend, function_node
 from chainer import functions as F
 from chainer.utils import type_check
+from chainer.variable import Variable
 
 
 class BatchL2NormSquared(function_node.FunctionNode):
@@ -23,7 +24,7 @@ class BatchL2NormSquared(function_node.FunctionNode):
         return 2 * x * F.broadcast_to(gy, x.shape),
 
 
-def batch_l2_norm_squared(x):
+def batch_l2_norm_squared(x) -> Variable:
     """Sum of squares of each item of a batch.
 
     Args:

@@ -1,9 +1,10 @@
 """Sum with a broadcast bias."""
 import chainer
 from chainer.functions.math import scale
+from chainer.variable import Variable
 
 
-def bias(x, y, axis=1):
+def bias(x, y, axis=1) -> Variable:
     """Add an array whose axes are some of those of ``x``.
 
     Args:

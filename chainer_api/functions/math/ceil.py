@@ -1,5 +1,6 @@
 """Rounding up."""
 from chainer import backend, function_node, utils, variable
+from chainer.variable import Variable
 
 
 class _Ceil(function_node.FunctionNode):
@@ -10,7 +11,7 @@ class _Ceil(function_node.FunctionNode):
         return utils.force_array(backend.get_array_module(x).ceil(x)),
 
 
-def ceil(x):
+def ceil(x) -> Variable:
     """Smallest integer that is not below each element.
 
     Args:

@@ -2,6 +2,7 @@
 from chainer import backend, function_node
 from chainer import functions as F
 from chainer.utils import type_check
+from chainer.variable import Variable
 
 
 class Cholesky(function_node.FunctionNode):
@@ -30,7 +31,7 @@ class Cholesky(function_node.FunctionNode):
         return F.matmul(F.matmul(inverse, (p + p.T) * 0.5, transa=True), inverse),
 
 
-def cholesky(a):
+def cholesky(a) -> Variable:
     """Cholesky decomposition: the lower triangular ``L`` with ``L @ L.T`` equal to ``a``.
 
     Args:

@@ -1,6 +1,7 @@
 """Clipping to an interval."""
 from chainer import backend, function_node, utils
 from chainer.utils import type_check
+from chainer.variable import Variable
 
 
 class Clip(function_node.FunctionNode):
@@ -58,7 +59,7 @@ def _bounds(x_min, x_max, dtype):
     return [None if bound is None else dtype.type(bound) for bound in (x_min, x_max)]
 
 
-def clip(x, x_min, x_max):
+def clip(x, x_min, x_max) -> Variable:
     """Clip elements to an interval.
 
     Args:

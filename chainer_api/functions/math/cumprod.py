@@ -3,6 +3,7 @@ from chainer import backend, function_node
 from chainer import functions as F
 from chainer.functions.math import _axes
 from chainer.utils import type_check
+from chainer.variable import Variable
 from chainwright.runtime.kernels.recurrence import linear_recurrence
 
 
@@ -68,7 +69,7 @@ def _reversed_recurrence(mul, add):
     return F.flip(y, 0)
 
 
-def cumprod(x, axis=None):
+def cumprod(x, axis=None) -> Variable:
     """Cumulative product along an axis: each element is the product of all up to it.
 
     Args:

@@ -3,6 +3,7 @@ from chainer import backend, function_node
 from chainer import functions as F
 from chainer.functions.math import _axes
 from chainer.utils import type_check
+from chainer.variable import Variable
 
 
 class Cumsum(function_node.FunctionNode):
@@ -31,7 +32,7 @@ class Cumsum(function_node.FunctionNode):
         return F.reshape(gx, self._shape),
 
 
-def cumsum(x, axis=None):
+def cumsum(x, axis=None) -> Variable:
     """Cumulative sum along an axis: each element is the sum of all up to it.
 
     Args:

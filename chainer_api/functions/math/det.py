@@ -2,6 +2,7 @@
 from chainer import function_node
 from chainer import functions as F
 from chainer.utils import type_check
+from chainer.variable import Variable
 from chainwright.runtime.kernels.linear_algebra import determinant
 
 
@@ -28,7 +29,7 @@ class BatchDet(function_node.FunctionNode):
         return F.broadcast_to(g, x.shape) * F.batch_inv(F.transpose(x, (0, 2, 1))),
 
 
-def batch_det(a):
+def batch_det(a) -> Variable:
     """Determinant of each of a batch of square matrices.
 
     Args:
@@ -46,7 +47,7 @@ def batch_det(a):
     return BatchDet().apply((a,))[0]
 
 
-def det(a):
+def det(a) -> Variable:
     """Determinant of a square matrix.
 
     Args:

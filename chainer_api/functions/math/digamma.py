@@ -2,6 +2,7 @@
 from chainer import functions as F
 from chainer import utils
 from chainer.functions.math import _special, _unary
+from chainer.variable import Variable
 
 
 class DiGamma(_unary.UnaryFunction):
@@ -20,7 +21,7 @@ class DiGamma(_unary.UnaryFunction):
         return F.polygamma(1, x) * gy,
 
 
-def digamma(x):
+def digamma(x) -> Variable:
     """Digamma function, the derivative of ``lgamma``, of each element.
 
     Args:

@@ -4,6 +4,7 @@ import string
 from chainer import backend, function_node
 from chainer import functions as F
 from chainer.utils import _errors, type_check
+from chainer.variable import Variable
 
 
 class EinSum(function_node.FunctionNode):
@@ -133,7 +134,7 @@ def _expand_ellipses(subs, output, ndims):
     return expanded, output
 
 
-def einsum(*operands):
+def einsum(*operands) -> Variable:
     """Einstein summation: products of arrays, summed over some of their axes.
 
     It takes what :func:`numpy.einsum` takes, with these limits: axes of the same name have the

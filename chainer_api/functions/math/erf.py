@@ -4,6 +4,7 @@ import math
 from chainer import functions as F
 from chainer import utils
 from chainer.functions.math import _special, _unary
+from chainer.variable import Variable
 
 
 class Erf(_unary.UnaryFunction):
@@ -22,7 +23,7 @@ class Erf(_unary.UnaryFunction):
         return gy * F.exp(-x * x) * (2 / math.pi ** .5),
 
 
-def erf(x):
+def erf(x) -> Variable:
     r"""Error function of each element.
 
     .. math:: \mathrm{erf}(x) = \frac{2}{\sqrt{\pi}} \int_0^x e^{-t^2} dt

@@ -4,6 +4,7 @@ import math
 from chainer import functions as F
 from chainer import utils
 from chainer.functions.math import _special, _unary
+from chainer.variable import Variable
 
 
 class Erfc(_unary.UnaryFunction):
@@ -22,7 +23,7 @@ class Erfc(_unary.UnaryFunction):
         return gy * F.exp(-x * x) * (-2 / math.pi ** .5),
 
 
-def erfc(x):
+def erfc(x) -> Variable:
     """Complementary error function, ``1 - erf(x)``, of each element.
 
     Args:

@@ -4,6 +4,7 @@ import math
 from chainer import functions as F
 from chainer import utils
 from chainer.functions.math import _special, _unary
+from chainer.variable import Variable
 
 
 class ErfcInv(_unary.UnaryFunction):
@@ -22,7 +23,7 @@ class ErfcInv(_unary.UnaryFunction):
         return gy * F.exp(y * y) * (-math.pi ** .5 / 2),
 
 
-def erfcinv(x):
+def erfcinv(x) -> Variable:
     """Inverse of the complementary error function.
 
     Args:

@@ -3,6 +3,7 @@ import math
 
 from chainer import utils
 from chainer.functions.math import _special, _unary
+from chainer.variable import Variable
 
 
 class Erfcx(_unary.UnaryFunction):
@@ -23,7 +24,7 @@ class Erfcx(_unary.UnaryFunction):
         return (2 * x * y - 2 / math.pi ** .5) * gy,
 
 
-def erfcx(x):
+def erfcx(x) -> Variable:
     """Scaled complementary error function, ``exp(x * x) * erfc(x)``, of each element.
 
     Args:

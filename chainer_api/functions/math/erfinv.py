@@ -4,6 +4,7 @@ import math
 from chainer import functions as F
 from chainer import utils
 from chainer.functions.math import _special, _unary
+from chainer.variable import Variable
 
 
 class ErfInv(_unary.UnaryFunction):
@@ -22,7 +23,7 @@ class ErfInv(_unary.UnaryFunction):
         return gy * F.exp(y * y) * (math.pi ** .5 / 2),
 
 
-def erfinv(x):
+def erfinv(x) -> Variable:
     """Inverse of the error function.
 
     Args:

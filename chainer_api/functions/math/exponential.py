@@ -3,6 +3,7 @@ import math
 
 from chainer import backend, utils
 from chainer.functions.math import _unary
+from chainer.variable import Variable
 
 
 class Exp(_unary.UnaryFunction):
@@ -21,7 +22,7 @@ class Exp(_unary.UnaryFunction):
         return y * gy,
 
 
-def exp(x):
+def exp(x) -> Variable:
     """Exponential function of each element.
 
     Args:
@@ -55,7 +56,7 @@ class Log(_unary.UnaryFunction):
         return gy / x,
 
 
-def log(x):
+def log(x) -> Variable:
     """Natural logarithm of each element.
 
     Args:
@@ -89,7 +90,7 @@ class Log2(_unary.UnaryFunction):
         return gy * (1 / math.log(2)) / x,
 
 
-def log2(x):
+def log2(x) -> Variable:
     """Logarithm to the base 2 of each element.
 
     Args:
@@ -123,7 +124,7 @@ class Log10(_unary.UnaryFunction):
         return gy * (1 / math.log(10)) / x,
 
 
-def log10(x):
+def log10(x) -> Variable:
     """Logarithm to the base 10 of each element.
 
     Args:

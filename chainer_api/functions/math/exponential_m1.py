@@ -1,6 +1,7 @@
 """Exponential function minus one."""
 from chainer import backend, utils
 from chainer.functions.math import _unary
+from chainer.variable import Variable
 
 
 class Expm1(_unary.UnaryFunction):
@@ -19,7 +20,7 @@ class Expm1(_unary.UnaryFunction):
         return (y + 1) * gy,
 
 
-def expm1(x):
+def expm1(x) -> Variable:
     """Exponential function minus one, exact also near zero.
 
     Args:

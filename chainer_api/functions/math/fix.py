@@ -1,5 +1,6 @@
 """Rounding toward zero."""
 from chainer import backend, function_node, utils, variable
+from chainer.variable import Variable
 
 
 class _Fix(function_node.FunctionNode):
@@ -10,7 +11,7 @@ class _Fix(function_node.FunctionNode):
         return utils.force_array(backend.get_array_module(x).trunc(x)),
 
 
-def fix(x):
+def fix(x) -> Variable:
     """Each element without its fractional part.
 
     Args:

@@ -1,5 +1,6 @@
 """Rounding down."""
 from chainer import backend, function_node, utils, variable
+from chainer.variable import Variable
 
 
 class _Floor(function_node.FunctionNode):
@@ -10,7 +11,7 @@ class _Floor(function_node.FunctionNode):
         return utils.force_array(backend.get_array_module(x).floor(x)),
 
 
-def floor(x):
+def floor(x) -> Variable:
     """Largest integer that is not above each element.
 
     Args:

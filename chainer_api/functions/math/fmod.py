@@ -2,6 +2,7 @@
 from chainer import backend, function_node, utils
 from chainer import functions as F
 from chainer.utils import type_check
+from chainer.variable import Variable
 
 
 class Fmod(function_node.FunctionNode):
@@ -34,7 +35,7 @@ class Fmod(function_node.FunctionNode):
         return gx, g_divisor
 
 
-def fmod(x, divisor):
+def fmod(x, divisor) -> Variable:
     """Remainder of the division of each element, with the sign of the dividend.
 
     Args:

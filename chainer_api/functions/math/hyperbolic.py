@@ -2,6 +2,7 @@
 from chainer import backend, utils
 from chainer import functions as F
 from chainer.functions.math import _unary
+from chainer.variable import Variable
 
 
 class Sinh(_unary.UnaryFunction):
@@ -20,7 +21,7 @@ class Sinh(_unary.UnaryFunction):
         return F.cosh(x) * gy,
 
 
-def sinh(x):
+def sinh(x) -> Variable:
     """Hyperbolic sine of each element.
 
     Args:
@@ -54,7 +55,7 @@ class Cosh(_unary.UnaryFunction):
         return F.sinh(x) * gy,
 
 
-def cosh(x):
+def cosh(x) -> Variable:
     """Hyperbolic cosine of each element.
 
     Args:

@@ -2,6 +2,7 @@
 from chainer import function_node
 from chainer import functions as F
 from chainer.utils import type_check
+from chainer.variable import Variable
 from chainwright.runtime.kernels.linear_algebra import inverse
 
 
@@ -33,7 +34,7 @@ class BatchInv(Inv):
         type_check.expect(a_type.shape[-1] == a_type.shape[-2])
 
 
-def inv(a):
+def inv(a) -> Variable:
     """Inverse of a square matrix.
 
     Args:
@@ -53,7 +54,7 @@ def inv(a):
     return Inv().apply((a,))[0]
 
 
-def batch_inv(a):
+def batch_inv(a) -> Variable:
     """Inverse of each of a batch of square matrices.
 
     Args:

@@ -2,6 +2,7 @@
 from chainer import functions as F
 from chainer import utils
 from chainer.functions.math import _special, _unary
+from chainer.variable import Variable
 
 
 class LGamma(_unary.UnaryFunction):
@@ -20,7 +21,7 @@ class LGamma(_unary.UnaryFunction):
         return F.digamma(x) * gy,
 
 
-def lgamma(x):
+def lgamma(x) -> Variable:
     """Logarithm of the absolute value of the gamma function of each element.
 
     Args:

@@ -1,6 +1,7 @@
 """Weighted mean of two arrays."""
 from chainer import function_node, utils
 from chainer.utils import type_check
+from chainer.variable import Variable
 
 
 class LinearInterpolate(function_node.FunctionNode):
@@ -34,7 +35,7 @@ class LinearInterpolate(function_node.FunctionNode):
         )
 
 
-def linear_interpolate(p, x, y):
+def linear_interpolate(p, x, y) -> Variable:
     """Weighted mean ``p * x + (1 - p) * y`` of each two elements.
 
     Args:

@@ -4,6 +4,7 @@ import math
 from chainer import functions as F
 from chainer import utils
 from chainer.functions.math import _special, _unary
+from chainer.variable import Variable
 
 
 class LogNdtr(_unary.UnaryFunction):
@@ -22,7 +23,7 @@ class LogNdtr(_unary.UnaryFunction):
         return gy * (2 / math.pi) ** .5 / F.erfcx(x * -(.5 ** .5)),
 
 
-def log_ndtr(x):
+def log_ndtr(x) -> Variable:
     """Logarithm of the cumulative distribution function of the standard normal distribution.
 
     Args:

@@ -1,6 +1,7 @@
 """Logarithm of one plus the argument."""
 from chainer import backend, utils
 from chainer.functions.math import _unary
+from chainer.variable import Variable
 
 
 class Log1p(_unary.UnaryFunction):
@@ -19,7 +20,7 @@ class Log1p(_unary.UnaryFunction):
         return gy / (x + 1),
 
 
-def log1p(x):
+def log1p(x) -> Variable:
     """Natural logarithm of one plus each element, exact also near zero.
 
     Args:

@@ -3,6 +3,7 @@ from chainer import backend, function_node, utils
 from chainer import functions as F
 from chainer.functions.math import _axes
 from chainer.utils import type_check
+from chainer.variable import Variable
 
 
 class LogSumExp(function_node.FunctionNode):
@@ -35,7 +36,7 @@ class LogSumExp(function_node.FunctionNode):
         return gy * F.exp(x - y),
 
 
-def logsumexp(x, axis=None):
+def logsumexp(x, axis=None) -> Variable:
     """Logarithm of the sum of exponentials, over all or some axes.
 
     It does not overflow where the exponentials would.

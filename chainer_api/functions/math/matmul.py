@@ -4,6 +4,7 @@ import warnings
 import chainer
 from chainer import function_node, utils
 from chainer.utils import type_check
+from chainer.variable import Variable
 
 
 def _transposed(x, trans):
@@ -85,7 +86,7 @@ class MatMul(function_node.FunctionNode):
         return tuple(ret)
 
 
-def matmul(a, b, transa=False, transb=False):
+def matmul(a, b, transa=False, transb=False) -> Variable:
     """Matrix product, as :func:`numpy.matmul` defines it.
 
     Vectors are taken as a row on the left and as a column on the right; of arrays with more than
@@ -128,7 +129,7 @@ class BatchMatMul(MatMul):
             a.shape[1 if self.transa else 2] == b.shape[2 if self.transb else 1])
 
 
-def batch_matmul(a, b, transa=False, transb=False):
+def batch_matmul(a, b, transa=False, transb=False) -> Variable:
     """Matrix products of batches. Deprecated: :func:`matmul` does this, too.
 
     Args:

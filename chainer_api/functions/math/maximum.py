@@ -3,6 +3,7 @@ from chainer import backend, function_node, utils
 from chainer import functions as F
 from chainer.functions.array import where
 from chainer.utils import type_check
+from chainer.variable import Variable
 
 
 class Maximum(function_node.FunctionNode):
@@ -36,7 +37,7 @@ class _TakesFirst(function_node.FunctionNode):
         return utils.force_array(x1 >= x2),
 
 
-def maximum(x1, x2):
+def maximum(x1, x2) -> Variable:
     """The larger of each two elements.
 
     Args:

@@ -3,6 +3,7 @@ from chainer import backend, function_node, utils
 from chainer import functions as F
 from chainer.functions.math import _axes
 from chainer.utils import type_check
+from chainer.variable import Variable
 
 
 class SelectorBase(function_node.FunctionNode):
@@ -104,7 +105,7 @@ class ArgMax(IndexSelectorBase):
         return x.argmax(axis=self.axis)
 
 
-def max(x, axis=None, keepdims=False):
+def max(x, axis=None, keepdims=False) -> Variable:
     """Largest element, over all or some axes.
 
     Args:
@@ -126,7 +127,7 @@ def max(x, axis=None, keepdims=False):
     return Max(axis, keepdims).apply((x,))[0]
 
 
-def min(x, axis=None, keepdims=False):
+def min(x, axis=None, keepdims=False) -> Variable:
     """Smallest element, over all or some axes.
 
     Args:
@@ -148,7 +149,7 @@ def min(x, axis=None, keepdims=False):
     return Min(axis, keepdims).apply((x,))[0]
 
 
-def argmax(x, axis=None):
+def argmax(x, axis=None) -> Variable:
     """Index of the largest element; the first, if there are several.
 
     Args:
@@ -168,7 +169,7 @@ def argmax(x, axis=None):
     return ArgMax(axis).apply((x,))[0]
 
 
-def argmin(x, axis=None):
+def argmin(x, axis=None) -> Variable:
     """Index of the smallest element; the first, if there are several.
 
     Args:

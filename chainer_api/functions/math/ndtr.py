@@ -4,6 +4,7 @@ import math
 from chainer import functions as F
 from chainer import utils
 from chainer.functions.math import _special, _unary
+from chainer.variable import Variable
 
 
 class Ndtr(_unary.UnaryFunction):
@@ -22,7 +23,7 @@ class Ndtr(_unary.UnaryFunction):
         return F.exp(x * x * -0.5) * gy * (2 * math.pi) ** -.5,
 
 
-def ndtr(x):
+def ndtr(x) -> Variable:
     """Cumulative distribution function of the standard normal distribution.
 
     Args:

@@ -4,6 +4,7 @@ import math
 from chainer import functions as F
 from chainer import utils
 from chainer.functions.math import _special, _unary
+from chainer.variable import Variable
 
 
 class Ndtri(_unary.UnaryFunction):
@@ -22,7 +23,7 @@ class Ndtri(_unary.UnaryFunction):
         return F.exp(y * y * 0.5) * gy * (2 * math.pi) ** .5,
 
 
-def ndtri(x):
+def ndtri(x) -> Variable:
     """Quantile function of the standard normal distribution, the inverse of ``ndtr``.
 
     Args:

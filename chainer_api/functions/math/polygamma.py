@@ -3,6 +3,7 @@ from chainer import backend, function_node, utils
 from chainer import functions as F
 from chainer.functions.math import _special
 from chainer.utils import type_check
+from chainer.variable import Variable
 
 
 class PolyGamma(function_node.FunctionNode):
@@ -31,7 +32,7 @@ class PolyGamma(function_node.FunctionNode):
         return None, F.sum_to(polygamma(n + 1, x) * gy, x.shape)
 
 
-def polygamma(n, x):
+def polygamma(n, x) -> Variable:
     """Polygamma function: the derivative of order ``n`` of the digamma function.
 
     Args:

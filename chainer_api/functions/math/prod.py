@@ -3,6 +3,7 @@ from chainer import function_node, utils
 from chainer import functions as F
 from chainer.functions.math import _axes
 from chainer.utils import type_check
+from chainer.variable import Variable
 
 
 class Prod(function_node.FunctionNode):
@@ -49,7 +50,7 @@ def _product_of_others(x):
     return before * F.flip(after, -1)
 
 
-def prod(x, axis=None, keepdims=False):
+def prod(x, axis=None, keepdims=False) -> Variable:
     """Product of elements, over all or some axes.
 
     Args:

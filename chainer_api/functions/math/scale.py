@@ -2,9 +2,10 @@
 import chainer
 from chainer import functions as F
 from chainer.utils import _errors
+from chainer.variable import Variable
 
 
-def scale(x, y, axis=1):
+def scale(x, y, axis=1) -> Variable:
     """Multiply by an array whose axes are some of those of ``x``.
 
     Args:

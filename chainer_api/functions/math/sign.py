@@ -1,5 +1,6 @@
 """Sign."""
 from chainer import backend, function_node, utils, variable
+from chainer.variable import Variable
 
 
 class _Sign(function_node.FunctionNode):
@@ -10,7 +11,7 @@ class _Sign(function_node.FunctionNode):
         return utils.force_array(backend.get_array_module(x).sign(x)),
 
 
-def sign(x):
+def sign(x) -> Variable:
     """Sign of each element: -1, 0 or 1.
 
     Args:

@@ -2,6 +2,7 @@
 from chainer import backend, function_node, utils
 from chainer import functions as F
 from chainer.utils import type_check
+from chainer.variable import Variable
 from chainwright.runtime.kernels.embedding import add_rows
 
 
@@ -177,7 +178,7 @@ def _flat_places(array, row, col, shape):
     return row.reshape(-1), col.reshape(-1), n
 
 
-def sparse_matmul(a, b, transa=False, transb=False):
+def sparse_matmul(a, b, transa=False, transb=False) -> Variable:
     """Product of a sparse and a dense matrix, or of batches of them.
 
     Args:

@@ -3,6 +3,7 @@ import chainer
 from chainer import backend, utils
 from chainer.backends import cuda
 from chainer.functions.math import _unary
+from chainer.variable import Variable
 
 
 class Sqrt(_unary.UnaryFunction):
@@ -21,7 +22,7 @@ class Sqrt(_unary.UnaryFunction):
         return gy / (2 * y),
 
 
-def sqrt(x):
+def sqrt(x) -> Variable:
     """Square root of each element.
 
     Args:
@@ -55,7 +56,7 @@ class Rsqrt(_unary.UnaryFunction):
         return gy * y * y * y * -0.5,
 
 
-def rsqrt(x):
+def rsqrt(x) -> Variable:
     """One divided by the square root of each element.
 
     Args:

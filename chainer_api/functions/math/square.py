@@ -1,6 +1,7 @@
 """Square."""
 from chainer import utils
 from chainer.functions.math import _unary
+from chainer.variable import Variable
 
 
 class Square(_unary.UnaryFunction):
@@ -19,7 +20,7 @@ class Square(_unary.UnaryFunction):
         return 2 * x * gy,
 
 
-def square(x):
+def square(x) -> Variable:
     """Square of each element.
 
     Args:

@@ -3,6 +3,7 @@ import chainer
 from chainer import function_node, utils
 from chainer.functions.math import _axes
 from chainer.utils import type_check
+from chainer.variable import Variable
 
 
 class Sum(function_node.FunctionNode):
@@ -32,7 +33,7 @@ class Sum(function_node.FunctionNode):
         return chainer.functions.broadcast_to(gy, shape),
 
 
-def sum(x, axis=None, keepdims=False):
+def sum(x, axis=None, keepdims=False) -> Variable:
     """Sum of elements, over all or some axes.
 
     Args:
@@ -70,7 +71,7 @@ class SumTo(function_node.FunctionNode):
         return chainer.functions.broadcast_to(gy, self.inputs[0].shape),
 
 
-def sum_to(x, shape):
+def sum_to(x, shape) -> Variable:
     """Sum over the axes along which ``shape`` would be broadcast to the shape of ``x``.
 
     Args:

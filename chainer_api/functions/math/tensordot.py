@@ -2,6 +2,7 @@
 from chainer import backend, function_node
 from chainer import functions as F
 from chainer.utils import type_check
+from chainer.variable import Variable
 
 
 class TensorDot(function_node.FunctionNode):
@@ -67,7 +68,7 @@ def _summed_axes(axes, a_shape, b_shape):
     return a_axes, b_axes
 
 
-def tensordot(a, b, axes=2):
+def tensordot(a, b, axes=2) -> Variable:
     """Product of two tensors, summed over pairs of their axes.
 
     Args:

@@ -3,6 +3,7 @@ from chainer import backend, function_node, utils
 from chainer import functions as F
 from chainer.functions.math import _unary
 from chainer.utils import type_check
+from chainer.variable import Variable
 
 
 class Sin(_unary.UnaryFunction):
@@ -21,7 +22,7 @@ class Sin(_unary.UnaryFunction):
         return F.cos(x) * gy,
 
 
-def sin(x):
+def sin(x) -> Variable:
     """Sine of each element.
 
     Args:
@@ -55,7 +56,7 @@ class Cos(_unary.UnaryFunction):
         return -F.sin(x) * gy,
 
 
-def cos(x):
+def cos(x) -> Variable:
     """Cosine of each element.
 
     Args:
@@ -89,7 +90,7 @@ class Tan(_unary.UnaryFunction):
         return gy * (1 + y * y),
 
 
-def tan(x):
+def tan(x) -> Variable:
     """Tangent of each element.
 
     Args:
@@ -123,7 +124,7 @@ class Arcsin(_unary.UnaryFunction):
         return gy / F.sqrt(1 - x * x),
 
 
-def arcsin(x):
+def arcsin(x) -> Variable:
     """Inverse sine of each element.
 
     Args:
@@ -157,7 +158,7 @@ class Arccos(_unary.UnaryFunction):
         return -gy / F.sqrt(1 - x * x),
 
 
-def arccos(x):
+def arccos(x) -> Variable:
     """Inverse cosine of each element.
 
     Args:
@@ -191,7 +192,7 @@ class Arctan(_unary.UnaryFunction):
         return gy / (1 + x * x),
 
 
-def arctan(x):
+def arctan(x) -> Variable:
     """Inverse tangent of each element.
 
     Args:
@@ -233,7 +234,7 @@ class Arctan2(function_node.FunctionNode):
         return g1, g2
 
 
-def arctan2(x1, x2):
+def arctan2(x1, x2) -> Variable:
     """Angle of the points ``(x2, x1)``, from minus pi to pi: the inverse tangent of ``x1 / x2``.
 
     Args:

@@ -2,6 +2,7 @@
 from chainer import function_node, utils
 from chainer.functions.math import _special
 from chainer.utils import type_check
+from chainer.variable import Variable
 
 
 class Zeta(function_node.FunctionNode):
@@ -29,7 +30,7 @@ class Zeta(function_node.FunctionNode):
         return gq * -self.x * zeta(self.x + 1, q),
 
 
-def zeta(x, q):
+def zeta(x, q) -> Variable:
     r"""Hurwitz zeta function, :math:`\sum_{k=0}^\infty (k + q)^{-x}`.
 
     Args:

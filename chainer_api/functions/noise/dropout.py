@@ -2,6 +2,7 @@
 import chainer
 from chainer import backend, function_node, utils
 from chainer.utils import argument, type_check
+from chainer.variable import Variable
 from chainwright.runtime.kernels import random
 
 
@@ -49,7 +50,7 @@ class DropoutGrad(function_node.FunctionNode):
         return DropoutGrad(self.mask).apply(grad_outputs)
 
 
-def dropout(x, ratio=.5, *, mask=None, return_mask=False, **kwargs):
+def dropout(x, ratio=.5, *, mask=None, return_mask=False, **kwargs) -> Variable:
     """Drop elements at random.
 
     Each element is set to zero with the probability ``ratio``; the others are multiplied by

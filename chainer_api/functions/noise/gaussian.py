@@ -3,6 +3,7 @@ from chainer import backend, function_node, utils
 from chainer import functions as F
 from chainer.functions.noise import dropout
 from chainer.utils import type_check
+from chainer.variable import Variable
 
 
 class Gaussian(function_node.FunctionNode):
@@ -45,7 +46,7 @@ class Gaussian(function_node.FunctionNode):
         return grads
 
 
-def gaussian(mean, ln_var, *, eps=None, return_eps=False):
+def gaussian(mean, ln_var, *, eps=None, return_eps=False) -> Variable:
     r"""Draw samples from Gaussian distributions, differentiably.
 
     .. math:: y = \mu + \sigma \epsilon, \quad \epsilon \sim N(0, 1)

@@ -2,6 +2,7 @@
 from chainer import backend, function_node, utils
 from chainer import functions as F
 from chainer.utils import type_check
+from chainer.variable import Variable
 
 
 class _AddGumbel(function_node.FunctionNode):
@@ -23,7 +24,7 @@ class _AddGumbel(function_node.FunctionNode):
         return grad_outputs
 
 
-def gumbel_softmax(log_pi, tau=0.1, axis=1):
+def gumbel_softmax(log_pi, tau=0.1, axis=1) -> Variable:
     r"""Draw samples from the Gumbel-softmax distribution, differentiably.
 
     .. math::

@@ -6,6 +6,7 @@ from chainer import backend, function_node
 from chainer import functions as F
 from chainer.functions.noise import dropout
 from chainer.utils import _errors, type_check
+from chainer.variable import Variable
 
 
 class SimplifiedDropconnect(function_node.FunctionNode):
@@ -96,7 +97,7 @@ class SimplifiedDropconnect(function_node.FunctionNode):
 
 
 def simplified_dropconnect(x, W, b=None, ratio=0.5, train=True, mask=None,
-                           use_batchwise_mask=True):
+                           use_batchwise_mask=True) -> Variable:
     r"""Linear transformation of which connections are dropped at random.
 
     Each element of ``W`` is set to zero with the probability ``ratio``; the others are multiplied

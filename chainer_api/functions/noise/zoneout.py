@@ -3,6 +3,7 @@ import chainer
 from chainer import backend, function_node, utils
 from chainer.functions.noise import dropout
 from chainer.utils import argument, type_check
+from chainer.variable import Variable
 
 
 class Zoneout(function_node.FunctionNode):
@@ -35,7 +36,7 @@ class Zoneout(function_node.FunctionNode):
         return tuple(dropout.DropoutGrad(flags[i]).apply((gy,))[0] for i in indexes)
 
 
-def zoneout(h, x, ratio=.5, **kwargs):
+def zoneout(h, x, ratio=.5, **kwargs) -> Variable:
     """Keep elements of the previous state at random.
 
     Each element is that of ``h`` with the probability ``ratio``, else that of ``x``. With

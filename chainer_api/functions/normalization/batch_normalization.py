@@ -8,6 +8,7 @@ from chainer import backend, function_node
 from chainer import functions as F
 from chainer.functions.normalization import _moments
 from chainer.utils import _errors, argument, type_check
+from chainer.variable import Variable
 from chainwright.runtime import kernels
 
 
@@ -237,7 +238,7 @@ def _zeros(like):
 
 
 def batch_normalization(x, gamma, beta, *, eps=2e-5, running_mean=None, running_var=None,
-                        decay=0.9, axis=None, **kwargs):
+                        decay=0.9, axis=None, **kwargs) -> Variable:
     r"""Batch normalization: make each channel of the batch standard, then scale and shift it.
 
     .. math:: y = \gamma \frac{x - \mu}{\sqrt{\sigma^2 + \epsilon}} + \beta
@@ -295,7 +296,7 @@ def batch_normalization(x, gamma, beta, *, eps=2e-5, running_mean=None, running_
     return function.apply((x, gamma, beta))[0]
 
 
-def fixed_batch_normalization(x, gamma, beta, mean, var, eps=2e-5, axis=None):
+def fixed_batch_normalization(x, gamma, beta, mean, var, eps=2e-5, axis=None) -> Variable:
     r"""Batch normalization with given moments, as used after training.
 
     .. math:: y = \gamma \frac{x - \mu}{\sqrt{\sigma^2 + \epsilon}} + \beta

@@ -6,6 +6,7 @@ from chainer import functions as F
 from chainer.functions.normalization import _moments, batch_normalization
 from chainer.functions.util import _recompute
 from chainer.utils import _errors, type_check
+from chainer.variable import Variable
 
 
 class BatchRenormalizationFunction(function_node.FunctionNode):
@@ -134,7 +135,7 @@ class _BatchRenormalizationGrad(function_node.FunctionNode):
 
 
 def batch_renormalization(x, gamma, beta, rmax, dmax, eps=2e-5, running_mean=None,
-                          running_var=None, decay=0.9, update_statistics=False):
+                          running_var=None, decay=0.9, update_statistics=False) -> Variable:
     r"""Batch renormalization: batch normalization that agrees with what is used after training.
 
     .. math::

@@ -3,6 +3,7 @@ from chainer import backend, function_node
 from chainer import functions as F
 from chainer.functions.normalization import _moments
 from chainer.utils import _errors, type_check
+from chainer.variable import Variable
 from chainwright.runtime.kernels import linear_algebra
 
 
@@ -168,7 +169,7 @@ class FixedDecorrelatedBatchNormalization(function_node.FunctionNode):
 
 
 def decorrelated_batch_normalization(x, *, groups=16, eps=2e-5, running_mean=None,
-                                     running_projection=None, decay=0.9):
+                                     running_projection=None, decay=0.9) -> Variable:
     r"""Decorrelated batch normalization: make groups of channels uncorrelated and standard.
 
     Each group of channels is multiplied by the inverse square root of its covariance matrix (ZCA
@@ -204,7 +205,7 @@ def decorrelated_batch_normalization(x, *, groups=16, eps=2e-5, running_mean=Non
         groups, eps, running_mean, running_projection, decay).apply((x,))[0]
 
 
-def fixed_decorrelated_batch_normalization(x, mean, projection, groups=16):
+def fixed_decorrelated_batch_normalization(x, mean, projection, groups=16) -> Variable:
     """:func:`decorrelated_batch_normalization` with given moments, as used after training.
 
     Args:

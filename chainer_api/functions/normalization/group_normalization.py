@@ -3,6 +3,7 @@ from chainer import function_node
 from chainer import functions as F
 from chainer.functions.normalization import _moments
 from chainer.utils import _errors, type_check
+from chainer.variable import Variable
 
 
 class GroupNormalization(function_node.FunctionNode):
@@ -62,7 +63,7 @@ class GroupNormalization(function_node.FunctionNode):
                 F.reshape(gbeta, gamma.shape))
 
 
-def group_normalization(x, groups, gamma, beta, eps=1e-5):
+def group_normalization(x, groups, gamma, beta, eps=1e-5) -> Variable:
     r"""Group normalization: make groups of channels of each sample standard.
 
     The channels are then scaled and shifted one by one. See: `Wu and He, Group Normalization

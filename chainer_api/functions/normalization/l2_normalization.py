@@ -2,6 +2,7 @@
 from chainer import backend, function_node, utils
 from chainer import functions as F
 from chainer.utils import type_check
+from chainer.variable import Variable
 
 
 class NormalizeL2(function_node.FunctionNode):
@@ -86,7 +87,7 @@ class _IsZero(function_node.FunctionNode):
         return None,
 
 
-def normalize(x, eps=1e-5, axis=1):
+def normalize(x, eps=1e-5, axis=1) -> Variable:
     r"""Divide vectors by their length (L2 norm).
 
     .. math:: y_i = \frac{x_i}{\lVert x_i \rVert_2 + \epsilon}

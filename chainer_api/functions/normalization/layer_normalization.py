@@ -3,6 +3,7 @@ from chainer import function_node
 from chainer import functions as F
 from chainer.functions.normalization import _moments
 from chainer.utils import type_check
+from chainer.variable import Variable
 from chainwright.runtime import kernels
 
 
@@ -54,7 +55,7 @@ def _normalized(x, gamma, beta, *, eps):
     return mean, inv_std, y
 
 
-def layer_normalization(x, gamma, beta, eps=1e-5):
+def layer_normalization(x, gamma, beta, eps=1e-5) -> Variable:
     r"""Layer normalization: make each sample standard, then scale and shift its units.
 
     .. math:: y_{ij} = \gamma_j \frac{x_{ij} - \mu_i}{\sqrt{\sigma_i^2 + \epsilon}} + \beta_j

@@ -3,6 +3,7 @@ from chainer import backend, function_node
 from chainer import functions as F
 from chainer.functions.normalization import _moments
 from chainer.utils import type_check
+from chainer.variable import Variable
 from chainwright.runtime.kernels import pooling as kernels
 
 
@@ -109,7 +110,7 @@ class LocalResponseNormalizationGrad(function_node.FunctionNode):
         return grads
 
 
-def local_response_normalization(x, n=5, k=2, alpha=1e-4, beta=.75):
+def local_response_normalization(x, n=5, k=2, alpha=1e-4, beta=.75) -> Variable:
     r"""Divide each channel by a power of the squares of its neighbours.
 
     .. math::

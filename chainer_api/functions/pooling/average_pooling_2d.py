@@ -1,12 +1,13 @@
 """Two-dimensional average pooling."""
 from chainer.functions.pooling import average_pooling_nd, pooling_2d
+from chainer.variable import Variable
 
 
 class AveragePooling2D(average_pooling_nd._AveragePooling, pooling_2d.Pooling2D):
     """Two-dimensional average pooling (see :func:`average_pooling_2d`)."""
 
 
-def average_pooling_2d(x, ksize, stride=None, pad=0):
+def average_pooling_2d(x, ksize, stride=None, pad=0) -> Variable:
     r"""Average of each patch of images.
 
     Other than with maximum pooling, patches do not hang over the end. What ``pad`` adds counts as

@@ -6,6 +6,7 @@ import numpy
 from chainer import backend, function_node
 from chainer.functions.pooling import pooling_nd
 from chainer.utils import _errors, conv_nd
+from chainer.variable import Variable
 from chainwright.runtime.kernels import pooling as kernels
 
 
@@ -79,7 +80,7 @@ class _Average(function_node.FunctionNode):
         return AveragePoolingNDGrad(self.func).apply(grad_outputs)
 
 
-def average_pooling_nd(x, ksize, stride=None, pad=0, pad_value=0):
+def average_pooling_nd(x, ksize, stride=None, pad=0, pad_value=0) -> Variable:
     r"""Average of each patch of images over any number of axes.
 
     Other than with maximum pooling, patches do not hang over the end.
@@ -102,7 +103,7 @@ def average_pooling_nd(x, ksize, stride=None, pad=0, pad_value=0):
         ValueError: If a patch is larger than the padded image, a setting has not one value for
             each axis, or ``pad_value`` is another.
 
-    .. seealso:: :class:`~chainer.links.AveragePoolingND`, :func:`average_pooling_2d`
+    .. seealso:: :func:`average_pooling_2d`
 
     >>> x = np.array([[[1, 2, 3, 4]]], np.float32)
     >>> F.average_pooling_nd(x, 2, pad=1).array

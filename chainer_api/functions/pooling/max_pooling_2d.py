@@ -1,6 +1,7 @@
 """Two-dimensional maximum pooling."""
 from chainer.functions.pooling import _max_pooling, pooling_2d
 from chainer.utils import conv_nd
+from chainer.variable import Variable
 
 
 class MaxPooling2D(_max_pooling._MaxPooling, pooling_2d.Pooling2D):
@@ -11,7 +12,7 @@ class MaxPooling2D(_max_pooling._MaxPooling, pooling_2d.Pooling2D):
     """
 
 
-def max_pooling_2d(x, ksize, stride=None, pad=0, cover_all=True, return_indices=False):
+def max_pooling_2d(x, ksize, stride=None, pad=0, cover_all=True, return_indices=False) -> Variable:
     r"""Maximum of each patch of images.
 
     Args:

@@ -7,6 +7,7 @@ from chainer.functions.pooling._max_pooling import (
 )
 from chainer.functions.pooling.max_pooling_2d import max_pooling_2d  # noqa: F401
 from chainer.utils import _errors, conv_nd
+from chainer.variable import Variable
 
 
 class MaxPoolingND(_MaxPooling, pooling_nd._PoolingND):
@@ -17,7 +18,7 @@ class MaxPoolingND(_MaxPooling, pooling_nd._PoolingND):
     """
 
 
-def max_pooling_nd(x, ksize, stride=None, pad=0, cover_all=True, return_indices=False):
+def max_pooling_nd(x, ksize, stride=None, pad=0, cover_all=True, return_indices=False) -> Variable:
     r"""Maximum of each patch of images over any number of axes.
 
     Args:
@@ -40,7 +41,7 @@ def max_pooling_nd(x, ksize, stride=None, pad=0, cover_all=True, return_indices=
         ValueError: If a patch is larger than the padded image, or a setting has not one value for
             each axis.
 
-    .. seealso:: :class:`~chainer.links.MaxPoolingND`, :func:`max_pooling_2d`
+    .. seealso:: :func:`max_pooling_2d`
 
     >>> x = np.arange(6, dtype=np.float32).reshape(1, 1, 6)
     >>> F.max_pooling_nd(x, 2).array

@@ -1,5 +1,6 @@
 """Average pooling over regions of interest, with interpolation."""
 from chainer.functions.pooling import _roi, roi_average_pooling_2d
+from chainer.variable import Variable
 
 
 class ROIAverageAlign2D(roi_average_pooling_2d.ROIAveragePooling2D):
@@ -15,7 +16,8 @@ class ROIAverageAlign2D(roi_average_pooling_2d.ROIAveragePooling2D):
         return {**super().settings, 'kind': 'samples', 'sampling': self.sampling_ratio}
 
 
-def roi_average_align_2d(x, rois, roi_indices, outsize, spatial_scale, sampling_ratio=None):
+def roi_average_align_2d(
+        x, rois, roi_indices, outsize, spatial_scale, sampling_ratio=None) -> Variable:
     r"""Average of interpolated samples in each part of regions of images.
 
     Regions are cut into :math:`h_O \times w_O` parts without rounding; in each part a grid of

@@ -2,6 +2,7 @@
 import functools
 
 from chainer.functions.pooling import _roi
+from chainer.variable import Variable
 from chainwright.runtime.kernels import roi
 
 
@@ -26,7 +27,7 @@ class ROIAveragePooling2D(_roi.ROIFunction):
         return tuple(gx if i == 0 else None for i in indexes)
 
 
-def roi_average_pooling_2d(x, rois, roi_indices, outsize, spatial_scale):
+def roi_average_pooling_2d(x, rois, roi_indices, outsize, spatial_scale) -> Variable:
     r"""Average of the pixels in each part of regions of images.
 
     Regions are rounded to whole pixels and cut into :math:`h_O \times w_O` parts; what lies

@@ -2,6 +2,7 @@
 import functools
 
 from chainer.functions.pooling import _roi
+from chainer.variable import Variable
 from chainwright.runtime.kernels import roi
 
 
@@ -31,7 +32,7 @@ class ROIMaxAlign2D(_roi.ROIFunction):
         return tuple(gx if i == 0 else None for i in indexes)
 
 
-def roi_max_align_2d(x, rois, roi_indices, outsize, spatial_scale, sampling_ratio=None):
+def roi_max_align_2d(x, rois, roi_indices, outsize, spatial_scale, sampling_ratio=None) -> Variable:
     r"""Maximum of interpolated samples in each part of regions of images.
 
     Regions are cut into :math:`h_O \times w_O` parts without rounding; in each part a grid of

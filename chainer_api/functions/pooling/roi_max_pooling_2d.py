@@ -3,6 +3,7 @@ import functools
 import math
 
 from chainer.functions.pooling import _roi
+from chainer.variable import Variable
 from chainwright.runtime.kernels import roi
 
 
@@ -31,7 +32,7 @@ def scatter(gy, places, indices, shape):
     return _roi.LinearNode(adjoint, roi.roi_gather, (places, indices)).apply((gy,))[0]
 
 
-def roi_max_pooling_2d(x, rois, roi_indices, outsize, spatial_scale):
+def roi_max_pooling_2d(x, rois, roi_indices, outsize, spatial_scale) -> Variable:
     r"""Maximum of the pixels in each part of regions of images.
 
     Regions are rounded to whole pixels and cut into :math:`h_O \times w_O` parts; parts without

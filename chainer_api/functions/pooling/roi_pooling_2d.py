@@ -4,6 +4,7 @@ import numpy
 from chainer import function_node
 from chainer.functions.pooling import _roi, roi_max_pooling_2d
 from chainer.utils import type_check
+from chainer.variable import Variable
 from chainwright.runtime.kernels import roi
 
 
@@ -46,7 +47,7 @@ class ROIPooling2D(function_node.FunctionNode):
         return tuple(gx if i == 0 else None for i in indexes)
 
 
-def roi_pooling_2d(x, rois, outh, outw, spatial_scale):
+def roi_pooling_2d(x, rois, outh, outw, spatial_scale) -> Variable:
     r"""Maximum of the pixels in each part of regions of images.
 
     Regions are rounded to whole pixels, of which the last row and column belong to them, and cut

@@ -1,9 +1,10 @@
 """Two-dimensional spatial pyramid pooling."""
 from chainer import functions as F
 from chainer.utils import _errors
+from chainer.variable import Variable
 
 
-def spatial_pyramid_pooling_2d(x, pyramid_height, pooling=None):
+def spatial_pyramid_pooling_2d(x, pyramid_height, pooling=None) -> Variable:
     r"""Pool images of any size to vectors of one size.
 
     The images are pooled by :func:`max_pooling_2d` into :math:`1, 4, 16, \dots` parts, and the

@@ -1,6 +1,7 @@
 """Two-dimensional unpooling."""
 from chainer.functions.pooling import pooling_2d, unpooling_nd
 from chainer.utils import conv, conv_nd, type_check
+from chainer.variable import Variable
 
 
 class Unpooling2D(unpooling_nd._Unpooling, pooling_2d.Pooling2D):
@@ -31,7 +32,7 @@ def check_outsize(node, x_type):
         type_check.expect(x_type.shape[2 + axis] == expected)
 
 
-def unpooling_2d(x, ksize, stride=None, pad=0, outsize=None, cover_all=True):
+def unpooling_2d(x, ksize, stride=None, pad=0, outsize=None, cover_all=True) -> Variable:
     r"""Spread each element of images over a patch.
 
     The inverse of pooling; where patches overlap, the values are summed up.

@@ -2,6 +2,7 @@
 from chainer import function_node
 from chainer.functions.pooling import pooling_nd
 from chainer.utils import _errors, conv_nd, type_check
+from chainer.variable import Variable
 from chainwright.runtime.kernels import pooling as kernels
 
 
@@ -69,7 +70,7 @@ class _Spread(function_node.FunctionNode):
         return UnpoolingNDGrad(self.func).apply(grad_outputs)
 
 
-def unpooling_nd(x, ksize, stride=None, pad=0, outsize=None, cover_all=True):
+def unpooling_nd(x, ksize, stride=None, pad=0, outsize=None, cover_all=True) -> Variable:
     r"""Spread each element of images over a patch, over any number of axes.
 
     The inverse of pooling; where patches overlap, the values are summed up.

@@ -2,6 +2,7 @@
 from chainer import backend
 from chainer.functions.pooling import _max_pooling, pooling_2d, unpooling_2d
 from chainer.utils import _errors, conv_nd, type_check
+from chainer.variable import Variable
 from chainwright.runtime.kernels import pooling as kernels
 
 
@@ -34,7 +35,7 @@ class Upsampling2D(pooling_2d.Pooling2D):
         return _max_pooling.MaxPoolingNDWithIndexes(self).apply(grad_outputs)
 
 
-def upsampling_2d(x, indexes, ksize, stride=None, pad=0, outsize=None, cover_all=True):
+def upsampling_2d(x, indexes, ksize, stride=None, pad=0, outsize=None, cover_all=True) -> Variable:
     r"""Put each element of images onto the place in a patch where there was a maximum.
 
     Undoes :func:`max_pooling_2d`, of which it needs the settings and the indices; what was no

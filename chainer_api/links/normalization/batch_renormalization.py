@@ -16,8 +16,8 @@ class BatchRenormalization(batch_normalization.BatchNormalization):
         size (int or tuple of ints): Shape of the axes that are not normalized over.
         rmax (float): Largest correction of the scale.
         dmax (float): Largest correction of the shift.
-        decay, eps, dtype, use_gamma, use_beta, initial_gamma, initial_beta, initial_avg_mean,
-            initial_avg_var: See :class:`BatchNormalization`.
+
+    The other arguments are those of :class:`BatchNormalization`.
 
     .. seealso:: :func:`chainer.functions.batch_renormalization`,
         :func:`chainer.functions.fixed_batch_renormalization`

@@ -17,8 +17,6 @@ class TheanoFunction(link.Link):
     Raises:
         RuntimeError: Theano is not installed.
 
-    .. seealso:: :func:`chainer.functions.theano_function`
-
     .. code-block:: python
 
         x = theano.tensor.fvector()
