@@ -1,10 +1,10 @@
 # `make demo` and `make test` set up everything they need by themselves (in .venv).
 PYTHON ?= python3
 VENV := .venv
-RUN := $(VENV)/bin/python
+RUN := $(VENV)/$(if $(filter Windows_NT,$(OS)),Scripts,bin)/python
 STAMP := $(VENV)/.installed
 
-.PHONY: demo test test-fast test-numpy test-cuda lint bench fuzz clean
+.PHONY: demo test test-fast test-numpy test-cuda lint docs bench fuzz clean
 
 # One BLAS thread: the demo's matrices are small, and its times are then those of the code.
 demo: $(STAMP)
@@ -27,6 +27,15 @@ test-cuda: $(STAMP)
 
 lint: $(STAMP)
 	.ci/lint
+
+# The documentation site, in build/docs; any link that leads nowhere is an error.
+docs: $(VENV)/.docs
+	nice $(RUN) -m sphinx --fail-on-warning --keep-going --quiet --builder html docs build/docs
+	@echo "build/docs/index.html"
+
+$(VENV)/.docs: $(STAMP)
+	$(RUN) -m pip install --quiet --disable-pip-version-check --editable '.[docs]'
+	touch $@
 
 bench: $(STAMP)
 	$(RUN) benchmarks/bench_replay.py
