@@ -3,8 +3,8 @@
     .venv/bin/python benchmarks/bench_convolution.py   (writes benchmarks/results/convolution.md)
 
 One thread. Both sides run this file with the argument ``measure`` and take turns, so that a busy
-machine slows both; the best process time of all rounds is compared. The original runs through the
-oracle (CHAINER_ORACLE, by default ../shared/tools/oracle).
+machine slows both; the best process time of all rounds is compared. The original is that of
+tests/golden/original.
 """
 
 import json
@@ -16,7 +16,7 @@ import time
 
 os.environ["OMP_NUM_THREADS"] = os.environ["OPENBLAS_NUM_THREADS"] = "1"
 HERE = pathlib.Path(__file__).resolve().parent
-ORACLE = os.environ.get("CHAINER_ORACLE", str(HERE.parents[1] / "shared/tools/oracle"))
+ORIGINAL = str(HERE.parent / "tests/golden/original")
 ROUNDS, REPEATS = 4, 3
 
 # name: (function, shapes of its arrays or an int, settings)
@@ -117,7 +117,7 @@ def best(run):
 
 
 def main():
-    sides = {"ours": [sys.executable], "original": [ORACLE]}
+    sides = {"ours": [sys.executable], "original": [ORIGINAL]}
     table = {}
     for _ in range(ROUNDS):
         for side, command in sides.items():

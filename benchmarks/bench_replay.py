@@ -3,8 +3,7 @@
     .venv/bin/python benchmarks/bench_replay.py        (writes benchmarks/results/replay.md)
 
 One thread; all variants take turns in each round, the medians over the rounds are compared. The
-original runs through the oracle, if there is one (CHAINER_ORACLE; by default
-../shared/tools/oracle).
+original runs where there is a Python for it (tests/golden/original).
 """
 
 import json
@@ -21,7 +20,7 @@ sys.path.insert(0, str(HERE))
 import numpy as np  # noqa: E402
 import workloads  # noqa: E402
 
-ORACLE = os.environ.get("CHAINER_ORACLE", str(HERE.parents[1] / "shared/tools/oracle"))
+ORIGINAL = str(HERE.parent / "tests/golden/original")
 ROUNDS, NUMBER = 7, 300
 
 
@@ -166,11 +165,9 @@ def main():
 
 
 def original(version):
-    if not os.path.exists(ORACLE):
-        return {}
-    environment = {**os.environ, "ORACLE_VERSION": version}
+    environment = {**os.environ, "ORIGINAL_VERSION": version}
     done = subprocess.run(
-        [ORACLE, str(HERE / "original.py")], env=environment, capture_output=True, text=True
+        [ORIGINAL, str(HERE / "original.py")], env=environment, capture_output=True, text=True
     )
     if done.returncode:
         return {}

@@ -1,7 +1,7 @@
 """Check that Chainer loads the files that we save. To be run by hand, in two steps:
 
     .venv/bin/python tests/golden/check_reverse_serializers.py write FOLDER
-    shared/tools/oracle tests/golden/check_reverse_serializers.py load FOLDER
+    tests/golden/original tests/golden/check_reverse_serializers.py load FOLDER
 """
 import os
 import sys

@@ -1,6 +1,6 @@
 """Write small files of Caffe and record what the original computes with them.
 
-oracle tests/golden/record_caffe.py
+tests/golden/original tests/golden/record_caffe.py
 """
 import json
 import os

@@ -1,6 +1,6 @@
 """Record what the original does in the cases of core_cases.py.
 
-Run under the original:  oracle tests/golden/record_core.py
+Run under the original:  tests/golden/original tests/golden/record_core.py
 """
 import json
 import os

@@ -1,4 +1,6 @@
-"""Record what the distributions of the original give: oracle tests/golden/record_distributions.py
+"""Record what the distributions of the original give.
+
+    tests/golden/original tests/golden/record_distributions.py
 
 Writes tests/golden/distributions.npz; what is no array (shapes, names of exceptions) stands as
 JSON in its entry ``texts``.

@@ -1,4 +1,7 @@
-"""Record the files of Caffe that the original writes:  oracle tests/golden/record_exporters.py"""
+"""Record the files of Caffe that the original writes.
+
+    tests/golden/original tests/golden/record_exporters.py
+"""
 import os
 import sys
 import tempfile

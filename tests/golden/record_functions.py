@@ -1,6 +1,6 @@
 """Record what the original gives for the tables in tests/chainer_api/functions.
 
-Run under the original:  oracle tests/golden/record_functions.py [FAMILY ...]
+Run under the original:  tests/golden/original tests/golden/record_functions.py [FAMILY ...]
 Writes tests/golden/functions_<family>.npz: all results of a family, raveled and joined by dtype,
 and an index (JSON) of ``"case/variant/dtype" -> [[dtype, shape, offset] or null, ...]``, outputs
 first, then gradients. ``errors`` in the index holds the text of each error.

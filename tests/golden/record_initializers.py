@@ -1,4 +1,4 @@
-"""Record what Chainer's initializers make: run it with shared/tools/oracle."""
+"""Record what Chainer's initializers make: run it with tests/golden/original."""
 import os
 import sys
 

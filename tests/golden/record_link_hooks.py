@@ -1,4 +1,4 @@
-"""Record what Chainer's link hooks compute: run it with shared/tools/oracle."""
+"""Record what Chainer's link hooks compute: run it with tests/golden/original."""
 import os
 import sys
 

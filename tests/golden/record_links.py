@@ -1,16 +1,16 @@
 """Record what the original gives for the tables in tests/chainer_api/links.
 
-Run under the original:  oracle tests/golden/record_links.py [FAMILY ...]
+Run under the original:  tests/golden/original tests/golden/record_links.py [FAMILY ...]
 Writes tests/golden/links_<family>.npz: all results of a family, raveled and joined by dtype, and
 an index (JSON) of ``"case/dtype" -> part -> name -> [dtype, shape, offset] or null``; see
 ``link_case.run`` for the parts.
 
-    oracle tests/golden/record_links.py --save
+    tests/golden/original tests/golden/record_links.py --save
 
 writes tests/golden/links_saved_<major version>.tar.xz instead: for each case, once trained, the
 files that ``save_npz`` and ``save_hdf5`` make, a pickle, and what the link predicts then.
 
-    oracle tests/golden/record_links.py --load FOLDER
+    tests/golden/original tests/golden/record_links.py --load FOLDER
 
 checks that the original loads the files that ``test_links.py`` writes to the folder named by the
 environment variable CHAINWRIGHT_SAVED_LINKS, and then computes what stands beside them.

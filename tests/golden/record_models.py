@@ -1,6 +1,6 @@
 """Record three training steps of the models in tests/chainer_api/links/model_cases.py.
 
-oracle tests/golden/record_models.py
+tests/golden/original tests/golden/record_models.py
 """
 import os
 import sys

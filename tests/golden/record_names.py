@@ -1,6 +1,6 @@
 """Record what the original does in the cases of the modules MODULES.
 
-Run under the original:  oracle tests/golden/record_names.py [MODULE ...]
+Run under the original:  tests/golden/original tests/golden/record_names.py [MODULE ...]
 """
 import importlib
 import json

@@ -1,7 +1,7 @@
-"""Record pickles of a model with its optimizer: run it with shared/tools/oracle, for both releases.
+"""Record pickles of a model with its optimizer, for both releases.
 
-    shared/tools/oracle tests/golden/record_pickles.py
-    ORACLE_VERSION=5.4.0 shared/tools/oracle tests/golden/record_pickles.py
+    tests/golden/original tests/golden/record_pickles.py
+    ORIGINAL_VERSION=5.4.0 tests/golden/original tests/golden/record_pickles.py
 """
 import os
 import pickle

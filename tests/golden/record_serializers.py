@@ -1,4 +1,4 @@
-"""Record files that Chainer saves: run it with shared/tools/oracle."""
+"""Record files that Chainer saves: run it with tests/golden/original."""
 import json
 import os
 import sys

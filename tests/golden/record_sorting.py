@@ -1,6 +1,6 @@
 """Records in which order the original takes sequences of given lengths.
 
-    ../shared/tools/oracle tests/golden/record_sorting.py
+    tests/golden/original tests/golden/record_sorting.py
 """
 import json
 import os

@@ -1,6 +1,6 @@
 """Records a snapshot of a whole trainer with many extensions, and how the training goes on.
 
-    MPLBACKEND=Agg ../shared/tools/oracle tests/golden/record_trainer.py
+    MPLBACKEND=Agg tests/golden/original tests/golden/record_trainer.py
 """
 import io
 import os

@@ -1,7 +1,7 @@
 """Record iterations, trainings and their files with Chainer.
 
-    ../shared/tools/oracle tests/golden/record_training.py
-    ORACLE_VERSION=5.4.0 ../shared/tools/oracle tests/golden/record_training.py progress
+    tests/golden/original tests/golden/record_training.py
+    ORIGINAL_VERSION=5.4.0 tests/golden/original tests/golden/record_training.py progress
 
 The bar is recorded from 5.4: that of 7.8.1 forgets its stream and its length.
 """

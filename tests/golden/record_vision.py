@@ -1,4 +1,7 @@
-"""Record what the models of vision of the original give:  oracle tests/golden/record_vision.py"""
+"""Record what the models of vision of the original give.
+
+    tests/golden/original tests/golden/record_vision.py
+"""
 import os
 import sys
 

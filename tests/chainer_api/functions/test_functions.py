@@ -1,7 +1,7 @@
 """What must hold for every function, driven by the tables ``cases_<family>.py``.
 
 Adding a function is adding a row (see ``function_case.py``); then record its golden values:
-``oracle tests/golden/record_functions.py FAMILY``.
+``tests/golden/original tests/golden/record_functions.py FAMILY``.
 """
 import functools
 import itertools
@@ -61,6 +61,10 @@ def golden(family):
 
 def recorded(family, kind, key):
     index, data = golden(family)
+    assert key in index[kind], (
+        f'no recorded {kind} for {key}. Either record them: tests/golden/original '
+        f'tests/golden/record_functions.py {family}; or, if the original cannot run the row, give '
+        'it record=False and say why')
     return [None if entry is None else data['data_' + entry[0]][
         entry[2]:entry[2] + int(np.prod(entry[1]))].reshape(entry[1])
         for entry in index[kind][key]]
