@@ -21,7 +21,7 @@ LINK = re.compile(r'(?<=\]\()(?![a-z]+:|#)([^)#\s]+)')
 
 
 def text_of(path):
-    if path.is_file():
+    if not path.is_dir():
         return path.read_text()
     tables = (table.read_text() for table in sorted(path.glob('*.md')))
     return '# Measurements\n\n' + '\n\n'.join(
@@ -41,7 +41,7 @@ def read(app, page, source):
     path = SHOWN.get(page)
     if path is not None:
         app.env.note_dependency(str(path))
-        folder = path.parent if path.is_file() else path
+        folder = path if path.is_dir() else path.parent
         source[0] = f'{moved(text_of(path), folder)}\n\n{source[0]}'
     elif '/' not in page:
         source[0] = moved(source[0], DOCS)
