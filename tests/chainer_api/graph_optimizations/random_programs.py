@@ -19,8 +19,10 @@ from trust import Base, Box, difference, run, total, variable, variables_in
 import chainer
 import chainer.functions as F
 import chainer.links as L
+from chainer.graph_optimizations import _piece
 
 CALLS = 10
+_LARGE = _piece._LARGE
 
 # -- Functions of the user's, for the programs ------
 
@@ -149,6 +151,16 @@ PURE = """
 {o} = self.child({a})
 {o} = self.child(self.child({a})) * {b}
 {o} = {a} + self.table
+{o} = ({a} * self.table) ** 2 + {b}
+{o} = F.scale({a}, self.table, 1) * {b}
+{o} = F.select_item({a}, self.labels[:len({a})])[:, None] * {b}
+{o} = {b} + F.softmax_cross_entropy({a}, self.labels[:len({a})], reduce='no')[:, None]
+{o} = {a} + F.embed_id(self.labels[:len({a})], self.p)
+{o} = {a}[:, self.order] * {b}
+{o} = {a}[np.arange(len({a})), self.labels[:len({a})]][:, None] + {b}
+{o} = F.permutate({a}, self.order, axis=1) * 0.9
+{o} = F.where(self.mask[:len({a})], {a}, {b} * 2)
+{o} = F.fixed_batch_normalization({a}, self.table, self.table, self.mean, abs(self.table) + 1)
 {o} = {a} * self.k
 {o} = self.k - {a} / (abs(self.k) + 1)
 {o} = F.leaky_relu({a}, 0.1 * abs(self.k))
@@ -462,7 +474,9 @@ class Program(Base):
             self.child = self.Child()
         self.k, self.flag, self.n, self.table = 1.5, True, 0, np.ones(4, "f")
         self.count, self.rng, self.running = itertools.count(), np.random.RandomState(2), 0
-        self.running = np.zeros(4, "f")
+        self.running, self.mean = np.zeros(4, "f"), np.linspace(0, 1, 4, dtype="f")
+        self.labels, self.order = np.array([1, 0, 3], "i"), np.arange(4)
+        self.mask = np.eye(3, 4) > 0
         self.box, self.cache, self.log, self.numbers, self.state = Box(), {}, [], [], None
         self.out, self.waiting, self.text = [], None, ""
         optimizer = chainer.optimizers.MomentumSGD(0.01).setup(self)
@@ -681,6 +695,37 @@ def updated_before_backward(self, k):
     return y, x, z
 
 
+def write_arrays(self, k):
+    rng = np.random.RandomState(k)
+    self.labels[...] = rng.randint(0, 4, 3)
+    self.order[...] = rng.permutation(4)
+    self.mask[...] = rng.rand(3, 4) > 0.5
+    self.table[...] = rng.rand(4) + 0.5
+    self.mean[...] = rng.rand(4)
+
+
+@action
+def arrays_written_before_backward(self, k):
+    x, z = inputs(k)
+    y = resolve(self(x, z))
+    write_arrays(self, k)
+    self.bn.avg_mean[...] += 0.1
+    back(total(y))
+    return y, x, z
+
+
+@action
+def arrays_written_between_calls(self, k):
+    x, z = inputs(k)
+    y = resolve(self(x, z))
+    write_arrays(self, k)
+    w = resolve(self(z, x))
+    z.array[...] *= 0.5
+    write_arrays(self, k + 1)
+    back(total([y, w]))
+    return y, w, x, z
+
+
 @action
 def recurrent(self, k):
     """Backward after each third call, through all of them."""
@@ -845,6 +890,11 @@ def array(self, k):
 
 
 @change
+def arrays(self, k):
+    write_arrays(self, k)
+
+
+@change
 def other_array(self, k):
     self.table = self.table * 2
 
@@ -906,6 +956,7 @@ class Recipe:
     actions: tuple
     changes: tuple
     decorate: tuple
+    large: bool = False  # checked as programs are whose intermediate values take much memory
 
     def method(self):
         lines = ["def make():", "    class Model(Program):"]
@@ -945,7 +996,8 @@ class Recipe:
         """A script that shows the program and checks it."""
         where = "PYTHONPATH=tests/chainer_api/graph_optimizations"
         head = f"# seed {self.seed}; run it with {where}\n{HEAD.strip()}\n\n\n"
-        return f"{head}{self.method()}\n\n\ncheck(make, {CALLS})\n"
+        large = "chainer.graph_optimizations._piece._LARGE = -1\n" if self.large else ""
+        return f"{head}{self.method()}\n\n\n{large}check(make, {CALLS})\n"
 
     def make(self):
         """The class of the program, a new one each time."""
@@ -957,8 +1009,11 @@ class Recipe:
 
     def run(self, compiled, after=None):
         try:
+            if self.large:
+                _piece._LARGE = -1
             return run(self.make, compiled, CALLS, after)
         finally:
+            _piece._LARGE = _LARGE
             linecache.cache.pop(f"<random program {self.seed}>", None)
 
     def differs(self, after=None):
@@ -1040,6 +1095,7 @@ def program(seed):
         ("concurrent",) if concurrent else _actions(random),
         _changes(random, concurrent),
         tuple(decorate),
+        large=seed % 4 == 1,
     )
 
 
