@@ -32,7 +32,7 @@ class Dense(chainer.Chain):
         super().__init__()
         self.names = [f'l{k}' for k in range(len(sizes) - 1)]
         with self.init_scope():
-            for name, n, m in zip(self.names, sizes, sizes[1:], strict=False):
+            for name, n, m in zip(self.names, sizes, sizes[1:]):
                 setattr(self, name, L.Linear(n, m))
 
     def forward(self, x):

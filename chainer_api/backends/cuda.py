@@ -18,8 +18,9 @@ available = False
 cudnn_enabled = False
 """Whether cuDNN is used through CuPy's own wrapper, which CuPy 14 no longer has."""
 
+cupy: Any
 try:
-    import cupy
+    import cupy as cupy
 except Exception as e:  # CuPy raises all kinds of errors on a broken CUDA installation
     cupy = object()
     _reason = f'CuPy cannot be imported: {e}'
@@ -32,8 +33,10 @@ else:
 
 if available:
     import cupyx  # noqa: F401
-    from cupy import ndarray
-    from cupy.cuda import Device, Event, Stream
+    from cupy import ndarray as ndarray
+    from cupy.cuda import Device as Device
+    from cupy.cuda import Event as Event
+    from cupy.cuda import Stream as Stream
 
     libcudnn = getattr(cupy.cuda, 'cudnn', None)
     if libcudnn is not None and os.environ.get('CHAINER_CUDNN') != '0':

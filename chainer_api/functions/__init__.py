@@ -135,7 +135,6 @@ from chainer.functions.loss.vae import gaussian_kl_divergence as gaussian_kl_div
 from chainer.functions.loss.vae import gaussian_nll as gaussian_nll
 from chainer.functions.math.arctanh import arctanh as arctanh
 from chainer.functions.math.average import average as average
-from chainer.functions.math.average import average as mean  # noqa: F401  its second name
 from chainer.functions.math.basic_math import absolute as absolute
 from chainer.functions.math.basic_math import add as add
 from chainer.functions.math.batch_l2_norm_squared import (
@@ -267,6 +266,8 @@ from chainer.functions.pooling.unpooling_nd import unpooling_3d as unpooling_3d
 from chainer.functions.pooling.unpooling_nd import unpooling_nd as unpooling_nd
 from chainer.functions.pooling.upsampling_2d import upsampling_2d as upsampling_2d
 from chainer.functions.util.forget import forget as forget
+
+mean = average  # its second name
 
 
 def __getattr__(name):

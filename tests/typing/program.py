@@ -48,7 +48,7 @@ class Scale(chainer.FunctionNode):
         self.retain_inputs((0,))
         return x * self.factor,
 
-    def backward(self, indexes, grad_outputs):
+    def backward(self, target_input_indexes, grad_outputs):
         gy, = grad_outputs
         return gy * self.factor,
 
