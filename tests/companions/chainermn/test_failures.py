@@ -37,9 +37,22 @@ def test_a_process_that_dies_ends_the_job(mpiexec, how):
     assert 'the end' not in done.out
 
 
+@pytest.mark.parametrize('how, code', [('sys.exit with a message', 1), ('quit', 5)])
+def test_an_exit_with_an_error_code_ends_the_job(mpiexec, how, code):
+    done = mpiexec(2, SCRIPTS / 'fail.py', how, 1, timeout=30)
+    assert done.returncode != 0
+    assert 'the end' not in done.out
+    assert 'killed by the test' not in done.err and 'Traceback' not in done.err
+    assert re.search(rf'rank 1 of 2 \(.+\) has ended with the exit code {code}; abort', done.err)
+    if code == 1:
+        assert 'this process has a problem' in done.err
+
+
 def test_nothing_happens_where_nothing_fails(mpiexec):
-    done = mpiexec(2, SCRIPTS / 'fail.py', 'not', 1)
+    """Nor where a process catches what ``sys.exit`` raises, or leaves a thread by it."""
+    done = mpiexec(2, SCRIPTS / 'fail.py', 'caught', 1)
     assert (done.returncode, done.out.count('the end'), done.err) == (0, 2, '')
+    assert 'caught 6' in done.out
 
 
 def test_hanging_processes_show_their_stacks(mpiexec, tmp_path):
@@ -82,17 +95,18 @@ def test_a_job_goes_on_after_a_process_was_killed(start, mpiexec, tmp_path, how)
     """The end is that of a run that was left alone."""
     n, iterations = 2, 24
     rng = random.Random(0)
+    # So the job does not end by itself, however late the kill comes.
+    last = rng.randint(3, 14)
     job = start(n, SCRIPTS / 'train.py', tmp_path / 'out', how, iterations,
-                env={'MN_TEST_JOB': str(tmp_path)})
-    wait_for_checkpoints(job, tmp_path / 'out', rng.randint(3, 14), how)
+                env={'MN_TEST_JOB': str(tmp_path), 'MN_TEST_PAUSE': str(last)})
+    for rank in range(n if how == 'checkpointer' else 1):
+        wait_for_checkpoint(job, tmp_path / 'out', rank, last, how)
     pids = processes_of(tmp_path)
     assert len(pids) == n
     os.kill(rng.choice(pids), signal.SIGKILL)
     done = job.wait()
     assert done.returncode != 0
     assert 'ends at' not in done.out
-    last = min(newest(tmp_path / 'out', r, how) for r in range(n if how != 'snapshot' else 1))
-    assert last >= 3
     done = mpiexec(n, SCRIPTS / 'train.py', tmp_path / 'out', how, iterations)
     assert done.returncode == 0, done.err
     assert lines(done.out, 'starts at') == [last] * n
@@ -115,9 +129,9 @@ def newest(folder, rank, how):
                default=0)
 
 
-def wait_for_checkpoints(job, folder, iteration, how):
+def wait_for_checkpoint(job, folder, rank, iteration, how):
     end = time.monotonic() + 60
-    while newest(folder, 0, how) < iteration:
+    while newest(folder, rank, how) < iteration:
         assert job.process.poll() is None and time.monotonic() < end, job.wait().err
         time.sleep(0.001)
 

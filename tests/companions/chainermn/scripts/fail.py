@@ -2,6 +2,7 @@
 import os
 import signal
 import sys
+import threading
 
 import numpy as np
 
@@ -21,6 +22,18 @@ if comm.rank == rank or rank < 0:
         os.kill(os.getpid(), signal.SIGSEGV)
     if how == 'exit':
         os._exit(3)
+    if how == 'sys.exit with a message':
+        sys.exit('this process has a problem')
+    if how == 'quit':
+        quit(5)
+    if how == 'caught':
+        try:
+            sys.exit(6)
+        except SystemExit as error:
+            print('caught', error.code)
+        thread = threading.Thread(target=sys.exit, args=(7,))
+        thread.start()
+        thread.join()
 for _ in range(2):
     comm.allreduce(np.ones(3, 'f4'))
 print('the end')

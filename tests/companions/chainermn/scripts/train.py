@@ -1,7 +1,9 @@
 """A training that goes on from its last checkpoint: train.py FOLDER HOW ITERATIONS.
 
-It prints the iteration it starts from, and at the end the parameters.
+It prints the iteration it starts from, and at the end the parameters. With the environment variable
+MN_TEST_PAUSE, the first process stays in that iteration, and the others wait for it in the next.
 """
+import os
 import sys
 import time
 import warnings
@@ -53,7 +55,8 @@ else:
     trigger=(1, 'iteration'), priority=-1000,
     initializer=lambda trainer: tell('starts at', trainer.updater.iteration))
 def slow(trainer):
-    time.sleep(0.005)
+    pause = os.environ.get('MN_TEST_PAUSE') == str(trainer.updater.iteration)
+    time.sleep(600 if pause and comm.rank == 0 else 0.005)
 
 
 def tell(what, *values):
