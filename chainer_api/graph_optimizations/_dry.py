@@ -14,7 +14,7 @@ import numpy as np
 
 from chainer import _tracing, configuration
 from chainer.function import FunctionAdapter
-from chainer.function_node import FunctionNode, next_number
+from chainer.function_node import FunctionNode
 from chainer.variable import Parameter, Variable
 
 from ._interpreter import Interpreter
@@ -53,9 +53,9 @@ class Carrier:
         self.effects = self.failed = False
 
     @property
-    def first_number(self) -> int:
-        """The number of the functions that come now."""
-        return next_number()
+    def places(self) -> list[int]:
+        """Nothing comes between the functions: see :meth:`Plan.run`."""
+        return []
 
     def number(self, app: Application, name: str) -> Any:
         """A number among the attributes of a function."""

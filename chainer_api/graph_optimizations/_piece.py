@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from chainer import _tracing, configuration
-from chainer.function_node import FunctionNode
+from chainer.function_node import FunctionNode, next_number
 from chainer.variable import Variable, _make_gradient
 from chainwright.runtime import Kept, Schedule
 
@@ -60,6 +60,7 @@ class StaticScheduleFunction(FunctionNode):
     _rebuilt: Rebuilt | None = None
     _alone: tuple[bool, ...] = ()  # leaves used several times: no gradient has reached them yet
     _checking = False
+    _places: Sequence[int] = ()  # the numbers of the functions, if others came between them
     _results: Any = None  # of a large piece that is being checked, by slot
 
     def __init__(self, piece: Piece, leaves: Any, live: Any, states: Any) -> None:
@@ -115,9 +116,11 @@ class StaticScheduleFunction(FunctionNode):
             for i in targets
         ]
 
-    def _number_of(self, position: float) -> float:
-        """The number of a function that stands at a position (0 to 1) in the piece."""
-        return self.number - self._piece.share * (1 - position)
+    def _number_of(self, k: int) -> float:
+        """The number of a function of the piece, as a node of the graph."""
+        if self._places:
+            return self._places[k]
+        return self.number - 1 + (k + 1) / (len(self._piece.apps) + 1)
 
     def _is_whole_behind(self, nodes: Any) -> bool:
         """Whether all results that are still there depend on ``nodes``, some of the results.
@@ -305,7 +308,6 @@ class StaticScheduleFunction(FunctionNode):
                 if outer._data is None and inner.node._data is not None:
                     variable = outer.get_variable_or_none()
                     outer._data = inner.node._data if variable is None else variable._array
-        n = len(rebuilt.functions) + 1
         for k, func in enumerate(rebuilt.functions):
             if func.inputs is None:
                 continue
@@ -313,7 +315,7 @@ class StaticScheduleFunction(FunctionNode):
             func.outputs = tuple(
                 [_ref(places[id(ref())]) if id(ref()) in places else ref for ref in func.outputs]
             )
-            func.number = self._number_of((k + 1) / n)
+            func.number = self._number_of(k)
             func.rank = max([node._rank for node in func.inputs], default=0)
             for ref in func.outputs:
                 node = ref()
@@ -392,7 +394,6 @@ class Piece:
         results: Iterable[int], account: Account, names: dict[int, str],
     ) -> None:
         self.name, self.apps, self.account, self._names = name, apps, account, names
-        self.place = self.share = 1.0  # which part of a run's number is the piece's; see Plan
         self._specs, self.results = specs, sorted(results)
         self.keys: dict[Any, None] = {}
         self._refused: set[Any] = set()
@@ -428,9 +429,8 @@ class Piece:
         ]
         self.distances, self.use_distances = traced.distances()
         self.static_ranks = [max([d for _, d in far]) for far in self.use_distances]
-        n = len(apps) + 1
-        #: Of each use: how far its function stands in the piece (0 to 1), and which input it is.
-        self.use_positions = [((use.app + 1) / n, use.input) for use in traced.uses]
+        #: Of each use: which function of the piece it is, and which input of it.
+        self.use_positions = [(use.app, use.input) for use in traced.uses]
         self.order_matters = traced.leaves_of_order()
         self._orders: dict[Any, Any] = {}
         self.siblings, self.covers = _relatives([traced._values[s] for s in self.chained])
@@ -553,8 +553,12 @@ class Piece:
             ]
         return tuple([v if type(v) is np.ndarray else v._array for v in leaves])
 
-    def run(self, run: Run, drawn: list[Any]) -> None:
-        """Compute, and hang the results on a node."""
+    def run(self, run: Run, drawn: list[Any], places: list[int]) -> None:
+        """Compute, and hang the results on a node.
+
+        ``places`` are the numbers that the functions would have got in the graph, where others may
+        have come between them.
+        """
         started = time.perf_counter()
         values = run.values
         numbers = tuple([run.number(self.apps[k], name) for k, name in self.numbers])
@@ -574,14 +578,16 @@ class Piece:
         if keeps_copies and self.chained and not (due and graph):
             leaves = {s: copied(a) if s != NUMBERS else a for s, a in live.items()}
         made, kept = self.schedule.forward(arrays)
-        self._deliver(run, made, kept, leaves, live)
+        self._deliver(run, made, kept, leaves, live, places)
         del kept
         self.account.ledger.saved += self.forward_meter.took(time.perf_counter() - started)
         run.gain += self.forward_meter.gain + self.backward_meter.gain
         if due:
             self._check(run, leaves, made, graph)
 
-    def _deliver(self, run: Run, made: Any, kept: Any, leaves: Any, live: Any) -> None:
+    def _deliver(
+        self, run: Run, made: Any, kept: Any, leaves: Any, live: Any, places: list[int]
+    ) -> None:
         values, states = run.values, run.states
         small = {}
         for slot, array in zip(self.results, made, strict=True):
@@ -594,7 +600,8 @@ class Piece:
         if kept is not None:
             node._kept, node._backwards = kept, self.schedule.backwards
         node._small_results = small
-        node.number = run.first_number - 1 + self.place
+        node._places = places
+        node.number = places[-1] if places else next_number()
         self._attach(node, values)
         for k in self.retained_outputs:
             node._retained[k] = made[k]
@@ -805,9 +812,6 @@ class Plan:
         self.pieces: list[Piece] = []
         for group, results in _groups(apps, self.results):
             self.pieces.append(Piece(name, group, specs, results, account, names))
-        for k, piece in enumerate(self.pieces):
-            piece.share = 1 / len(self.pieces)
-            piece.place = (k + 1) * piece.share
         self.dropped = False
 
     def ready(self) -> bool:
@@ -816,11 +820,11 @@ class Plan:
 
     def run(self, run: Run) -> None:
         """Compute the results."""
-        drawn = run.drawn
+        drawn, places = run.drawn, run.places
         for piece in self.pieces:
-            n = sum([len(app.draws) for app in piece.apps])
-            piece.run(run, drawn[:n])
-            drawn = drawn[n:]
+            n, m = sum([len(app.draws) for app in piece.apps]), len(piece.apps)
+            piece.run(run, drawn[:n], places[:m])
+            drawn, places = drawn[n:], places[m:]
 
 
 def _groups(

@@ -71,7 +71,7 @@ class Run:
         self.values: list[Any] = []  # while following: every leaf and output so far, by slot
         self.funcs: list[FunctionNode] = []  # the pending functions, as the method made them
         self.first = 1  # depth of the first of them
-        self.first_number = 0  # what the first of them would have got, as a number in the graph
+        self.places: list[int] = []  # the numbers that they would have got in the graph
         self.bound: dict[int, Any] = {}  # the leaves, by id
         self.drawn: list[Any] = []  # random numbers for the pending functions
         self.states: dict[Application, Any] = {}  # the generator before each of these draws
@@ -96,13 +96,11 @@ class Run:
         self.step = site.root.go
         self.left = False  # whether it has left a way that it has followed
         self.noting = 0.0  # seconds that went into noting
-        #: Whether what is new is kept as programs need it, in the first sighting already.
-        self.thorough = False
         if site.forms_differ:
             self.form = hash(form_of(arguments))
             follow = site.hot_forms.get(self.form, 0) > 0
         else:
-            follow = any([c.hot for found in site.root.children.values() for c in found])
+            follow = any([c.hot for c in site.root.all_children()])
         if not follow:
             self._note_from_here()
 
@@ -178,10 +176,9 @@ class Run:
         if self.form is None:
             self.form = hash(form_of(self._arguments))
         calls = self.site.calls_with(self.form)
-        if not calls or not self.site.account.allows_noting():
+        if not self.site.is_worth_noting(calls) or not self.site.account.allows_noting():
             self.stopped, self.step = NEW, matches_nothing
             return
-        self.thorough = calls == 1
         self.count = len(self.values)
         self._seen = {id(v): (k, weakref.ref(v)) for k, v in enumerate(self.values)}
         self.values, self.bound = [], {}
@@ -208,7 +205,7 @@ class Run:
         self.count += len(new)
         known = self.app.child(made)
         here = known[0] if known else made
-        learn = not here.kept and (self.thorough or known is not None)
+        learn = not here.kept and known is not None
         if learn:
             here.keep(func)
         if known is None:
@@ -250,18 +247,19 @@ class Run:
             key = self._key_of_variant(made, key)
         made.made(outs, self.count)
         made.renew()
-        parent.children.setdefault(key, []).append(made)
+        with self.site.lock:
+            parent.children[key] = (*parent.children.get(key, ()), made)
         return made
 
     def _key_of_variant(self, made: Application, key: Any) -> Any:
         """The key of a new child; where only numbers differ from a sibling's they become inputs."""
         parent, place = self.app, made.place
-        same = [k for k in parent.children if k[0] == place and len(k) == 2]
+        same = [k for k in list(parent.children) if k[0] == place and len(k) == 2]
         if made.arrays or made.eager is not None or not same:
             return key
         for k in same if place not in parent.constants_at else ():
-            sibling = parent.children[k][0]
-            numbers = made.differing_numbers(sibling)
+            sibling = next(iter(parent.children.get(k, ())), None)
+            numbers = None if sibling is None else made.differing_numbers(sibling)
             if numbers and sibling.eager is None and of_the_library(made.kind):
                 self.site.forget(parent, k)
                 self.site.account.grant()
@@ -329,7 +327,7 @@ class Run:
 
     def _sibling(self, app: Application, outs: Any) -> Application | None:
         assert app.parent is not None
-        for found in app.parent.children.values():
+        for found in list(app.parent.children.values()):
             if app in found:
                 return next((c for c in found if c.gives(outs) and c.hot), None)
         return None
@@ -547,6 +545,7 @@ class Run:
         for slot, made in self.aliases:
             made._array = self.values[slot]._array
         self.aliases, self.drawn, self.funcs, self.states = [], [], [], {}
+        self.places = []
         self.first = self.app.depth + 1
         if self.guards and not self.ended:
             self.guards = {k: (a, a.copy()) for k, (a, _) in self.guards.items()}
@@ -582,7 +581,7 @@ class Run:
                     if app in self.states:
                         set_generator_state(self.states[app])
                     self._apply_now(app, func, settings)
-                    func.number = self.first_number - 1 + (k + 1) / len(funcs)
+                    func.number = self.places[k]
                     funcs[k] = None  # type: ignore[call-overload]
         except BaseException:
             self.stopped, self.step = "an exception", matches_nothing

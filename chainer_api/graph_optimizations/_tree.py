@@ -181,7 +181,7 @@ class Application:
     def __init__(self, parent: Application | None) -> None:
         self.parent = parent
         self.depth: int = 0 if parent is None else parent.depth + 1
-        self.children: dict[Any, Application] = {}
+        self.children: dict[Any, tuple[Application, ...]] = {}
         self.next: Application | None = None  # the child that was taken last
         self.go: Match = matches_nothing  # its ``match``
         self.match: Match = matches_nothing
@@ -241,7 +241,11 @@ class Application:
         )
         return (self.place, self.images)
 
-    def child(self, made: Application) -> list[Application] | None:
+    def all_children(self) -> list[Application]:
+        """The applications that have come next, also while other threads add some."""
+        return [child for found in list(self.children.values()) for child in found]
+
+    def child(self, made: Application) -> tuple[Application, ...] | None:
         """The children that are what ``made`` is, but for the form of their results."""
         place = made.place
         found = self.children.get((place, made.images))
@@ -594,7 +598,7 @@ class _Writer:
                 f, args, kwargs = draw_function(draw.name), k(draw.args), k(draw.kwargs)
                 lines.append(f"run.drawn.append({k(f)}(*{args}, **{kwargs}))")
         # Functions that are computed late stand in the graph where they were applied.
-        lines.append("if not run.funcs: run.first_number = next_number()")
+        lines.append("run.places.append(next_number())")
         lines.append("run.funcs.append(func); run.app = app; run.step = app.go")
         ys = [f"y{i}" for i in range(len(app.outputs))]
         for y, spec in zip(ys, app.outputs, strict=True):

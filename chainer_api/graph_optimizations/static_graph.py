@@ -32,6 +32,8 @@ _FEW, _MANY = 8, 64  # ways through a method that keep programs: minimize_cache_
 _COLD = 8  # ways without programs that are remembered
 _FORMS = 1024  # forms of arguments that are remembered
 _PATIENCE = 16  # calls without a program until the method is left alone for a while
+_USUAL_FORMS = 4  # of arguments: of training, of evaluation, of last batches
+_OFTEN = 7  # earlier calls with arguments of one form, where there are more than these
 _WORTH = 4  # calls that leave a way in the middle lose what a call gains that follows it
 _SOME = {8, 32, 128, 512}  # of these calls get them in any case
 _LONGEST = 1024  # calls for which it is left alone at most
@@ -83,7 +85,7 @@ class Site:
         self._last = self.root  # where the last call has ended
         self.chain: Callable[[], Any] = lambda: None
         self._ways: OrderedDict[Application, None] = OrderedDict()  # by their last application
-        self._lock = threading.RLock()
+        self.lock = threading.RLock()
         self._calls: OrderedDict[int, int] = OrderedDict()  # by the form of their arguments
         #: Of each form: whether its calls go ways with programs (above 0), or leave them.
         self.hot_forms: dict[int, int] = {}
@@ -156,6 +158,14 @@ class Site:
             self.hot_forms.pop(old, None)
         return before
 
+    def is_worth_noting(self, calls: int) -> bool:
+        """Whether to look at arguments of a form that has come in so many calls before.
+
+        Where there are many forms, most never come back, and one that has come twice need not
+        come a third time.
+        """
+        return len(self._calls) <= _USUAL_FORMS or calls >= _OFTEN
+
     # -- after a call
 
     def _after(self, run: Run, seconds: float) -> None:
@@ -173,7 +183,7 @@ class Site:
             self.ledger.spent["noting"] += run.noting
         if run.syncs or account.new_backwards or run.app is not self._last:
             self._last = run.app
-            with self._lock:
+            with self.lock:
                 self._learn(run)
         if run.form is not None:
             score = self.hot_forms.get(run.form, 0)
@@ -202,7 +212,7 @@ class Site:
         new = []
         for sync in run.syncs:
             seen = sync.app.sightings[sync.first] = sync.app.sightings.get(sync.first, 0) + 1
-            if seen >= 2 or run.thorough:
+            if seen >= 2:
                 new.append(sync)
         # Following a way of which a part has no program takes longer than no program at all.
         self._unserved += bool(new) and run.realized > 0
@@ -245,8 +255,8 @@ class Site:
                 if e.app.numbers and e.app.parent is not None:
                     # Its numbers must be constants: it is noted anew.
                     e.app.parent.constants_at.add(e.app.place)
-                    children = e.app.parent.children
-                    self.forget(e.app.parent, next(k for k in children if e.app in children[k]))
+                    children = list(e.app.parent.children.items())
+                    self.forget(e.app.parent, next(k for k, found in children if e.app in found))
                     return
                 if e.app.eager is None:
                     e.app.eager = str(e)
@@ -297,8 +307,10 @@ class Site:
             parent = app.parent
             for key, found in list(parent.children.items()):
                 if app in found:
-                    found.remove(app)
-                    if not found:
+                    rest = tuple([c for c in found if c is not app])
+                    if rest:
+                        parent.children[key] = rest
+                    else:
                         del parent.children[key]
             if parent.next is app:
                 parent.predict(None)
@@ -307,12 +319,13 @@ class Site:
 
     def forget(self, parent: Application, key: Any) -> None:
         """Forget the children with a key, and all ways through them."""
-        gone = parent.children.pop(key, [])
-        for way in list(self._ways):
-            if way.depth > parent.depth and way.path(parent.depth + 1)[0] in gone:
-                del self._ways[way]
-        if parent.next in gone:
-            parent.predict(None)
+        with self.lock:
+            gone = parent.children.pop(key, ())
+            for way in list(self._ways):
+                if way.depth > parent.depth and way.path(parent.depth + 1)[0] in gone:
+                    del self._ways[way]
+            if parent.next in gone:
+                parent.predict(None)
 
     def forget_programs(self) -> None:
         """What was known about the ways through the method does not hold any more."""
@@ -322,7 +335,7 @@ class Site:
             app.becomes(hot=False)
             app.plans.clear()
             app.sightings.clear()
-            stack += [child for found in app.children.values() for child in found]
+            stack += app.all_children()
 
     def plans(self) -> list[Plan]:
         """The programs of all ways."""
@@ -330,7 +343,7 @@ class Site:
         while stack:
             app = stack.pop()
             found += app.plans.values()
-            stack += [child for some in app.children.values() for child in some]
+            stack += app.all_children()
         return found
 
     def end_forward(self) -> None:
