@@ -19,7 +19,6 @@ from chainer.variable import Parameter, Variable
 
 from ._interpreter import Interpreter
 from ._objects import Bound, Closure, OwnObject
-from ._piece import same_bytes
 from ._random import (
     PLAIN_DRAWS,
     draw_function,
@@ -29,7 +28,7 @@ from ._random import (
 )
 from ._residual import MISS, PLAIN, NotProvable, Residual, Sym
 from ._tree import Application, Spec, settings_now
-from ._values import Incomparable, copied
+from ._values import Incomparable, copied, same_bytes
 
 if TYPE_CHECKING:
     from .static_graph import Site

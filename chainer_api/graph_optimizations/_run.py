@@ -21,7 +21,6 @@ from chainer import _tracing
 from chainer.function_node import FunctionNode
 from chainer.variable import Variable
 
-from ._piece import same_bytes
 from ._random import generator_state, set_generator_state, whole_generator_state
 from ._tree import (
     Application,
@@ -37,7 +36,7 @@ from ._tree import (
     settings_now,
     user_line,
 )
-from ._values import Incomparable, form_of
+from ._values import Incomparable, form_of, same_bytes
 
 if TYPE_CHECKING:
     from .static_graph import Site

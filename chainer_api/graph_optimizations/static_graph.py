@@ -19,7 +19,8 @@ from chainwright.runtime import Ledger, Report
 
 from . import _array_code  # noqa: F401 - whoever runs define-by-run code natively asks it
 from ._account import Account
-from ._piece import Plan, StaticScheduleFunction
+from ._node import StaticScheduleFunction
+from ._piece import Plan
 from ._proof import Proofs
 from ._residual import MISS
 from ._run import NEW, Run, Sync

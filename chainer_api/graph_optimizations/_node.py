@@ -1,0 +1,349 @@
+"""The node of the graph that stands for functions which one program has computed.
+
+In: the leaves that the program has read, and gradients of its results. Out: gradients of the
+leaves, from a program or from the functions of define-by-run, applied again. What may not happen:
+a gradient of other values than those that define-by-run's functions would find.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import time
+import weakref
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from chainer import _tracing
+from chainer.function_node import FunctionNode
+from chainer.variable import Variable, _make_gradient
+from chainwright.runtime import Kept
+
+from ._backward import gradients
+from ._trace import Backward, Late, replace_array
+from ._tree import Application
+from ._values import same_bytes
+
+if TYPE_CHECKING:
+    from ._piece import Piece
+
+_ref = weakref.ref
+NUMBERS = -1  # where the numbers of a piece stand among its leaves
+
+
+class StaticScheduleFunction(FunctionNode):
+    """Functions that one program has computed, as a single node of the graph."""
+
+    _is_piece = True
+    _kept: Kept | None = None  # with _backwards, of the schedule that has run
+    _backwards: Any = {}
+    _rebuilt: Rebuilt | None = None
+    _alone: tuple[bool, ...] = ()  # leaves used several times: no gradient has reached them yet
+    _checking = False
+    _places: Sequence[int] = ()  # the numbers of the functions, if others came between them
+    _results: Any = None  # of a large piece that is being checked, by slot
+
+    def __init__(self, piece: Piece, leaves: Any, live: Any, states: Any) -> None:
+        self._piece, self._states = piece, states
+        #: By slot: the leaves as they were, and those that a caller may have written into since.
+        self._leaves, self._live = leaves, live
+        FunctionNode._pieces_exist = True
+        self._small_results: dict[int, bytes] = {}  # by slot; a caller may write into results
+        self._retained: dict[int, Any] = {}  # arrays of results that functions retain
+
+    def _prepare_backward(self, grads: Any, bound: Any) -> None:
+        piece, inputs = self._piece, self.inputs
+        assert inputs is not None
+        if not piece.same_leaf:
+            return
+        # The gradients of several uses of a leaf are added by the program, where no other can
+        # come before or between them; what comes before this piece has a lower rank than it.
+        places = self._gradient_places(range(len(piece.uses)))
+        self._alone = tuple(
+            [
+                inputs[group[0]] not in grads
+                and (last := max([places[k] for k in group]))[:2] < bound
+                and -last[0] >= self.rank
+                for group in piece.same_leaf
+            ]
+        )
+
+    @property
+    def highest_rank(self) -> int:
+        """The highest rank of the functions."""
+        assert self.outputs is not None
+        return max([node._rank for ref in self.outputs if (node := ref())], default=1) - 1
+
+    @property
+    def lowest_rank(self) -> int:
+        """The lowest rank of a result."""
+        assert self.outputs is not None
+        return min([node._rank for ref in self.outputs if (node := ref())], default=1)
+
+    def _ranks_of_uses(self) -> Sequence[int]:
+        """The rank of the function of each use."""
+        piece, inputs = self._piece, self.inputs
+        assert inputs is not None
+        if self.rank == 0:
+            return piece.static_ranks
+        ranks = {slot: inputs[k]._rank for slot, k in piece.input_of.items()}
+        return [max([ranks.get(s, 0) + d for s, d in far]) for far in piece.use_distances]
+
+    def _gradient_places(self, targets: Any) -> list[Any]:
+        ranks, piece = self._ranks_of_uses(), self._piece
+        return [
+            (-ranks[i], -self._number_of(piece.use_positions[i][0]), piece.use_positions[i][1])
+            for i in targets
+        ]
+
+    def _number_of(self, k: int) -> float:
+        """The number of a function of the piece, as a node of the graph."""
+        if self._places:
+            return self._places[k]
+        return self.number - 1 + (k + 1) / (len(self._piece.apps) + 1)
+
+    def _is_whole_behind(self, nodes: Any) -> bool:
+        """Whether all results that are still there depend on ``nodes``, some of the results.
+
+        Then whoever walks back from these passes all the functions that matter.
+        """
+        assert self.outputs is not None
+        here = {k: node for k, ref in enumerate(self.outputs) if (node := ref()) is not None}
+        passed = set[int]().union(*[self._piece.covers[k] for k in here if here[k] in nodes])
+        return passed.issuperset(here)
+
+    def siblings_of(self, reached: Sequence[bool]) -> list[int]:
+        sets = [s for s, r in zip(self._piece.siblings, reached, strict=True) if r]
+        return [k for k, r in enumerate(reached) if not r and any(k in s for s in sets)]
+
+    def backward(
+        self, target_input_indexes: tuple[int, ...], grad_outputs: tuple[Any, ...]
+    ) -> tuple[Any, ...]:
+        key = self._key(grad_outputs)
+        found = None
+        run = self._backwards.get(key)
+        piece, started = self._piece, time.perf_counter()
+        if run is not None:
+            found = self._by_program(run, piece.backwards[key], grad_outputs)
+            piece.account.ledger.saved += piece.backward_meter.took(time.perf_counter() - started)
+        else:
+            piece.wants(key)
+        if found is None or self._checking:
+            found = self._by_graph(found, grad_outputs)
+        return tuple([found[i] if i < len(found) else None for i in target_input_indexes])
+
+    def _key(self, grad_outputs: Any) -> Any:
+        """What kind of backward this is."""
+        return (
+            self._order(),
+            self._alone,
+            *[None if g is None else
+              (g._array.dtype, g._array.strides, g._requires_grad) for g in grad_outputs],
+        )
+
+    def _by_graph(self, found: Any, grad_outputs: Any) -> Any:
+        """The gradients that define-by-run gives; ``found`` are those of a program."""
+        piece = self._piece
+        if self._results is not None and found is not None:
+            found = _digests(found)  # both gradients at a time would be too much
+            if not self._is_as_it_was():
+                # Parameters have been updated since: there is nothing to be compared with.
+                key = self._key(grad_outputs)
+                return self._by_program(self._backwards[key], piece.backwards[key], grad_outputs)
+            self._kept, self._backwards = None, {}
+            piece.schedule.trim()
+        rebuilt = self.rebuild()
+        started = time.perf_counter()
+        plain = gradients(
+            rebuilt.aliases, rebuilt.outputs, grad_outputs, self._alone, piece.same_leaf
+        )
+        piece.backward_meter.took_plainly(time.perf_counter() - started)
+        if found is not None and not all(map(_equal_gradients, found, plain)):
+            piece.account.distrust(piece, "a gradient")
+        return plain
+
+    def _is_as_it_was(self) -> bool:
+        """Whether the functions still give the results that the program has given."""
+        results, self._results, self._checking = self._results, None, False
+        with _tracing.aside():
+            rebuilt = self._piece.rebuild(self._leaves, self._states, self.inputs)
+        for slot, array in results.items():
+            if not same_bytes(rebuilt.values[slot]._array, array):
+                return False
+        self._rebuilt = rebuilt
+        return True
+
+    def _by_program(self, run: Any, backward: Backward, grad_outputs: Any) -> Any:
+        arrays = [g._array for g in grad_outputs if g is not None]
+        for late in backward.late:
+            if late.number is not None:
+                arrays.append(self._piece.computed[late.number](self._leaves[NUMBERS]))
+                continue
+            array = self._late(late)
+            if array is None or (array.shape, array.dtype, array.strides) != (
+                late.node.shape, late.node.dtype, late.node.strides
+            ):
+                return None
+            arrays.append(array)
+        assert self._kept is not None
+        made = run(self._kept.values, tuple(arrays))
+        made = list(map(_make_gradient, made, backward.requires_grad))
+        if backward.shared:
+            given = [g for g in grad_outputs if g is not None]
+            for k, same in enumerate(backward.same):
+                if same != k:
+                    made[k] = made[same] if same >= 0 else given[-1 - same]
+        if self._piece.all_present(backward):
+            return made
+        found: list[Any] = [None] * len(self._piece.uses)
+        for k, gradient in zip(backward.present, made, strict=True):
+            found[k] = gradient
+        return found
+
+    def _late(self, late: Any) -> Any:
+        """What a function would find now in an input or output that it has retained."""
+        assert self.inputs is not None and self.outputs is not None
+        if late.leaf is not None:
+            k = self._piece.input_of.get(late.leaf)
+            if k is not None:
+                return self.inputs[k]._data
+            return self._live.get(late.leaf)
+        k = self._piece.chained_number.get(late.output)
+        node = None if k is None else self.outputs[k]()
+        variable = None if node is None else node.get_variable_or_none()
+        return self._retained.get(late.output) if variable is None else variable._array
+
+    def _order(self) -> Any:
+        """Ranks of the leaves, where the order of sums inside depends on them."""
+        piece, inputs = self._piece, self.inputs
+        assert inputs is not None
+        if self.rank == 0 or not piece.order_matters:
+            return None
+        ranks = [inputs[piece.input_of[slot]]._rank for slot in piece.order_matters]
+        return piece.normal_order(tuple(ranks))
+
+    def rebuild(self) -> Rebuilt:
+        """The functions of define-by-run, applied again with the same random numbers."""
+        if self._rebuilt is None:
+            with _tracing.aside():
+                self._rebuilt = self._piece.rebuild(self._leaves, self._states, self.inputs)
+            if not self._piece.has_copies(self._leaves, self._live):
+                self._check_that_leaves_are_as_they_were(self._rebuilt)
+        self._read_late(self._rebuilt)
+        return self._rebuilt
+
+    def _check_that_leaves_are_as_they_were(self, rebuilt: Rebuilt) -> None:
+        assert self.outputs is not None
+        for k, ref, inner in zip(self._piece.chained, self.outputs, rebuilt.outputs, strict=True):
+            given = self._small_results.get(k)
+            if given is None:
+                node = ref()
+                variable = None if node is None else node.get_variable_or_none()
+                same = variable is None or same_bytes(variable._array, inner._array)
+            else:
+                same = given == inner._array.tobytes()
+            if not same:
+                self._rebuilt = None
+                raise RuntimeError(
+                    f"{self._piece.name}: parameters, arguments or results of a compiled call "
+                    "were written into, and then its graph was wanted in a way that had not come "
+                    "in the calls before (a gradient of another kind, double backprop, hooks). "
+                    "What was computed is lost then. Go backward before you update, or set "
+                    "chainer.config.static_check = 'always' around this call."
+                )
+
+    def _read_late(self, rebuilt: Rebuilt) -> None:
+        """Have functions find in what they have retained what they would find now."""
+        piece = self._piece
+        assert self.inputs is not None
+        for slot in piece.retained:
+            array = self.inputs[piece.input_of[slot]]._data
+            for alias in rebuilt.by_slot[slot] if array is not None else ():
+                alias._array = alias.node._data = array
+        if self._live is not self._leaves:
+            for func, app in zip(rebuilt.functions, piece.apps, strict=True):
+                _read_live_arrays(func, app, self._leaves, self._live)
+        for k in piece.retained_outputs:
+            y = rebuilt.values[piece.results[k]]
+            array = self._late(Late(None, None, k))
+            if array is not None:
+                y._array = y.node._data = array
+
+    def _dissolve(self) -> None:
+        """Put the define-by-run graph in the place of this node, for good."""
+        if self.inputs is None or self.outputs is None:
+            return
+        rebuilt = self.rebuild()
+        piece, places = self._piece, {}
+        piece.was_dissolved()
+        for slot, aliases in rebuilt.by_slot.items():
+            k = piece.input_of.get(slot)
+            for alias in aliases if k is not None else ():
+                places[id(alias.node)] = self.inputs[k]
+        for inner, ref in zip(rebuilt.outputs, self.outputs, strict=True):
+            outer = ref()
+            if outer is not None:
+                places[id(inner.node)] = outer
+                outer._creator_node = inner.node._creator_node
+                if outer._data is None and inner.node._data is not None:
+                    variable = outer.get_variable_or_none()
+                    outer._data = inner.node._data if variable is None else variable._array
+        for k, func in enumerate(rebuilt.functions):
+            if func.inputs is None:
+                continue
+            func.inputs = tuple([places.get(id(node), node) for node in func.inputs])
+            func.outputs = tuple(
+                [_ref(places[id(ref())]) if id(ref()) in places else ref for ref in func.outputs]
+            )
+            func.number = self._number_of(k)
+            func.rank = max([node._rank for node in func.inputs], default=0)
+            for ref in func.outputs:
+                node = ref()
+                if node is not None:
+                    node._rank = func.rank + 1
+
+
+def _read_live_arrays(func: FunctionNode, app: Application, copies: Any, live: Any) -> None:
+    """Have a function find the caller's own arrays in what it has retained, not copies."""
+    for i in func._input_indexes_to_retain or () if func.inputs is not None else ():
+        slot = app.inputs[i]
+        if slot in live and func.inputs[i]._data is copies[slot]:
+            func.inputs[i]._data = live[slot]
+    for key, slot in app.arrays.items():
+        if slot in live:
+            replace_array(func.__dict__, key, copies[slot], live[slot])
+
+
+def _equal_gradients(found: Any, plain: Any) -> bool:
+    """Whether a program's gradient (or shape, dtype and digest of a large one) is right."""
+    if found is None or plain is None:
+        return found is plain
+    array = plain._array
+    if type(found) is tuple:
+        return found == (array.shape, array.dtype, _digest(array))
+    return same_bytes(found._array, array)
+
+
+def _digests(found: list[Any]) -> list[Any]:
+    """Shapes, dtypes and digests of gradients, which are let go."""
+    made = []
+    for k, g in enumerate(found):
+        found[k] = None
+        made.append(None if g is None else (g._array.shape, g._array.dtype, _digest(g._array)))
+    return made
+
+
+def _digest(array: np.ndarray) -> bytes:
+    return hashlib.blake2b(np.ascontiguousarray(array).data.cast("B")).digest()
+
+
+class Rebuilt:
+    """The define-by-run graph of a call of a piece."""
+
+    def __init__(self, aliases: Any, by_slot: Any, values: Any, functions: Any, outputs: Any):
+        self.aliases: list[Variable] = aliases
+        self.by_slot: dict[int, list[Variable]] = by_slot
+        self.values: dict[int, Variable] = values
+        self.functions: list[FunctionNode] = functions
+        self.outputs: list[Variable] = outputs
