@@ -14,6 +14,7 @@ CHAINER_USE_CUDNN_TENSOR_CORE          ``config.use_cudnn_tensor_core`` (always,
 CHAINER_USE_IDEEP                      ``config.use_ideep`` (always, auto, never)
 CHAINER_WARN_NONDETERMINISTIC          ``config.warn_nondeterministic`` (0 or 1)
 CHAINWRIGHT_TARGET                     ``config.static_target`` (numpy, native, auto)
+CHAINWRIGHT_LOGS                       what is logged to standard error (recompiles, code, graph)
 CHAINER_CUDNN                          0: cuDNN is not used (:mod:`chainer.backends.cuda`)
 CHAINER_SEED                           seed of CuPy's random numbers (the same)
 CHAINER_DATASET_ROOT                   folder of downloads (:mod:`chainer.dataset`)

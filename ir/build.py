@@ -98,19 +98,23 @@ class Stage(NamedTuple):
 
 
 def stages(
-    forward: Graph, backwards: Mapping[Hashable, Graph], passes: Sequence[Pass] = ()
+    forward: Graph,
+    backwards: Mapping[Hashable, Graph],
+    passes: Sequence[Pass] = (),
+    cut: Built | None = None,
 ) -> list[Stage]:
     """What :func:`build` makes of graphs, pass by pass.
 
     First come the graphs joined, as they were recorded and after each pass, then the parts into
-    which they are cut, each as it was cut and after each of ``passes``.
+    which they are cut, each as it was cut and after each of ``passes``. ``cut`` is what ``build``
+    has given without any such passes, if that is known.
     """
     joint = _join([forward, *backwards.values()])
     found = [Stage("recorded", joint)]
     for apply in PASSES:
         joint = apply(joint)
         found.append(Stage(apply.__name__, joint))
-    built = build(forward, backwards, ())
+    built = build(forward, backwards, ()) if cut is None else cut
     parts = {"forward": built.forward}
     numbered = enumerate(built.backwards.values(), 1)
     parts.update((f"backward {k}", graph) for k, graph in numbered)

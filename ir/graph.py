@@ -32,6 +32,16 @@ class Graph:
     def __repr__(self) -> str:
         return f"<Graph {self.name}: {len(self.nodes)} nodes>"
 
+    def to_svg(self) -> str:
+        """The data flow as an SVG; the rows of a kernel stand in one box."""
+        from .picture import svg
+
+        return svg(self)
+
+    def _repr_svg_(self) -> str:
+        """What a notebook shows."""
+        return self.to_svg()
+
     def to_networkx(self) -> Any:
         """The data flow as a ``networkx.DiGraph`` whose nodes are :class:`Node` objects."""
         import networkx

@@ -77,7 +77,10 @@ def node_line(node: Node, names: Mapping[Node, str]) -> str:
     if node.op == "placeholder":
         return f"{left} = {node.attr('kind')}"
     operands = [operand_text(source, names) for source in node.inputs]
-    return " ".join([f"{left} = {node.op}", *operands, *_attr_texts(node)])
+    settings = node.found.get("settings text")
+    if settings is None:
+        settings = node.found["settings text"] = tuple(_attr_texts(node))
+    return " ".join([f"{left} = {node.op}", *operands, *settings])
 
 
 def operand_text(node: Node, names: Mapping[Node, str]) -> str:

@@ -6,8 +6,11 @@ It knows arrays and graphs, not the front end: :class:`Schedule` compiles and ru
 
 from . import eager as _eager  # noqa: F401 - library ops ask it
 from .ledger import Event, Ledger, Report, Stop
+from .logs import begin as _begin
 from .options import OPTIONS, TARGETS
 from .schedule import Kept, Schedule
+
+_begin()
 
 __all__ = [
     "Event",

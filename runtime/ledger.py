@@ -6,6 +6,7 @@ Always on and bounded. Events are rare (hits and define-by-run calls are only co
 from __future__ import annotations
 
 import logging
+import time
 from collections import Counter, deque
 from typing import NamedTuple
 
@@ -27,7 +28,8 @@ class Event(NamedTuple):
     seconds: float
 
     def __str__(self) -> str:
-        line = f"{self.kind:<13} {self.seconds * 1e3:9.2f} ms  {self.reason}"
+        took = f"{self.seconds * 1e3:9.2f} ms" if self.seconds else " " * 12
+        line = f"{self.kind:<13} {took}  {self.reason}"
         return f"{line}  [{self.where}]" if self.where else line
 
 
@@ -37,6 +39,15 @@ class Stop(NamedTuple):
     reason: str
     where: str
     count: int
+
+
+class Sample(NamedTuple):
+    """How matters stood after some seconds and calls: seconds spent and saved until then."""
+
+    seconds: float
+    calls: int
+    spent: float
+    saved: float
 
 
 #: What to do, by words in a reason.
@@ -54,8 +65,19 @@ _ADVICE = (
     ("old-style function", "make the Function a FunctionNode to have it compiled"),
     ("written after its use", "an array is changed after a function has used it: make a new one"),
     ("another way", "the calls go different ways, or shapes differ: pad or bucket them"),
+    (
+        "function hooks",
+        "hooks see each function, so that nothing compiled runs: to measure what is compiled, set "
+        "chainer.config.static_profile = True, and look at the report",
+    ),
+    ("debug mode", "chainer.config.debug is on, for which functions run one by one"),
     ("no program", "the calls differ: pad or bucket what comes in"),
 )
+
+
+def advice_for(reasons: str) -> list[str]:
+    """What to do about reasons."""
+    return [what for words, what in _ADVICE if words in reasons]
 
 
 class Report(NamedTuple):
@@ -70,6 +92,22 @@ class Report(NamedTuple):
     checks: int
     spent: dict[str, float]
     saved: float
+    plainly: dict[str, int]  # whole calls that went define-by-run, by the reason
+
+    @property
+    def traces(self) -> int:
+        """How often something was traced and compiled."""
+        return sum(event.kind == "compile" for event in self.events)
+
+    @property
+    def failed_checks(self) -> int:
+        """Programs and proofs that were wrong, and are not used any more."""
+        return sum(event.kind == "distrusted" for event in self.events)
+
+    @property
+    def spent_seconds(self) -> float:
+        """Everything that was spent on compiling and checking."""
+        return sum(self.spent.values())
 
     @property
     def hits(self) -> int:
@@ -79,8 +117,8 @@ class Report(NamedTuple):
     @property
     def advice(self) -> list[str]:
         """What would make the method faster."""
-        reasons = " ".join([s.reason for s in self.stops] + [e.reason for e in self.events])
-        return [what for words, what in _ADVICE if words in reasons]
+        stops, events = (s.reason for s in self.stops), (e.reason for e in self.events)
+        return advice_for(" ".join([*self.plainly, *stops, *events]))
 
     def __str__(self) -> str:
         spent = ", ".join(f"{what} {s * 1e3:.1f} ms" for what, s in self.spent.items())
@@ -92,6 +130,7 @@ class Report(NamedTuple):
             f"  checks    {self.checks} against define-by-run",
         ]
         lines += [f"  stop      {s.count} x  {s.reason}  [{s.where}]" for s in self.stops]
+        lines += [f"  plainly   {n} x  {reason}" for reason, n in self.plainly.items()]
         lines += [f"  {event}" for event in self.events]
         lines += [f"  to do     {what}" for what in self.advice]
         return "\n".join(lines)
@@ -100,22 +139,47 @@ class Report(NamedTuple):
 class Ledger:
     """Events and counts of one compiled method."""
 
-    def __init__(self, name: str, verbosity: int = 0, size: int = 200) -> None:
+    def __init__(self, name: str, size: int = 200) -> None:
         self.name = name
         self.without_python = self.with_python = self.eager_calls = self.checks = 0
         self.spent: Counter[str] = Counter()  # seconds, by what they went into
         self.saved = 0.0
         self._stops: Counter[tuple[str, str]] = Counter()
-        self._verbosity = verbosity
+        self.plainly: Counter[str] = Counter()  # whole calls define-by-run, by the reason
+        self.history: list[Sample] = [Sample(0.0, 0, 0.0, 0.0)]
+        self._started = time.perf_counter()
+        self._stride = self._until_sample = 1
+        self._said: set[tuple[str, str, str]] = set()
         self._events: deque[Event] = deque(maxlen=size)
 
     def add(self, kind: str, reason: str, where: str = "", seconds: float = 0.0) -> None:
-        """Write an event down; what is wrong is also logged as a warning."""
+        """Write an event down, and log it: once, with what to do; what is wrong as a warning."""
         event = Event(kind, reason, where, seconds)
         self._events.append(event)
+        said = (kind, reason, where)
+        new = kind in ("compile", "distrusted") or said not in self._said
+        if kind != "compile" and len(self._said) < 100:
+            self._said.add(said)
         loud = kind in ("distrusted", "define-by-run")
-        level = logging.WARNING if loud else logging.INFO if self._verbosity else logging.DEBUG
-        logger.log(level, "%s: %s", self.name, event)
+        level = logging.DEBUG if not new else logging.WARNING if loud else logging.INFO
+        text = "; ".join([str(event), *(f"to do: {what}" for what in advice_for(reason))])
+        logger.log(level, "%s: %s", self.name, text)
+
+    def sample(self) -> None:
+        """A call has ended: note, at ever larger distances, how matters stand."""
+        self._until_sample -= 1
+        if self._until_sample > 0:
+            return
+        self.history.append(self._now())
+        if len(self.history) > 100:
+            del self.history[1::2]
+            self._stride *= 2
+        self._until_sample = self._stride
+
+    def _now(self) -> Sample:
+        calls = self.without_python + self.with_python + self.eager_calls
+        seconds = time.perf_counter() - self._started
+        return Sample(seconds, calls, sum(self.spent.values()), self.saved)
 
     def stopped(self, reason: str, where: str) -> None:
         """What was put off had to be computed."""
@@ -135,4 +199,5 @@ class Ledger:
             self.checks,
             dict(self.spent),
             self.saved,
+            dict(self.plainly),
         )

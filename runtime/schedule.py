@@ -24,6 +24,7 @@ from chainwright.codegen.numpy_target import NUMPY
 from chainwright.ir import Built, Graph, Stage, build, stages
 
 from .background import BACKGROUND
+from .logs import LOGS, tell
 from .native import native_target
 from .options import OPTIONS, checked
 from .profile import Profile
@@ -124,6 +125,8 @@ class Schedule:
         self.program, self.backward_programs = programs
         #: The native forms of all programs; None as long as there are none.
         self.native_programs: tuple[NativeProgram, dict[Hashable, NativeProgram]] | None = None
+        self.native_seconds = 0.0  # that it took to make them
+        self._earlier: dict[str, Profile] = {}  # times of NumPy programs, until native ones ran
         self._runner = Runner(self.program)
         self.backwards = {
             key: Backward(program, self.built.backwards[key])
@@ -134,6 +137,10 @@ class Schedule:
         if self.target == "native":
             self.go_native()
         self.seconds = time.perf_counter() - started
+        if LOGS:
+            graphs = (self.built.forward, *self.built.backwards.values())
+            tell("graph", title, "\n\n".join(map(str, graphs)))
+            tell("code", title, self.source)
 
     def forward(self, arrays: tuple[Any, ...]) -> tuple[tuple[Any, ...], Kept | None]:
         """Run the forward program; the second result is to be held until backward is done."""
@@ -176,11 +183,13 @@ class Schedule:
         except Exception:
             logger.warning("%s stays a program of NumPy calls", self.title, exc_info=True)
             return
+        self._earlier = self.profiles
         self._runner = forward
         for key, runner in backwards.items():
             self.backwards[key].runner = runner
         self.native_seconds = time.perf_counter() - started
         self.native_programs = programs  # type: ignore[assignment]
+        tell("code", f"{self.title}, native", self.listing)
 
     def trim(self) -> None:
         """Let go of buffers that no call uses."""
@@ -190,7 +199,7 @@ class Schedule:
     @property
     def passes(self) -> list[Stage]:
         """The graph after each pass, made again."""
-        return stages(self.recorded, self.recorded_backwards, NUMPY.passes)
+        return stages(self.recorded, self.recorded_backwards, NUMPY.passes, self._cut)
 
     @property
     def profiles(self) -> dict[str, Profile]:
@@ -198,7 +207,8 @@ class Schedule:
         runners = {"forward": self._runner}
         backwards = enumerate(self.backwards.values(), 1)
         runners.update((f"backward {k}", backward.runner) for k, backward in backwards)
-        return {part: runner.profile for part, runner in runners.items() if runner.profiled}
+        timed = {part: runner.profile for part, runner in runners.items() if runner.profiled}
+        return self._earlier | timed
 
     @property
     def source(self) -> str:

@@ -110,12 +110,14 @@ class Account:
         """Likewise for a call that has gone without its Python."""
         self.in_method += seconds
         self.ledger.without_python += 1
+        self.ledger.sample()
         return self.pays(gain + programs * _FOLLOWING)
 
     def called(self, seconds: float, programs: int, gain: float) -> bool:
         """A call has ended, ``gain`` seconds before a plain one; whether programs pay."""
         ledger = self.ledger
         self.in_method += seconds
+        ledger.sample()
         if not programs:
             ledger.eager_calls += 1
             self.plain = seconds if not self.plain else 0.8 * self.plain + 0.2 * seconds

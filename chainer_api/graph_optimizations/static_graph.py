@@ -5,29 +5,46 @@ from __future__ import annotations
 import functools
 import gc
 import inspect
+import os
 import threading
 import time
 import weakref
 from collections import OrderedDict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any, TypeVar, overload
 
 from chainer import _tracing, function_hook
 from chainer.variable import Parameter
-from chainwright.runtime import Ledger, Report
+from chainwright.runtime import Ledger
 
 from . import _array_code  # noqa: F401 - whoever runs define-by-run code natively asks it
 from ._account import Account
 from ._node import StaticScheduleFunction
 from ._piece import Plan
 from ._proof import Proofs
+from ._report import (
+    CompiledProgram,
+    Reports,
+    begun,
+    collecting,
+    label_of,
+    line_of,
+    programs_of,
+    save_at_the_end,
+)
 from ._residual import MISS
 from ._run import NEW, Run, Sync
 from ._trace import Untraceable
 from ._tree import Application, Spec, entry_code, settings_now
 
-__all__ = ["ScheduleManager", "StaticScheduleFunction", "static_graph"]
+__all__ = [
+    "ScheduleManager",
+    "StaticScheduleFunction",
+    "collecting",
+    "reports_of",
+    "static_graph",
+]
 
 _FEW, _MANY = 8, 64  # ways through a method that keep programs: minimize_cache_size or not
 _COLD = 8  # ways without programs that are remembered
@@ -43,7 +60,9 @@ _OPTIONS = (
     "minimize_cache_size",
     "verbosity_level",
     "enable_double_backprop",
+    "report",
 )
+_LEFT_ALONE = "left alone for a while: no program was found for earlier calls, or none has paid"
 _state = _tracing.state
 Method = TypeVar("Method", bound=Callable[..., Any])
 _function_hooks = function_hook._thread_local
@@ -58,6 +77,7 @@ class Options:
         minimize_cache_size: bool = True,
         verbosity_level: int = 0,
         enable_double_backprop: bool = False,
+        report: Any = None,
     ) -> None:
         for name, value in (
             ("force_test_define_by_run", force_test_define_by_run),
@@ -72,7 +92,9 @@ class Options:
             )
         self.force_test_define_by_run = force_test_define_by_run
         self.limit = _FEW if minimize_cache_size else _MANY
-        self.verbosity = verbosity_level
+        if report is not None and not isinstance(report, (str, os.PathLike)):
+            raise TypeError(f"static_graph: report must be the name of a file, not {report!r}")
+        self.report = report
 
 
 class Site:
@@ -80,7 +102,7 @@ class Site:
 
     def __init__(self, method: Callable[..., Any], name: str, options: Options) -> None:
         self.method, self.name, self.options = method, name, options
-        self.ledger = Ledger(name, options.verbosity)
+        self.ledger = Ledger(name)
         self.account = Account(self.ledger)
         self.root = Application(None)
         self._last = self.root  # where the last call has ended
@@ -106,13 +128,12 @@ class Site:
         ):
             return self._plainly(chain, args, kwargs)
         settings = settings_now()
-        if (
-            settings is None
-            or settings.debug
-            or self.options.force_test_define_by_run
-            and not settings.train
-        ):
-            return self._plainly(chain, args, kwargs)
+        if settings is None:
+            return self._plainly(chain, args, kwargs, "the configuration does not allow programs")
+        if settings.debug:
+            return self._plainly(chain, args, kwargs, "debug mode is on")
+        if self.options.force_test_define_by_run and not settings.train:
+            return self._plainly(chain, args, kwargs, "force_test_define_by_run is set")
         proofs, proof = self.proofs, None
         if proofs.proofs or proofs.wanted:
             result, proof = proofs.call(settings, chain, args, kwargs)
@@ -120,9 +141,12 @@ class Site:
                 return result
         return self._run(settings, chain, args, kwargs, proof)
 
-    def _plainly(self, chain: Any, args: Any, kwargs: Any) -> Any:
+    def _plainly(self, chain: Any, args: Any, kwargs: Any, why: str = "") -> Any:
         if _state.run is None and _state.trace is None:
             self.ledger.eager_calls += 1
+            if _function_hooks.function_hooks:
+                why = "function hooks are registered"
+            self.ledger.plainly[why or _LEFT_ALONE] += 1
             if self._asleep:
                 self._asleep -= 1
         return self.method(chain, *args, **kwargs)
@@ -203,7 +227,8 @@ class Site:
     def rest(self) -> None:
         """Programs make this method slower: leave it alone for a while."""
         if self._resting < _LONGEST:
-            self.ledger.add("slower", "programs were slower than define-by-run", _line(self.method))
+            reason = "programs were slower than define-by-run"
+            self.ledger.add("slower", reason, line_of(self.method))
         self._asleep, self._resting = self._resting, min(4 * self._resting, 16 * _LONGEST)
 
     def _learn(self, run: Run) -> None:
@@ -267,8 +292,10 @@ class Site:
         for app in path:
             app.becomes(hot=True)
         seconds = time.perf_counter() - started
-        reason = "a way through the method was seen for the second time"
-        self.ledger.add("compile", reason, _line(self.method), seconds)
+        new = [piece for s in syncs if (plan := s.app.plans.get(s.first)) for piece in plan.pieces]
+        labels = "; ".join(dict.fromkeys(label_of(self.name, piece) for piece in new))
+        reason = f"a way through the method was seen for the second time: {labels}"
+        self.ledger.add("compile", reason, line_of(self.method), seconds)
 
     def _renew(self, piece: Any) -> None:
         started = time.perf_counter()
@@ -278,7 +305,8 @@ class Site:
             piece.dropped = True
             self.ledger.add("define-by-run", str(e), _place(e.app))
         seconds = time.perf_counter() - started
-        self.ledger.add("compile", "a new kind of backward has come", _line(self.method), seconds)
+        reason = f"a new kind of backward has come: {label_of(self.name, piece)}"
+        self.ledger.add("compile", reason, line_of(self.method), seconds)
 
     def _names(self, run: Run) -> dict[int, str]:
         """The paths of the parameters among the values of a call, by slot."""
@@ -387,11 +415,6 @@ def _place(app: Application) -> str:
     return f"{app.origin.file}:{app.origin.line}"
 
 
-def _line(method: Callable[..., Any]) -> str:
-    code = inspect.unwrap(method).__code__
-    return f"{code.co_filename}:{code.co_firstlineno}"
-
-
 class ScheduleManager:
     """What a chain knows about its compiled methods: ``chain.schedule_manager``.
 
@@ -416,18 +439,17 @@ class ScheduleManager:
             site.end_forward()
 
     def report(self) -> Reports:
-        """Why each trace happened, on which line, and how long it took."""
-        return Reports(site.ledger.report() for site in self._sites.values())
+        """Why each trace happened, on which line, and how long it took.
+
+        The reports of the chain's compiled methods, as a tuple; ``str()`` of it is a table, and
+        ``save('report.html')`` writes a page with everything that is known.
+        """
+        return Reports(self._sites.values())
 
     @property
     def programs(self) -> list[CompiledProgram]:
         """The compiled programs, with their source, IR text and graphs."""
-        return [
-            CompiledProgram(piece.schedule)
-            for site in self._sites.values()
-            for plan in site.plans()
-            for piece in plan.pieces
-        ]
+        return [program for site in self._sites.values() for program in programs_of(site)]
 
     def __copy__(self) -> None:
         return None
@@ -443,86 +465,10 @@ def _nothing() -> None:
     """What a pickled manager becomes."""
 
 
-class Reports(tuple[Report, ...]):
-    """Reports of all compiled methods of a chain; ``str()`` is a table for people."""
-
-    def __str__(self) -> str:
-        return "\n".join(map(str, self))
-
-
-class CompiledProgram:
-    """A schedule, for reading: its programs, its graphs, and the memory it takes."""
-
-    def __init__(self, schedule: Any) -> None:
-        self._schedule = schedule
-
-    @property
-    def source(self) -> str:
-        """The generated programs (forward, then each backward), as Python text."""
-        return self._schedule.source
-
-    @property
-    def listing(self) -> str:
-        """What native code does, C-like, with the user's lines; empty as long as there is none."""
-        return self._schedule.listing
-
-    @property
-    def llvm(self) -> str:
-        """The LLVM text of the kernels; empty as long as there are none."""
-        return self._schedule.llvm
-
-    @property
-    def recorded(self) -> Any:
-        """The graph as it was recorded (``str()`` is its text, ``to_dot()`` its picture)."""
-        return self._schedule.recorded
-
-    @property
-    def passes(self) -> Any:
-        """The graph after each pass: a list of stages with ``name``, ``graph`` and ``text``.
-
-        First forward and backward as they were recorded, joined, then the parts that they were
-        cut into. It is made again each time.
-        """
-        return self._schedule.passes
-
-    @property
-    def profiles(self) -> Any:
-        """Times of the parts of the programs, by the name of the program ('forward', ...).
-
-        They are taken while ``chainer.config.static_profile`` is true; ``str()`` of one is a
-        table, ``rows`` has its parts, ``by_line()`` the seconds of each line of yours.
-        """
-        return self._schedule.profiles
-
-    @property
-    def optimized(self) -> Any:
-        """The forward graph after the passes."""
-        return self._schedule.built.forward
-
-    def to_dot(self) -> Any:
-        """The picture of :attr:`optimized`, as a ``graphviz.Digraph``."""
-        built = self._schedule.built
-        return built.forward.to_dot(results=len(built.forward.outputs) - len(built.saved))
-
-    @property
-    def backwards(self) -> list[Any]:
-        """The backward graphs after the passes."""
-        return list(self._schedule.built.backwards.values())
-
-    @property
-    def scratch_bytes(self) -> int:
-        """Size of the arena that intermediate values share."""
-        return self._schedule.program.scratch_bytes
-
-    @property
-    def kept_bytes(self) -> int:
-        """Size of what one call keeps for its backward."""
-        return self._schedule.program.kept_bytes
-
-    @property
-    def intermediate_bytes(self) -> int:
-        """What all intermediate values would take without sharing."""
-        return self._schedule.program.intermediate_bytes
+def reports_of(links: Iterable[Any]) -> Reports:
+    """The reports of the compiled methods of some links, each once."""
+    managers = [vars(link).get("schedule_manager") for link in dict.fromkeys(links)]
+    return Reports(site for m in managers if m is not None for site in m._sites.values())
 
 
 def _manager(chain: Any) -> ScheduleManager:
@@ -543,6 +489,7 @@ def static_graph(
     minimize_cache_size: bool = ...,
     verbosity_level: int = ...,
     enable_double_backprop: bool = ...,
+    report: str | os.PathLike[str] | None = ...,
 ) -> Callable[[Method], Method]: ...
 
 
@@ -566,10 +513,14 @@ def static_graph(*args: Any, **kwargs: Any) -> Any:
         force_test_define_by_run (bool): Do not compile while ``chainer.config.train`` is False.
         minimize_cache_size (bool): Keep few schedules (8; otherwise 64) for different shapes,
             modes and attributes; the least recently used goes first.
-        verbosity_level (int): 0: log programs that turn out wrong (as a warning); 1: also each
-            compilation (level INFO); 2: the same.
+        verbosity_level (int): 0, 1 or 2, accepted for compatibility. The logger ``chainwright``
+            has a record of level INFO for each compilation, and warnings of what is wrong;
+            ``CHAINWRIGHT_LOGS=recompiles,code,graph`` in the environment writes them, programs
+            and graphs to standard error.
         enable_double_backprop (bool): Accepted for compatibility. Differentiating gradients
             always works; it goes through the define-by-run graph.
+        report (str or path): File that :meth:`Reports.save` writes when the chain is gone, at the
+            end of the process at the latest.
 
     Raises:
         TypeError: For an unknown option, or if the decorated object is no function.
@@ -645,4 +596,7 @@ def _site(chain: Any, method: Callable[..., Any], name: str, options: Options) -
     if site is None:
         site = manager._sites[method] = Site(method, name, options)
         site.chain = weakref.ref(chain)
+        begun(site)
+        if options.report is not None:
+            save_at_the_end(chain, manager._sites, options.report)
     return site

@@ -11,7 +11,7 @@ import functools
 import textwrap
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import jinja2
 
@@ -75,6 +75,39 @@ def with_copies(graph: Graph) -> Graph:
         return graph
     outputs = tuple(copies.get(node, node) for node in graph.outputs)
     return replace(graph, nodes=(*graph.nodes, *copies.values()), outputs=outputs)
+
+
+class MemoryBlock(NamedTuple):
+    """A buffer in an arena, the values that lie there, and the first and last node to touch it."""
+
+    names: tuple[str, ...]
+    type: str
+    offset: int
+    nbytes: int
+    start: int
+    stop: int
+
+
+def memory_blocks(
+    graph: Graph, saved_count: int = 0
+) -> dict[str, tuple[int, int, list[MemoryBlock]]]:
+    """The plan of each arena of a program: its size, the number of nodes, and its buffers."""
+    writer = Writer(with_copies(graph), "", saved_count)
+    times, nodes = lifetime(writer.plan, writer.graph.nodes), writer.graph.nodes
+    names: dict[Node, list[str]] = {}
+    for node in nodes:
+        names.setdefault(writer.plan.block_of(node), []).append(writer.numbers[node])
+    found = {}
+    for where, (offsets, size) in writer.arenas.items():
+        blocks = [
+            MemoryBlock(
+                tuple(names[node]), type_text(node), offset, needed_bytes(node, writer.plan),
+                times[node][0], len(nodes) - 1 if where == KEPT else times[node][1],
+            )
+            for node, offset in offsets.items()
+        ]  # fmt: skip
+        found[where] = size, len(nodes), blocks
+    return found
 
 
 @functools.cache

@@ -6,7 +6,9 @@ import base64
 import hashlib
 import importlib.metadata
 import importlib.util
+import os
 import pathlib
+import platform
 import re
 import sys
 
@@ -19,7 +21,9 @@ and install both again; in a clone of Chainwright:
 # Optional packages, by import name, and what needs them.
 OPTIONAL = {
     'cupy': 'GPUs', 'h5py': 'HDF5 files', 'matplotlib': 'plots', 'PIL': 'images',
-    'google.protobuf': 'Caffe models', 'scipy': 'sparse matrices, statistics'}
+    'google.protobuf': 'Caffe models', 'scipy': 'sparse matrices, statistics',
+    'mpi4py': 'several processes', 'onnx': 'export to ONNX'}
+REQUIRED = ('jinja2', 'networkx', 'graphviz', 'llvmlite')
 
 
 def _origin(name):
@@ -134,12 +138,42 @@ def _version(name):
 
 def _facts():
     yield f'Python {sys.version.split()[0]}, {sys.executable}'
-    yield f'NumPy {_version("numpy")}'
+    yield f'{platform.platform()}, processor {platform.machine()}, {os.cpu_count()} cores'
+    yield f'NumPy {_version("numpy")}, BLAS {_blas()}'
     yield f'Chainwright {_version("chainwright")}, {pathlib.Path(__file__).parent}'
     yield f'chainer: {_origin("chainer") or "not found"}'
     for name, purpose in OPTIONAL.items():
         found = 'there' if _origin(name) else 'not installed'
         yield f'{name} ({purpose}): {found}'
+    for name in REQUIRED:
+        yield f'{name} {_version(name)}' if _origin(name) else f'{name}: MISSING, it is required'
+    yield f'native code: {_native()}'
+
+
+def _blas():
+    try:
+        import numpy
+
+        blas = numpy.show_config(mode='dicts')['Build Dependencies']['blas']
+        return f'{blas["name"]} {blas["version"]}'
+    except Exception as error:  # what is examined may be broken
+        return f'unknown ({error})'
+
+
+def _native():
+    """Whether programs run as native code, and where compiled code is kept."""
+    try:
+        from chainwright.runtime.native import engine, native_target
+
+        works = native_target() is not None
+        folder = engine.cache_folder()
+        files = engine.cached_files()
+    except Exception as error:  # what is examined may be broken
+        return f'not available ({type(error).__name__}: {error})'
+    kept = f'{len(files)} files of compiled code in {folder}' if folder else 'nothing kept on disk'
+    wanted = os.environ.get('CHAINWRIGHT_TARGET', 'auto')
+    state = 'available' if works else 'not available here; programs of NumPy calls run'
+    return f'{state}; CHAINWRIGHT_TARGET is {wanted}; {kept}'
 
 
 def main():

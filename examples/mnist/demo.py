@@ -3,7 +3,7 @@
 The data are MNIST, if it lies in the local data set cache, and otherwise the 8 by 8 digits that
 come with this example. Both runs start from the same seed, see the same mini-batches in the same
 order, and must end with the same accuracy. What the compiler made of the network is written into
-``demo-output``: a picture of the graph and the generated program.
+``demo-output``: a picture of the graph, the generated program, and a page with all that is known.
 """
 import argparse
 import os
@@ -161,6 +161,9 @@ def write_compiled(network, out):
         svg = out / 'graph.svg'
         subprocess.run(['dot', '-Tsvg', dot, '-o', svg], check=True)
         lines.append(f'picture of the graph  {svg}')
+    page = out / 'report.html'
+    network.schedule_manager.report().save(page, title='The compiled network of the demo')
+    lines.append(f'all of it, as a page  {page}')
     return lines
 
 

@@ -21,7 +21,7 @@ from typing import Any
 
 logger = logging.getLogger("chainwright")
 
-_LIMIT = 64 << 20  # bytes of objects on disk
+LIMIT = 64 << 20  # bytes of objects on disk
 _lock = threading.Lock()
 
 
@@ -174,19 +174,33 @@ _complained = False
 
 def _make_room(folder: Path, size: int) -> None:
     """Drop the files that were made first, as soon as there are too many bytes."""
+    known = _files(folder)
+    total = sum(n for _, n, _ in known) + size
+    for _, n, path in known:
+        if total <= LIMIT:
+            return
+        path.unlink(missing_ok=True)
+        total -= n
+
+
+def _files(folder: Path) -> list[tuple[float, int, Path]]:
+    """When each file was made, its size and path; the oldest first."""
     known = []
     for path in folder.iterdir():
+        if path.suffix not in (".o", ".part"):
+            continue
         try:
             facts = path.stat()
         except OSError:
             continue  # another process was quicker
         known.append((facts.st_mtime, facts.st_size, path))
-    total = sum(n for _, n, _ in known) + size
-    for _, n, path in sorted(known):
-        if total <= _LIMIT:
-            return
-        path.unlink(missing_ok=True)
-        total -= n
+    return sorted(known)
+
+
+def cached_files() -> list[tuple[float, int, Path]]:
+    """The files of compiled code: when each was made, its size and path; the oldest first."""
+    folder = cache_folder()
+    return _files(folder) if folder is not None and folder.is_dir() else []
 
 
 def undefined_symbols(data: bytes) -> list[str]:

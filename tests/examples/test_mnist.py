@@ -105,6 +105,8 @@ class TestDemo:
         printed = example('mnist/demo.py').main('--epoch', '1')
         assert 'none: Graphviz is not installed' in printed
         assert 'demo-output/graph.dot' in printed
+        with open('demo-output/report.html') as file:
+            assert '<h1>The compiled network of the demo</h1>' in file.read()
         assert not os.path.exists('demo-output/graph.svg')
 
     def test_a_difference_is_an_error(self, example, monkeypatch):

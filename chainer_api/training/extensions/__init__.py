@@ -15,6 +15,7 @@ from chainer.training.extensions import (
     print_report,
     progress_bar,
     snapshot_writers,
+    static_report,
     step_shift,
     util,
     value_observation,
@@ -37,6 +38,7 @@ from chainer.training.extensions.plot_report import PlotReport
 from chainer.training.extensions.polynomial_shift import PolynomialShift
 from chainer.training.extensions.print_report import PrintReport
 from chainer.training.extensions.progress_bar import ProgressBar
+from chainer.training.extensions.static_report import StaticReport
 from chainer.training.extensions.step_shift import StepShift
 from chainer.training.extensions.value_observation import observe_lr, observe_value
 from chainer.training.extensions.variable_statistics_plot import VariableStatisticsPlot
@@ -48,11 +50,11 @@ dump_graph = DumpGraph
 __all__ = [
     'DumpGraph', 'Evaluator', 'ExponentialShift', 'FailOnNonNumber', 'InverseShift', 'LinearShift',
     'LogReport', 'MicroAverage', 'MultistepShift', 'ParameterStatistics', 'PlotReport',
-    'PolynomialShift', 'PrintReport', 'ProgressBar', 'StepShift', 'VariableStatisticsPlot',
-    'WarmupShift', 'computational_graph', 'dump_graph', 'evaluator', 'exponential_shift',
-    'fail_on_nonnumber', 'inverse_shift', 'linear_shift', 'log_report', 'micro_average',
-    'multistep_shift', 'observe_lr', 'observe_value', 'parameter_statistics', 'plot_report',
-    'polynomial_shift', 'print_report', 'progress_bar', 'snapshot', 'snapshot_object',
-    'snapshot_writers', 'step_shift', 'unchain_variables', 'util', 'value_observation',
-    'variable_statistics_plot', 'variable_unchain', 'warmup_shift',
+    'PolynomialShift', 'PrintReport', 'ProgressBar', 'StaticReport', 'StepShift',
+    'VariableStatisticsPlot', 'WarmupShift', 'computational_graph', 'dump_graph', 'evaluator',
+    'exponential_shift', 'fail_on_nonnumber', 'inverse_shift', 'linear_shift', 'log_report',
+    'micro_average', 'multistep_shift', 'observe_lr', 'observe_value', 'parameter_statistics',
+    'plot_report', 'polynomial_shift', 'print_report', 'progress_bar', 'snapshot',
+    'snapshot_object', 'snapshot_writers', 'static_report', 'step_shift', 'unchain_variables',
+    'util', 'value_observation', 'variable_statistics_plot', 'variable_unchain', 'warmup_shift',
 ]

@@ -71,7 +71,7 @@ def test_a_folder_that_cannot_be_written_is_said_once(folder, caplog):
 
 
 def test_the_folder_is_bounded(folder, monkeypatch):
-    monkeypatch.setattr(module, "_LIMIT", 3000)
+    monkeypatch.setattr(module, "LIMIT", 3000)
     engine = Engine()
     for k in range(12):
         assert call(engine, f"plus_{k}") == 42
