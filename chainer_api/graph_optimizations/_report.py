@@ -123,10 +123,10 @@ class Reports(tuple[Report, ...]):
 
 
 def _facts() -> list[tuple[str, str]]:
-    from chainwright import __version__
+    import chainwright
 
     return [
-        ("Chainwright", __version__),
+        ("Chainwright", chainwright.__version__),
         ("Python", platform.python_version()),
         ("NumPy", np.__version__),
         ("target", str(configuration.peek("static_target"))),
