@@ -13,7 +13,7 @@ def listed():
     """The names that have an entry, in the order of the pages."""
     return [
         name for page in sorted(PAGES.glob('*.rst'))
-        for name in re.findall(r'^   (chain\w+\.\S+)$', page.read_text(), re.MULTILINE)]
+        for name in re.findall(r'^   ((?:chain|onnx_)\w+\.\S+)$', page.read_text(), re.MULTILINE)]
 
 
 def imported(name):

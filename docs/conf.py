@@ -35,4 +35,4 @@ napoleon_use_rtype = False
 
 # A name of ours that is written as a link must exist; names of other packages are plain text.
 nitpicky = True
-nitpick_ignore_regex = [('py:.*', r'(?!chainer|chainermn|chainwright).*')]
+nitpick_ignore_regex = [('py:.*', r'(?!chainer|chainermn|chainwright|onnx_chainer).*')]

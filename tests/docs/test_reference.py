@@ -11,7 +11,7 @@ import chainer
 PAGES = pathlib.Path(__file__).parents[2] / 'docs/reference'
 NAMES = [
     name for page in sorted(PAGES.glob('*.rst'))
-    for name in re.findall(r'^   (chain\w+\.\S+)$', page.read_text(), re.MULTILINE)]
+    for name in re.findall(r'^   ((?:chain|onnx_)\w+\.\S+)$', page.read_text(), re.MULTILINE)]
 
 
 def imported(name):
@@ -29,13 +29,14 @@ def imported(name):
     'chainer.links', 'chainer.optimizer_hooks', 'chainer.optimizers', 'chainer.serializers',
     'chainer.testing', 'chainer.training', 'chainer.training.extensions',
     'chainer.training.triggers', 'chainer.training.updaters', 'chainer.utils', 'chainermn',
-    'chainermn.extensions', 'chainermn.functions', 'chainermn.iterators', 'chainermn.links'])
+    'chainermn.extensions', 'chainermn.functions', 'chainermn.iterators', 'chainermn.links',
+    'onnx_chainer'])
 def test_every_public_name_has_an_entry(namespace):
     entries = {id(imported(name)) for name in NAMES}
     missing = []
     for name, thing in vars(importlib.import_module(namespace)).items():
         ours = getattr(thing, '__module__', None) or ''
-        if name.startswith('_') or not ours.startswith('chainer'):
+        if name.startswith('_') or not ours.startswith(('chainer', 'onnx_chainer')):
             continue
         if not inspect.isclass(thing) and not inspect.isfunction(thing):
             continue
