@@ -79,10 +79,10 @@ def measured(workers, workload, mode, rounds):
             for way, answer in found.items()}
 
 
-def cell(answer, base):
+def cell(way, answer, base):
     if 'ms' not in answer:
         return 'fails'
-    return f"{answer['ms']:.3g} ({answer['ms'] / base:.2f})"
+    return f"{base:.3g} ms" if way == 'PyTorch' else f"{answer['ms'] / base:.2f}"
 
 
 def main():
@@ -100,7 +100,7 @@ def main():
                 worker.process.stdin.close()
                 worker.process.wait()
             base = found['PyTorch'].get('ms', float('nan'))
-            times = [cell(found[way], base) for way in names]
+            times = [cell(way, found[way], base) for way in names]
             rows.append(f'| {workload} | {mode} | {" | ".join(times)} |')
             seconds = [f"{found[way].get('warm_up', float('nan')):.1f}" for way in names]
             warm.append(f'| {workload} | {mode} | {" | ".join(seconds)} |')
@@ -115,8 +115,8 @@ def write(names, rows, warm, rounds):
     versions = ', '.join(package.replace('==', ' ') for package in PACKAGES[:2])
     (HERE / 'results/peers.md').write_text('\n'.join([
         '# The original, PyTorch and JAX', '',
-        f'Milliseconds of CPU time of one thread, the median of {rounds} rounds in turns; in '
-        f'parentheses as a part of PyTorch\'s. {versions}, Chainer 7.8.1 with NumPy 1.21. '
+        f'CPU time of one thread as a part of PyTorch\'s, the median of {rounds} rounds in turns; '
+        f'of PyTorch, the milliseconds. {versions}, Chainer 7.8.1 with NumPy 1.21. '
         'Written by `benchmarks/bench_peers.py`; `benchmarks/bench_native.py` has the workloads.',
         '', head, *rows, '', '## Until the fifth step has run, seconds', '',
         'Wall time of making the model, tracing, compiling and five steps.', '', head, *warm, '']))
