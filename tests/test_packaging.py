@@ -36,6 +36,14 @@ def test_no_folder_here_is_named_like_a_package():
     assert [name for name in sorted(tops) if (ROOT / name).exists()] == []
 
 
+def test_the_extra_all_has_the_others():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    extras = project["optional-dependencies"]
+    (all_of_them,) = extras["all"]
+    named = all_of_them.removeprefix("chainwright[").removesuffix("]").split(",")
+    assert sorted(named) == sorted(extras.keys() - {"all", "docs", "test"})
+
+
 MAY_IMPORT = {
     "ir": set(),
     "tracer": {"ir"},
