@@ -26,27 +26,31 @@ _default_accumulate = FunctionNode.backward_accumulate
 _heappush = heapq.heappush
 _heappop = heapq.heappop
 
+
 class _Watch(threading.local):
     tell = None
+    least = 0
 
 
 _watch = _Watch()
 
 
 @contextlib.contextmanager
-def watching(tell):
+def watching(tell, least=1 << 20):
     """Context in which backward tells of gradients of leaves as soon as nothing can change them.
 
     It does not tell of all: a leaf of which some use has no gradient is left out, for example.
 
     Args:
         tell: Called with the node of a leaf and its gradient, a Variable.
+        least (int): Bytes of gradients for which the backward of a compiled method stops to tell.
     """
-    before, _watch.tell = _watch.tell, tell
+    before = _watch.tell, _watch.least
+    _watch.tell, _watch.least = tell, least
     try:
         yield
     finally:
-        _watch.tell = before
+        _watch.tell, _watch.least = before
 
 
 # Gradients on their way are kept in a dict: node -> list of variables whose sum is the gradient.
@@ -582,6 +586,8 @@ def _backward_to_leaves(grads, start, retain_grad, loss_scale):
             order.runs(func)
             if func._is_piece:
                 func._prepare_backward(grads, order.next_place(heap))
+                if uses is not None:
+                    func._watched = _watch.least, _teller(inputs, uses, grads)
         gys = []
         for y in _outputs(func):
             arrived = None if y is None else grads.pop(y, None)
@@ -650,6 +656,17 @@ def _tell_of_leaves(inputs, uses, grads):
         arrived = grads.get(x)
         if uses[x] == 0 and arrived is not None and len(arrived) == 1:
             _watch.tell(x, arrived[0])
+
+
+def _teller(inputs, uses, grads):
+    """Return what tells of the gradient of an input, by its number, while its function runs."""
+    def tell(i, gradient):
+        x = inputs[i]
+        if x._creator_node is None and x._requires_grad and uses[x] == 1 and x not in grads:
+            uses[x] = 0  # it is not told of again
+            _watch.tell(x, gradient)
+
+    return tell
 
 
 def _total(node, gradients, order):

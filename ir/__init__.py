@@ -15,7 +15,8 @@ from .make import constant, literal, make, placeholder
 from .node import IRError, Node, Origin, Slot
 from .ops import OPS, Op
 from .parse import parse
-from .passes import PASSES
+from .passes import PASSES, prepare
+from .sections import Section, output_places, sections
 from .verify import verify
 
 __all__ = [
@@ -27,6 +28,7 @@ __all__ = [
     "Node",
     "Op",
     "Origin",
+    "Section",
     "Slot",
     "Stage",
     "build",
@@ -37,9 +39,12 @@ __all__ = [
     "is_effect",
     "literal",
     "make",
+    "output_places",
     "parse",
     "placeholder",
+    "prepare",
     "register_library",
+    "sections",
     "stages",
     "thaw",
     "verify",

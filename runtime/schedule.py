@@ -21,7 +21,17 @@ from chainwright.codegen import Program, Target
 from chainwright.codegen.native_target import NativeProgram
 from chainwright.codegen.native_target.llvm import kernel_text
 from chainwright.codegen.numpy_target import NUMPY
-from chainwright.ir import Built, Graph, Stage, build, stages
+from chainwright.ir import (
+    Built,
+    Graph,
+    Section,
+    Stage,
+    build,
+    output_places,
+    prepare,
+    sections,
+    stages,
+)
 
 from .background import BACKGROUND
 from .logs import LOGS, tell
@@ -30,6 +40,8 @@ from .options import OPTIONS, checked
 from .profile import Profile
 
 logger = logging.getLogger("chainwright")
+
+Tell = Callable[[int, Any], None]
 
 _IDLE = 4  # buffer sets kept for calls to come
 _HITS = 3  # calls before native code is asked for
@@ -129,7 +141,7 @@ class Schedule:
         self._earlier: dict[str, Profile] = {}  # times of NumPy programs, until native ones ran
         self._runner = Runner(self.program)
         self.backwards = {
-            key: Backward(program, self.built.backwards[key])
+            key: Backward(program, self._cut.backwards[key], self)
             for key, program in self.backward_programs.items()
         }
         self._saves = bool(self.backwards)
@@ -190,6 +202,8 @@ class Schedule:
         self.native_seconds = time.perf_counter() - started
         self.native_programs = programs  # type: ignore[assignment]
         tell("code", f"{self.title}, native", self.listing)
+        for backward in self.backwards.values():
+            backward.load_parts(native)
 
     def trim(self) -> None:
         """Let go of buffers that no call uses."""
@@ -243,12 +257,19 @@ def _programs(target: Target, built: Built, title: str) -> tuple[Program, dict[H
 
 
 class Backward:
-    """Runs a backward program: ``(kept values, gradients) -> gradients of the inputs``."""
+    """Runs a backward program: ``(kept values, gradients) -> gradients of the inputs``.
 
-    def __init__(self, program: Program, graph: Graph) -> None:
+    It can run in parts, too, of which each gives some of the gradients: for those who have a use
+    for a gradient before the others are there.
+    """
+
+    def __init__(self, program: Program, graph: Graph, schedule: Schedule) -> None:
         self.runner = Runner(program)
         saved = [p for p in graph.inputs if p.attr("kind") == "saved"]
         self._picks: tuple[int, ...] = tuple(p.attr("index") for p in saved)
+        self._graph, self._schedule = graph, weakref.ref(schedule)
+        self._sections: tuple[Section, ...] | None = None
+        self._parts: Parts | None = None
 
     def __call__(self, values: tuple[Any, ...], gradients: tuple[Any, ...]) -> tuple[Any, ...]:
         runner = self.runner
@@ -257,3 +278,72 @@ class Backward:
         results = function(*[values[k] for k in self._picks], *gradients, scratch, ())
         runner.scratch.idle.append(scratch)
         return results
+
+    def in_parts(
+        self, values: tuple[Any, ...], gradients: tuple[Any, ...], least: int, tell: Tell
+    ) -> tuple[Any, ...]:
+        """Run part by part, and tell of each result by its number as soon as it is there.
+
+        Each part but the last makes results of at least ``least`` bytes, the first time counts.
+        While there is no code for the parts yet, or there is a single one, the whole program runs.
+        """
+        if self._sections is None:
+            self._ask_for_parts(least)
+        if self._parts is not None:
+            return self._parts.run([*[values[k] for k in self._picks], *gradients], tell)
+        results = self(values, gradients)
+        for k, array in enumerate(results):
+            tell(k, array)
+        return results
+
+    def _ask_for_parts(self, least: int) -> None:
+        self._sections = sections(self._graph, least)
+        schedule = self._schedule()
+        if schedule is None:
+            return
+        native = native_target() if schedule.native_programs is not None else None
+        if native is None:
+            self.load_parts(NUMPY)
+        elif schedule.target == "native":
+            self.load_parts(native)
+        else:
+            BACKGROUND.do(lambda: self.load_parts(native))
+
+    def load_parts(self, target: Target) -> None:
+        """Have the parts, if somebody has asked for them, run as programs of a target."""
+        schedule = self._schedule()
+        if self._sections is None or len(self._sections) == 1 or schedule is None:
+            return
+        try:
+            self._parts = Parts(target, self._graph, self._sections, schedule.title)
+        except Exception:  # what ran before goes on running
+            logger.warning(
+                "%s: the parts of backward cannot be compiled", schedule.title, exc_info=True
+            )
+
+
+class Parts:
+    """The programs of a backward's sections."""
+
+    def __init__(
+        self, target: Target, graph: Graph, parts: tuple[Section, ...], title: str
+    ) -> None:
+        self._steps = [
+            (Runner(_section_program(target, part, f"{title} backward, part {k}")), part)
+            for k, part in enumerate(parts, 1)
+        ]
+        self._places = output_places(graph, parts)
+
+    def run(self, there: list[Any], tell: Tell) -> tuple[Any, ...]:
+        """Compute the results from the inputs, to which ``there`` adds what is computed."""
+        for runner, part in self._steps:
+            scratch = runner.scratch.take()
+            there += runner.function(*[there[k] for k in part.takes], scratch, ())
+            runner.scratch.idle.append(scratch)
+            for k, place in part.finishes:
+                tell(k, there[place])
+        return tuple([there[place] for place in self._places])
+
+
+def _section_program(target: Target, part: Section, title: str) -> Program:
+    return target.program(prepare(part.graph, target.passes), title)

@@ -43,6 +43,7 @@ class StaticScheduleFunction(FunctionNode):
     _checking = False
     _places: Sequence[int] = ()  # the numbers of the functions, if others came between them
     _results: Any = None  # of a large piece that is being checked, by slot
+    _watched: Any = None  # bytes of gradients that somebody waits for, and how to tell of them
 
     def __init__(self, piece: Piece, leaves: Any, live: Any, states: Any) -> None:
         self._piece, self._states = piece, states
@@ -186,8 +187,7 @@ class StaticScheduleFunction(FunctionNode):
             ):
                 return None
             arrays.append(array)
-        assert self._kept is not None
-        made = run(self._kept.values, tuple(arrays))
+        made = self._run(run, backward, tuple(arrays))
         made = list(map(_make_gradient, made, backward.requires_grad))
         if backward.shared:
             given = [g for g in grad_outputs if g is not None]
@@ -200,6 +200,18 @@ class StaticScheduleFunction(FunctionNode):
         for k, gradient in zip(backward.present, made, strict=True):
             found[k] = gradient
         return found
+
+    def _run(self, run: Any, backward: Backward, arrays: tuple[Any, ...]) -> Any:
+        assert self._kept is not None
+        watched, self._watched = self._watched, None
+        if watched is None or self._checking or backward.shared:
+            return run(self._kept.values, arrays)
+        least, tell = watched
+
+        def tell_of_use(k: int, array: Any) -> None:
+            tell(backward.present[k], _make_gradient(array, backward.requires_grad[k]))
+
+        return run.in_parts(self._kept.values, arrays, least, tell_of_use)
 
     def _late(self, late: Any) -> Any:
         """What a function would find now in an input or output that it has retained."""

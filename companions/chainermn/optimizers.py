@@ -21,9 +21,7 @@ def create_multi_node_optimizer(actual_optimizer, communicator, double_buffering
         zero_fill (bool): Whether a parameter without a gradient takes part with zeros.
         overlap (bool): Whether gradients are sent in buckets of some megabytes while backward
             still computes others; for parameters on the CPU. It is worth it where there are more
-            cores than processes, or machines. The numbers do not depend on what overlaps. A
-            compiled method gives its gradients all at once, so compile parts of a model (its
-            blocks) rather than all of it.
+            cores than processes, or machines. The numbers do not depend on what overlaps.
 
     Returns:
         The optimizer.
@@ -194,7 +192,7 @@ class _OverlappingOptimizer(_MultiNodeOptimizer):
             super()._backward(loss)
             return
         self._begin()
-        with _backprop.watching(self.averager.put):
+        with _backprop.watching(self.averager.put, _overlap.BUCKET):
             super()._backward(loss)
 
     def _begin(self):

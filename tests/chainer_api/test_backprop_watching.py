@@ -1,9 +1,12 @@
 """Gradients of leaves that are told of while backward is at work."""
 import numpy as np
+import pytest
 
 import chainer
 import chainer.functions as F
+import chainer.links as L
 from chainer import _backprop
+from chainwright.runtime import schedule
 
 
 def watch(loss):
@@ -83,3 +86,60 @@ def test_only_inside_the_context():
         pass
     F.sum(x * 2).backward()
     assert told == []
+
+
+class Stack(chainer.Chain):
+    """Layers, all in one compiled method; the first is used twice."""
+
+    def __init__(self):
+        super().__init__()
+        rng = np.random.RandomState(0)
+        with self.init_scope():
+            self.layers = chainer.ChainList(*[
+                L.Linear(8, 8, initialW=rng.uniform(-1, 1, (8, 8))) for _ in range(5)])
+
+    @chainer.static_graph
+    def forward(self, x):
+        for layer in (self.layers[0], *self.layers):
+            x = F.tanh(layer(x))
+        return F.sum(x * x)
+
+
+@pytest.mark.parametrize('target', ['numpy', 'native'])
+def test_parts_of_one_compiled_method(monkeypatch, target):
+    """Gradients are told of while the backward of the method is at work on others."""
+    events = []
+
+    class Runner(schedule.Runner):
+        def __init__(self, program):
+            super().__init__(program)
+            function = self.function
+            self.function = lambda *arrays: (events.append('runs'), function(*arrays))[1]
+
+    monkeypatch.setattr(schedule, 'Runner', Runner)
+    x = np.random.RandomState(1).uniform(-1, 1, (4, 8)).astype('f')
+    plain = Stack()
+    plain.cleargrads()
+    with chainer.using_config('use_static_graph', False):
+        (plain(x) * 2).backward()
+    expected = {name: param.grad for name, param in plain.namedparams()}
+    model = Stack()
+    names = {param.node: name for name, param in model.namedparams()}
+
+    def tell(node, grad):
+        events.append(names[node])
+        np.testing.assert_array_equal(grad.array, expected[names[node]])
+
+    with chainer.using_config('static_target', target):
+        for _ in range(7):
+            events.clear()
+            model.cleargrads()
+            with _backprop.watching(tell, 500):
+                (model(x) * 2).backward()
+            assert sorted(set(events) - {'runs'}) == sorted(expected)  # each once:
+            assert len(events) - events.count('runs') == len(expected)
+            for name, param in model.namedparams():
+                np.testing.assert_array_equal(param.grad, expected[name])
+    # The last call is not one of those that are compared with define-by-run.
+    assert 'runs' in events[events.index('/layers/4/W'):]
+    assert 'runs' in events[events.index('/layers/2/W'):]

@@ -246,16 +246,38 @@ class CompiledBlock(Block):
     forward = chainer.static_graph(Block.forward)
 
 
+class CompiledDeep(Deep):
+    forward = chainer.static_graph(Deep.forward)
+
+
+class Blocks(chainer.ChainList):
+    """Equal blocks, one after the other."""
+
+    def __init__(self, kind):
+        super().__init__(*[kind(np.random.RandomState(0), 'f4') for _ in range(3)])
+        for block in self:
+            del block.unused
+
+    def forward(self, x):
+        for block in self:
+            x = block(x)
+        return F.sum(x * x)
+
+
+class CompiledBlocks(Blocks):
+    forward = chainer.static_graph(Blocks.forward)
+
+
 def case_overlap_gives_the_same_numbers(comm):
     """As gradients that are all sent after backward, and as without buckets within rounding."""
     from chainermn import _overlap
 
     before, _overlap.BUCKET = _overlap.BUCKET, 200
     try:
-        for compiled in (False, True):
+        for kind in (Deep, lambda: Deep(True), CompiledDeep):
             models = {}
             for how in ('overlap', 'after', 'naive'):
-                models[how] = model = Deep(compiled)
+                models[how] = model = kind()
                 optimizer = chainermn.create_multi_node_optimizer(
                     optimizers.SGD(.1), comm, overlap=how != 'naive').setup(model)
                 rng = np.random.RandomState(comm.rank)
@@ -287,22 +309,12 @@ def case_buckets_are_sent_while_backward_is_at_work(comm):
 
     before, _overlap.BUCKET = _overlap.BUCKET, 200
     try:
-        for compiled in (False, True):
-            kind = CompiledBlock if compiled else Block
-            model = chainer.ChainList(*[kind(np.random.RandomState(0), 'f4') for _ in range(3)])
-            for block in model:
-                del block.unused
+        for model in (Blocks(Block), Blocks(CompiledBlock), CompiledBlocks(Block)):
             optimizer = chainermn.create_multi_node_optimizer(
                 optimizers.SGD(.1), comm, overlap=True).setup(model)
-
-            def loss(x):
-                for block in model:  # noqa: B023
-                    x = block(x)
-                return F.sum(x * x)
-
             early = []
             for _ in range(6):
-                optimizer.update(loss, np.ones((2, 3), 'f4'))
+                optimizer.update(model, np.ones((2, 3), 'f4'))
                 if optimizer.averager is not None:
                     early.append(optimizer.averager.sent_early)
             assert set(early) == {len(optimizer.averager._buckets)}, early
