@@ -1,26 +1,14 @@
 """Gradient descent with momentum correction."""
-from chainer import backend, optimizer
+from chainer.optimizers import _momentum
 
 
-class CorrectedMomentumSGDRule(optimizer._StepRule):
+class CorrectedMomentumSGDRule(_momentum.MomentumRule):
     """Update rule of :class:`~chainer.optimizers.CorrectedMomentumSGD`.
 
     Args:
         parent_hyperparam (~chainer.optimizer.Hyperparameter): Where missing ones come from.
         lr, momentum: See :class:`~chainer.optimizers.CorrectedMomentumSGD`.
     """
-
-    def __init__(self, parent_hyperparam=None, lr=None, momentum=None):
-        super().__init__(parent_hyperparam or _default_hyperparam)
-        optimizer._set_given(self.hyperparam, lr=lr, momentum=momentum)
-
-    def init_state(self, param):
-        xp = backend.get_array_module(param.array)
-        self.state['v'] = xp.zeros_like(param.array)
-
-    def _numbers(self, dtype):
-        hp = self.hyperparam._nearest()
-        return hp.lr, hp.momentum
 
     @staticmethod
     def _step(xp, array, grad, state, numbers):
@@ -31,7 +19,7 @@ class CorrectedMomentumSGDRule(optimizer._StepRule):
         array += lr * v
 
 
-class CorrectedMomentumSGD(optimizer.GradientMethod):
+class CorrectedMomentumSGD(_momentum.MomentumMethod):
     r"""Gradient descent with momentum that stays right when the learning rate changes.
 
     .. math::
@@ -55,16 +43,7 @@ class CorrectedMomentumSGD(optimizer.GradientMethod):
         0.1
     """
 
-    lr = optimizer.HyperparameterProxy('lr')
-    momentum = optimizer.HyperparameterProxy('momentum')
-
-    def __init__(self, lr=0.01, momentum=0.9):
-        super().__init__()
-        self.hyperparam.lr = lr
-        self.hyperparam.momentum = momentum
-
-    def create_update_rule(self):
-        return CorrectedMomentumSGDRule(self.hyperparam)
+    _rule = CorrectedMomentumSGDRule
 
 
-_default_hyperparam = CorrectedMomentumSGD().hyperparam
+CorrectedMomentumSGDRule._default = CorrectedMomentumSGD().hyperparam

@@ -1,26 +1,14 @@
 """Gradient descent with momentum."""
-from chainer import backend, optimizer
+from chainer.optimizers import _momentum
 
 
-class MomentumSGDRule(optimizer._StepRule):
+class MomentumSGDRule(_momentum.MomentumRule):
     """Update rule of :class:`~chainer.optimizers.MomentumSGD`.
 
     Args:
         parent_hyperparam (~chainer.optimizer.Hyperparameter): Where missing ones come from.
         lr, momentum: See :class:`~chainer.optimizers.MomentumSGD`.
     """
-
-    def __init__(self, parent_hyperparam=None, lr=None, momentum=None):
-        super().__init__(parent_hyperparam or _default_hyperparam)
-        optimizer._set_given(self.hyperparam, lr=lr, momentum=momentum)
-
-    def init_state(self, param):
-        xp = backend.get_array_module(param.array)
-        self.state['v'] = xp.zeros_like(param.array)
-
-    def _numbers(self, dtype):
-        hp = self.hyperparam._nearest()
-        return hp.lr, hp.momentum
 
     @staticmethod
     def _step(xp, array, grad, state, numbers):
@@ -31,7 +19,7 @@ class MomentumSGDRule(optimizer._StepRule):
         array += v
 
 
-class MomentumSGD(optimizer.GradientMethod):
+class MomentumSGD(_momentum.MomentumMethod):
     r"""Gradient descent with momentum.
 
     .. math::
@@ -50,16 +38,7 @@ class MomentumSGD(optimizer.GradientMethod):
         0.1
     """
 
-    lr = optimizer.HyperparameterProxy('lr')
-    momentum = optimizer.HyperparameterProxy('momentum')
-
-    def __init__(self, lr=0.01, momentum=0.9):
-        super().__init__()
-        self.hyperparam.lr = lr
-        self.hyperparam.momentum = momentum
-
-    def create_update_rule(self):
-        return MomentumSGDRule(self.hyperparam)
+    _rule = MomentumSGDRule
 
 
-_default_hyperparam = MomentumSGD().hyperparam
+MomentumSGDRule._default = MomentumSGD().hyperparam

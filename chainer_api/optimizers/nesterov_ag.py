@@ -1,8 +1,8 @@
 """Nesterov's accelerated gradient."""
-from chainer import backend, optimizer
+from chainer.optimizers import _momentum
 
 
-class NesterovAGRule(optimizer._StepRule):
+class NesterovAGRule(_momentum.MomentumRule):
     """Update rule of :class:`~chainer.optimizers.NesterovAG`.
 
     Args:
@@ -10,17 +10,8 @@ class NesterovAGRule(optimizer._StepRule):
         lr, momentum: See :class:`~chainer.optimizers.NesterovAG`.
     """
 
-    def __init__(self, parent_hyperparam=None, lr=None, momentum=None):
-        super().__init__(parent_hyperparam or _default_hyperparam)
-        optimizer._set_given(self.hyperparam, lr=lr, momentum=momentum)
-
-    def init_state(self, param):
-        xp = backend.get_array_module(param.array)
-        self.state['v'] = xp.zeros_like(param.array)
-
     def _numbers(self, dtype):
-        hp = self.hyperparam._nearest()
-        lr, momentum = hp.lr, hp.momentum
+        lr, momentum = super()._numbers(dtype)
         return lr, momentum, momentum * momentum, (1 + momentum) * lr
 
     @staticmethod
@@ -33,7 +24,7 @@ class NesterovAGRule(optimizer._StepRule):
         array -= rate * grad
 
 
-class NesterovAG(optimizer.GradientMethod):
+class NesterovAG(_momentum.MomentumMethod):
     r"""Nesterov's accelerated gradient.
 
     With :math:`\mu` the momentum:
@@ -58,16 +49,7 @@ class NesterovAG(optimizer.GradientMethod):
         0.1
     """
 
-    lr = optimizer.HyperparameterProxy('lr')
-    momentum = optimizer.HyperparameterProxy('momentum')
-
-    def __init__(self, lr=0.01, momentum=0.9):
-        super().__init__()
-        self.hyperparam.lr = lr
-        self.hyperparam.momentum = momentum
-
-    def create_update_rule(self):
-        return NesterovAGRule(self.hyperparam)
+    _rule = NesterovAGRule
 
 
-_default_hyperparam = NesterovAG().hyperparam
+NesterovAGRule._default = NesterovAG().hyperparam

@@ -1,11 +1,9 @@
 """GPUs connected by NCCL on each machine, and by MPI over the host between machines."""
-import chainer
 from chainer.backends import cuda
-from chainermn import nccl
-from chainermn.communicators import _nccl, _packing, _transfer, mpi_communicator_base
+from chainermn.communicators import _nccl, _nccl_communicator_base, _packing, _transfer
 
 
-class NonCudaAwareCommunicator(mpi_communicator_base.MpiCommunicatorBase):
+class NonCudaAwareCommunicator(_nccl_communicator_base.NcclCommunicatorBase):
     """Averages gradients on the GPUs of a machine first, and then over machines.
 
     For MPI without CUDA between machines: only one process of each sends.
@@ -17,18 +15,9 @@ class NonCudaAwareCommunicator(mpi_communicator_base.MpiCommunicatorBase):
         RuntimeError: NCCL is not available.
     """
 
-    def __init__(self, mpi_comm):
-        if not nccl._available:
-            raise RuntimeError(
-                'NCCL is not available. Please confirm that NCCL is enabled in CuPy. On the CPU '
-                "use create_communicator('naive')")
-        super().__init__(mpi_comm)
-        self._intra = mpi_comm.Split(self.inter_rank, self.intra_rank)
-        self._inter = mpi_comm.Split(self.intra_rank, self.inter_rank)
-        self._group = _nccl.Group(self._intra)
-
-    def finalize(self):
-        self._group.close()
+    def _connected_processes(self):
+        self._inter = self.mpi_comm.Split(self.intra_rank, self.inter_rank)
+        return self.mpi_comm.Split(self.inter_rank, self.intra_rank)
 
     def multi_node_mean_grad(self, model, zero_fill=False):
         params = self._grads(model, zero_fill)
@@ -42,8 +31,6 @@ class NonCudaAwareCommunicator(mpi_communicator_base.MpiCommunicatorBase):
                 _transfer.add_up(self._inter, host)
                 flat[...] = cuda.cupy.asarray(host)
             self._group.bcast(flat)
-            flat *= flat.dtype.type(1. / self.size)
-            if chainer.is_debug() and not cuda.cupy.isfinite(flat).all():
-                raise ValueError('Parameters diverged after allreduce.')
+            self._make_mean(flat)
             for grad, mean in zip(grads, _packing.parts(flat, grads), strict=True):
                 grad[...] = mean

@@ -1,14 +1,12 @@
 """GPUs connected by NCCL, on all machines."""
 import numpy
 
-import chainer
 from chainer import backend
 from chainer.backends import cuda
-from chainermn import nccl
-from chainermn.communicators import _nccl, _packing, mpi_communicator_base
+from chainermn.communicators import _nccl, _nccl_communicator_base, _packing
 
 
-class PureNcclCommunicator(mpi_communicator_base.MpiCommunicatorBase):
+class PureNcclCommunicator(_nccl_communicator_base.NcclCommunicatorBase):
     """Averages gradients on the GPUs, all in one buffer, also in another type than theirs.
 
     What is no gradient goes over MPI.
@@ -21,18 +19,10 @@ class PureNcclCommunicator(mpi_communicator_base.MpiCommunicatorBase):
     """
 
     def __init__(self, mpi_comm):
-        if not nccl._available:
-            raise RuntimeError(
-                'PureNcclCommunicator requires NCCL 2.0+, but NCCL is not available. It comes with '
-                "CuPy and a GPU; on the CPU use create_communicator('naive')")
         super().__init__(mpi_comm)
-        self._group = _nccl.Group(mpi_comm)
         with self.config_scope():
             self.allreduce_grad_dtype = None
             self.batched_copy = True
-
-    def finalize(self):
-        self._group.close()
 
     def set_config(self, name, value=True, **kwargs):
         """Set a configuration entry.
@@ -91,9 +81,7 @@ class PureNcclCommunicator(mpi_communicator_base.MpiCommunicatorBase):
 
     def _mean_on_gpu(self, flat, stream=None):
         self._group.add_up(flat, stream)
-        flat *= flat.dtype.type(1. / self.size)
-        if chainer.is_debug() and not cuda.cupy.isfinite(flat).all():
-            raise ValueError('Parameters diverged after allreduce.')
+        self._make_mean(flat)
 
     def _multi_node_mean_grad_async(self, model, zero_fill):
         """Start to average gradients on a stream of its own.

@@ -70,15 +70,22 @@ class AllToAll(_Collective):
         return self.comm.alltoall(self._filled(grad_outputs))
 
 
-class Bcast(_Collective):
-    """See :func:`bcast`."""
+class _Rooted(_Collective):
+    """Between one process, the root, and all."""
 
     def __init__(self, comm, root):
         super().__init__(comm)
         self.root = root
 
+
+class _FromRoot(_Rooted):
+
     def __call__(self, *inputs):
         return self._without_inputs(*inputs)
+
+
+class Bcast(_FromRoot):
+    """See :func:`bcast`."""
 
     def forward(self, inputs):
         self._keep_kinds(inputs)
@@ -89,12 +96,8 @@ class Bcast(_Collective):
         return self._zeros() if grads is None else (_total(grads),)
 
 
-class Gather(_Collective):
+class Gather(_Rooted):
     """See :func:`gather`."""
-
-    def __init__(self, comm, root):
-        super().__init__(comm)
-        self.root = root
 
     def forward(self, inputs):
         self.retain_inputs(())
@@ -110,15 +113,8 @@ class Gather(_Collective):
         return self.comm.scatter(grads, self.root),
 
 
-class Scatter(_Collective):
+class Scatter(_FromRoot):
     """See :func:`scatter`."""
-
-    def __init__(self, comm, root):
-        super().__init__(comm)
-        self.root = root
-
-    def __call__(self, *inputs):
-        return self._without_inputs(*inputs)
 
     def forward(self, inputs):
         self._keep_kinds(inputs)
