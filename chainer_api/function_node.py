@@ -8,6 +8,7 @@ import weakref
 
 import numpy
 
+import chainer
 from chainer import _tracing, configuration, function_hook, variable
 from chainer.backends import _chainerx, cuda
 from chainer.utils import type_check
@@ -84,6 +85,7 @@ class FunctionNode:
     opaque = None
     #: Whether this is a program of a compiled method, which stands for several functions.
     _is_piece = False
+    _layouts = None  # of inputs and outputs, of those that know of layouts
 
     _input_indexes_to_retain = None
     _output_indexes_to_retain = None
@@ -327,6 +329,44 @@ class FunctionNode:
         return copy.copy(self)
 
     # For authors of functions
+
+    def __init_subclass__(cls, **kwargs):
+        super().__init_subclass__(**kwargs)
+        if 'check_layout_forward' in cls.__dict__:
+            chainer.memory_layouts._let_know_of_layouts(cls)
+
+    def check_layout_forward(self, inputs):
+        """Check the layouts of the inputs before :meth:`forward`; does nothing by default.
+
+        A function that overrides it knows of layouts (see :meth:`chainer.Variable.as_layout`):
+        :meth:`forward` gets arrays whose axes are as they lie in memory, and gives such,
+        whose layouts it says by ``self.output_layouts = (layout, ...)``; and the gradients that
+        :meth:`backward` gets have the layouts of the outputs.
+
+        Args:
+            inputs (tuple of Variable): The inputs, each with its ``layout``.
+        """
+
+    @property
+    def input_layouts(self):
+        """Layouts of the inputs, one each; ``None`` for the usual one."""
+        return self._layouts_of(0)
+
+    @property
+    def output_layouts(self):
+        """Layouts of the outputs, one each: set by :meth:`forward` where there are any."""
+        return self._layouts_of(1)
+
+    @output_layouts.setter
+    def output_layouts(self, layouts):
+        self._layouts_of(1)
+        self._layouts = self._layouts[0], tuple(layouts)
+
+    def _layouts_of(self, which):
+        if self._layouts is None:
+            raise AssertionError(f'layouts are known in {type(self).__name__} once it is applied '
+                                 'and if it has check_layout_forward')
+        return self._layouts[which]
 
     def check_type_forward(self, in_types):
         """Check dtypes and shapes of the inputs before :meth:`forward`.

@@ -23,6 +23,44 @@ class _Unspecified:
 _unspecified = _Unspecified()
 
 
+def _let_know_of_layouts(cls):
+    """Have a class of functions with ``check_layout_forward`` get arrays as they lie in memory."""
+    apply, backward = cls._apply, cls.backward
+
+    def _apply(self, inputs):
+        xs = tuple([variable.as_variable(x) for x in inputs])
+        self._layouts = tuple([x.layout for x in xs]), None
+        self.check_layout_forward(xs)
+        forward, own = self.forward, self.__dict__.copy()
+
+        def forward_of_raw(arrays):
+            raw = forward(tuple(map(_transpose_array, arrays, (None,) * len(xs), self._layouts[0])))
+            if self._layouts[1] is None:
+                self._layouts = self._layouts[0], (None,) * len(raw)
+            if len(raw) != len(self._layouts[1]):
+                raise ValueError(f'output_layouts of {type(self).__name__} has '
+                                 f'{len(self._layouts[1])} elements for {len(raw)} outputs')
+            return tuple(map(_transpose_array, raw, self._layouts[1], (None,) * len(raw)))
+
+        self.forward = forward_of_raw
+        try:
+            ys = apply(self, xs)
+        finally:
+            del self.forward
+            if 'forward' in own:
+                self.forward = own['forward']
+        for y, layout in zip(ys, self._layouts[1], strict=True):
+            y._layout = layout
+        return ys
+
+    def backward_of_layouts(self, indexes, grad_outputs):
+        return backward(self, indexes, tuple([
+            gy if gy is None else gy.as_layout(layout)
+            for gy, layout in zip(grad_outputs, self._layouts[1], strict=True)]))
+
+    cls._apply, cls.backward = _apply, backward_of_layouts
+
+
 class AsLayout(function_node.FunctionNode):
     """Brings an array into another order in memory (see :meth:`chainer.Variable.as_layout`)."""
 

@@ -589,6 +589,14 @@ class Variable:
         """The order of the axes in memory, ``None`` for the usual one (see :meth:`as_layout`)."""
         return self._layout
 
+    @property
+    def raw_array(self):
+        """The array with its axes as they lie in memory (see :meth:`as_layout`)."""
+        array = self.array
+        if array is None or self._layout is None:
+            return array
+        return chainer.memory_layouts._transpose_array(array, None, self._layout)
+
     def as_layout(self, layout):
         """Return a variable with the same elements in another order in memory.
 

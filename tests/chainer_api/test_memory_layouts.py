@@ -109,3 +109,77 @@ def test_parameters(given):
     assert memory_layouts.get_raw_shape(p) == tuple([p.shape[axis] for axis in (0, 2, 3, 1)])
     assert p.array.transpose(0, 2, 3, 1).flags.c_contiguous
     assert chainer.Parameter(1., ()).shape == ()
+
+
+class Twice(chainer.FunctionNode):
+    """Knows of layouts: writes down what it is given."""
+
+    def __init__(self, output_layouts=None):
+        self.given = output_layouts
+
+    def check_layout_forward(self, inputs):
+        self.checked = [x.layout for x in inputs]
+
+    def forward(self, inputs):
+        self.shapes = [x.shape for x in inputs]
+        self.seen = self.input_layouts
+        if self.given is not None:
+            self.output_layouts = self.given
+        return tuple([x * 2 for x in inputs])
+
+    def backward(self, indexes, grad_outputs):
+        self.gradients = [(gy.layout, gy.shape, gy.raw_array.shape) for gy in grad_outputs]
+        return tuple([grad_outputs[i] * 2 for i in indexes])
+
+
+@pytest.mark.parametrize(('layouts', 'shapes'), [  # as in 7.8.1
+    ((None,), [(2, 3, 4, 5)]), ((CUDNN_CHANNEL_LAST_X,), [(2, 4, 5, 3)]),
+    ((CUDNN_CHANNEL_LAST_W,), [(2, 4, 5, 3)]),
+    ((CUDNN_CHANNEL_LAST_X, None), [(2, 4, 5, 3), (2, 3, 4, 5)])])
+def test_functions_that_know_of_layouts(layouts, shapes):
+    xs = [chainer.Variable(X) for _ in layouts]
+    node = Twice(layouts)
+    ys = node.apply([x.as_layout(layout) for x, layout in zip(xs, layouts, strict=True)])
+    assert (node.checked, node.shapes, node.seen) == (list(layouts), shapes, layouts)
+    assert node.output_layouts == layouts
+    for y, layout, shape in zip(ys, layouts, shapes, strict=True):
+        assert (y.layout, y.shape, y.raw_array.shape, y.creator) == (layout, X.shape, shape, node)
+        np.testing.assert_array_equal(y.array, X * 2)
+    F.sum(sum([y.as_layout(None) for y in ys])).backward()
+    assert node.gradients == [
+        (layout, X.shape, shape) for layout, shape in zip(layouts, shapes, strict=True)]
+    for x in xs:
+        np.testing.assert_array_equal(x.grad, np.full_like(X, 2))
+
+
+def test_outputs_have_the_usual_layout_unless_it_is_said():
+    """The array is then taken as it is, as in 7.8.1."""
+    y, = Twice().apply((chainer.Variable(X).as_layout(CUDNN_CHANNEL_LAST_X),))
+    assert (y.layout, y.shape) == (None, (2, 4, 5, 3))
+    with pytest.raises(ValueError, match='output_layouts of Twice has 2 elements for 1 outputs'):
+        Twice((None, None)).apply((X,))
+
+
+def test_layouts_are_known_where_a_function_asks_for_them():
+    for node in (Twice(), F.relu(chainer.Variable(X)).creator):
+        for name in ('input_layouts', 'output_layouts'):
+            with pytest.raises(AssertionError, match='layouts are known'):
+                getattr(node, name)
+
+
+def test_a_function_may_refuse_layouts():
+    class Refuses(Twice):
+        def check_layout_forward(self, inputs):
+            raise ValueError('not this one')
+
+    with pytest.raises(ValueError, match='not this one'):
+        Refuses().apply((X,))
+
+
+def test_raw_array():
+    x = chainer.Variable(X)
+    assert x.raw_array is X
+    raw = x.as_layout(CUDNN_CHANNEL_LAST_X).raw_array
+    assert raw.flags.c_contiguous
+    np.testing.assert_array_equal(raw, X.transpose(0, 2, 3, 1))
+    assert chainer.Variable().raw_array is None
