@@ -32,14 +32,22 @@ _active = {}
 
 
 class Promise(numpy.ndarray):
-    """The array of a Variable whose values are still to be computed."""
+    """The array of a Variable whose values are still to be computed.
+
+    ``gpu`` is the number of the GPU where they will be, None for the host.
+    """
+
+    gpu = None
 
 
 @functools.lru_cache(256)
-def promise(shape, dtype):
+def promise(shape, dtype, gpu=None):
     """Return the promise of an array: it takes no memory."""
     one = numpy.zeros(1, dtype)
-    return numpy.lib.stride_tricks.as_strided(one, shape, (0,) * len(shape)).view(Promise)
+    made = numpy.lib.stride_tricks.as_strided(one, shape, (0,) * len(shape)).view(Promise)
+    if gpu is not None:
+        made.gpu = gpu
+    return made
 
 
 def begin(run):

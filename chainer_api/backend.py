@@ -4,6 +4,7 @@ from typing import Any
 import numpy
 
 import chainer
+from chainer import _tracing
 from chainer._backend import Device
 from chainer.backends import _chainerx, _cpu, cuda
 from chainer.backends._chainerx import ChainerxDevice, from_chx, to_chx
@@ -40,7 +41,8 @@ def get_array_module(*args) -> Any:
         xp = getattr(arg, '__chainwright_xp__', None)
         if xp is not None:
             return xp
-        if isinstance(arg, cuda.ndarray):
+        if isinstance(arg, cuda.ndarray) or (
+                type(arg) is _tracing.Promise and arg.gpu is not None):
             return cuda.cupy
     return numpy
 
@@ -144,6 +146,8 @@ def get_device_from_array(*arrays):
     for array in arrays:
         if isinstance(array, chainer.variable.Variable):
             array = array._array
+        if type(array) is _tracing.Promise and array.gpu is not None:
+            return GpuDevice.from_device_id(array.gpu)
         device = GpuDevice.from_array(array)
         if device is not None:
             return device

@@ -815,8 +815,9 @@ class ChainList(Link, collections.abc.MutableSequence):
 
     def addgrads(self, link):
         super().addgrads(link)
-        for i, child in enumerate(self._children):
-            child.addgrads(link[i])
+        # Not link[i]: the items of a Sequential are its functions, too.
+        for child, other in zip(self._children, link.children(), strict=True):
+            child.addgrads(other)
 
     def serialize(self, serializer):
         super().serialize(serializer)

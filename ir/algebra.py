@@ -6,7 +6,7 @@ whatever reads it sees the same strides.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -24,12 +24,22 @@ class Row(NamedTuple):
     name: str
     ops: tuple[str, ...]
     build: Build
+    numpy: bool = False  # what NumPy computes so, and other array libraries need not
 
 
 def rewritten(node: Node) -> Node:
     """The node after every row that fits, applied until none does."""
+    return _rewritten(node, RULES)
+
+
+def rewritten_anywhere(node: Node) -> Node:
+    """The same by the rows that hold for other array libraries than NumPy, too."""
+    return _rewritten(node, RULES_ANYWHERE)
+
+
+def _rewritten(node: Node, rules: Mapping[str, tuple[Row, ...]]) -> Node:
     while True:
-        found = next((new for row in RULES.get(node.op, ()) if (new := row.build(node))), None)
+        found = next((new for row in rules.get(node.op, ()) if (new := row.build(node))), None)
         if found is None:
             return node
         node = found
@@ -177,10 +187,15 @@ ROWS: tuple[Row, ...] = (
     Row("transpose to the same -> x", ("transpose",), _no_transpose),
     Row("elementwise of broadcast_to", BROADCASTING, _unbroadcast),
     Row("stack -> concatenate", ("stack",), _stack),
-    Row("mean -> sum / n", ("mean",), _mean),
-    Row("x ** 2 -> square", ("pow",), _power),
+    Row("mean -> sum / n", ("mean",), _mean, numpy=True),
+    Row("x ** 2 -> square", ("pow",), _power, numpy=True),
 )
 
-RULES: dict[str, tuple[Row, ...]] = {
-    op: tuple(row for row in ROWS if op in row.ops) for row in ROWS for op in row.ops
-}
+
+
+def _by_op(rows: Sequence[Row]) -> dict[str, tuple[Row, ...]]:
+    return {op: tuple(row for row in rows if op in row.ops) for row in rows for op in row.ops}
+
+
+RULES = _by_op(ROWS)
+RULES_ANYWHERE = _by_op([row for row in ROWS if not row.numpy])

@@ -38,11 +38,15 @@ class Part(NamedTuple):
 
 
 def build(
-    forward: Graph, backwards: Mapping[Hashable, Graph], passes: Sequence[Pass] = (fuse,)
+    forward: Graph,
+    backwards: Mapping[Hashable, Graph],
+    passes: Sequence[Pass] = (fuse,),
+    common: tuple[Pass, ...] = PASSES,
 ) -> Built:
     """Optimise a recorded forward graph together with its backward graphs, and cut them apart.
 
-    ``passes`` is what the target wants of each of the graphs that come out.
+    ``passes`` is what the target wants of each of the graphs that come out, ``common`` what is
+    done to all of them together.
 
     A backward graph refers to nodes of the forward graph directly; its other inputs, of kind
     ``'gradient'``, are its own. The forward graph that comes back has the outputs it had, then
@@ -68,7 +72,7 @@ def build(
       return %1
     """
     graphs = [forward, *backwards.values()]
-    joint, log = run_passes(verify_nodes(_join(graphs)))
+    joint, log = run_passes(verify_nodes(_join(graphs)), common)
     first = _parts(joint, graphs)[0]
     joint = keep_old_state(joint, needed_by((*first.outputs, *first.effects), joint.nodes))
     first, *later = _parts(joint, graphs)
@@ -102,6 +106,7 @@ def stages(
     backwards: Mapping[Hashable, Graph],
     passes: Sequence[Pass] = (),
     cut: Built | None = None,
+    common: tuple[Pass, ...] = PASSES,
 ) -> list[Stage]:
     """What :func:`build` makes of graphs, pass by pass.
 
@@ -111,10 +116,10 @@ def stages(
     """
     joint = _join([forward, *backwards.values()])
     found = [Stage("recorded", joint)]
-    for apply in PASSES:
+    for apply in common:
         joint = apply(joint)
         found.append(Stage(apply.__name__, joint))
-    built = build(forward, backwards, ()) if cut is None else cut
+    built = build(forward, backwards, (), common) if cut is None else cut
     parts = {"forward": built.forward}
     numbered = enumerate(built.backwards.values(), 1)
     parts.update((f"backward {k}", graph) for k, graph in numbered)

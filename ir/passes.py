@@ -11,7 +11,7 @@ from collections.abc import Callable, Hashable, Iterable
 
 import numpy as np
 
-from .algebra import rewritten
+from .algebra import rewritten, rewritten_anywhere
 from .alias import roots_of, viewed
 from .frozen import exact_key
 from .graph import Graph, is_effect, users_of
@@ -105,6 +105,11 @@ def simplify(graph: Graph) -> Graph:
     return replace_nodes(graph, rewritten)
 
 
+def simplify_anywhere(graph: Graph) -> Graph:
+    """The same without the rows that tell how NumPy computes."""
+    return replace_nodes(graph, rewritten_anywhere)
+
+
 def replace_nodes(graph: Graph, rewrite: Callable[[Node], Node | None]) -> Graph:
     """Put what ``rewrite`` gives in the place of each node, where no memory is shared by that."""
     kept = given_out(graph) | handed_over(graph) | _kept_apart(graph)
@@ -182,6 +187,8 @@ def drop_dead(graph: Graph) -> Graph:
 
 
 PASSES: tuple[Pass, ...] = (drop_dead, fold_constants, simplify, merge_common, drop_dead)
+#: Where another library than NumPy computes: what NumPy would give is not folded in.
+PASSES_ANYWHERE: tuple[Pass, ...] = (drop_dead, simplify_anywhere, merge_common, drop_dead)
 
 
 def run_passes(graph: Graph, passes: tuple[Pass, ...] = PASSES) -> tuple[Graph, list[str]]:

@@ -66,6 +66,12 @@ class Pool:
         if len(self.idle) < _IDLE:
             self.idle.append(buffers)
 
+    def trim(self) -> None:
+        self.idle.clear()
+
+
+MakePool = Callable[[Callable[[], tuple[Any, ...]]], Pool]
+
 
 class Kept:
     """What one forward call keeps for its backward."""
@@ -84,13 +90,13 @@ class Runner:
 
     __slots__ = ("function", "scratch", "kept", "_program", "_profile")
 
-    def __init__(self, program: Program) -> None:
+    def __init__(self, program: Program, pool: MakePool = Pool) -> None:
         loaded = program.load()
         self.function = loaded.function
         self._program = program
         self._profile: Profile | None = None
-        self.scratch = Pool(loaded.new_scratch)
-        self.kept = Pool(loaded.new_kept)
+        self.scratch = pool(loaded.new_scratch)
+        self.kept = pool(loaded.new_kept)
 
     @property
     def profile(self) -> Profile:
@@ -105,8 +111,8 @@ class Runner:
         return self._profile is not None
 
     def trim(self) -> None:
-        self.scratch.idle.clear()
-        self.kept.idle.clear()
+        self.scratch.trim()
+        self.kept.trim()
 
 
 class Schedule:
@@ -133,7 +139,7 @@ class Schedule:
         self.built: Built = self._cut.prepared(NUMPY.passes)
         n_saved = len(self.built.saved)
         self._n = len(self.built.forward.outputs) - n_saved
-        programs = _programs(NUMPY, self.built, title)
+        programs = programs_of(NUMPY, self.built, title)
         self.program, self.backward_programs = programs
         #: The native forms of all programs; None as long as there are none.
         self.native_programs: tuple[NativeProgram, dict[Hashable, NativeProgram]] | None = None
@@ -162,7 +168,7 @@ class Schedule:
         scratch, kept = runner.scratch.take(), runner.kept.take()
         function = runner.profile.function if OPTIONS.profile() else runner.function
         results = function(*arrays, scratch, kept)
-        runner.scratch.idle.append(scratch)
+        runner.scratch.give(scratch)
         if self._saves:
             n = self._n
             return results[:n], Kept(results[n:], kept, runner.kept)
@@ -189,7 +195,7 @@ class Schedule:
             return
         started = time.perf_counter()
         try:
-            programs = _programs(native, self._cut.prepared(native.passes), self.title)
+            programs = programs_of(native, self._cut.prepared(native.passes), self.title)
             forward = Runner(programs[0])
             backwards = {key: Runner(program) for key, program in programs[1].items()}
         except Exception:
@@ -248,7 +254,10 @@ class Schedule:
         return "\n".join({kernel.key: kernel_text(kernel) for kernel in kernels}.values())
 
 
-def _programs(target: Target, built: Built, title: str) -> tuple[Program, dict[Hashable, Program]]:
+def programs_of(
+    target: Target, built: Built, title: str
+) -> tuple[Program, dict[Hashable, Program]]:
+    """What a target makes of a forward graph and of its backward graphs."""
     forward = target.program(built.forward, title, len(built.saved))
     backwards = {
         key: target.program(graph, f"{title} backward") for key, graph in built.backwards.items()
@@ -263,8 +272,10 @@ class Backward:
     for a gradient before the others are there.
     """
 
-    def __init__(self, program: Program, graph: Graph, schedule: Schedule) -> None:
-        self.runner = Runner(program)
+    def __init__(
+        self, program: Program, graph: Graph, schedule: Schedule, pool: MakePool = Pool
+    ) -> None:
+        self.runner = Runner(program, pool)
         saved = [p for p in graph.inputs if p.attr("kind") == "saved"]
         self._picks: tuple[int, ...] = tuple(p.attr("index") for p in saved)
         self._graph, self._schedule = graph, weakref.ref(schedule)
@@ -276,7 +287,7 @@ class Backward:
         scratch = runner.scratch.take()
         function = runner.profile.function if OPTIONS.profile() else runner.function
         results = function(*[values[k] for k in self._picks], *gradients, scratch, ())
-        runner.scratch.idle.append(scratch)
+        runner.scratch.give(scratch)
         return results
 
     def in_parts(

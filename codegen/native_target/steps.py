@@ -937,6 +937,11 @@ class Fused:
         self.dims = nodes[0].dims or (1,)
 
     def step(self) -> Step:
+        kernel, nest, places = self.parts()
+        return Step(kernel, kernel_table(kernel, nest, [n for _, n in self.numbers]), places)
+
+    def parts(self) -> tuple[Kernel, Nest, tuple[Place, ...]]:
+        """The kernel, the loops it is to run in, and its operands."""
         for node in self.nodes:
             self._add(node)
         outs = [node for node in self.nodes if node in self.group.stored]
@@ -953,9 +958,8 @@ class Fused:
         stores = tuple((f"y{k}", self.names[node]) for k, node in enumerate(outs))
         numbers = tuple(dtype for dtype, _ in self.numbers)
         kernel = Kernel(nest.ndim, tuple(operands), numbers, tuple(self.body), stores)
-        table = kernel_table(kernel, nest, [value for _, value in self.numbers])
         places = tuple(self.group.place(x, s) for x, s in zip(sources, strides, strict=True))
-        return Step(kernel, table, places)
+        return kernel, nest, places
 
     def _strides(self, x: Node) -> Ints:
         return spread(x, self.dims) or (0,)

@@ -75,12 +75,12 @@ def tiles_of(graph: Graph) -> dict[Node, Tile]:
     """For each node of a group that is worth it, its tile."""
     found: dict[Node, Tile] = {}
     roots = roots_of(graph.nodes)
-    escaping = _escaping(graph, roots)
+    outside = escaping(graph, roots)
     for group in graph.groups:
         lengths = _lengths(group)
         if lengths:
             members = set(group)
-            local = (n for n in group if roots[n] in members and roots[n] not in escaping)
+            local = (n for n in group if roots[n] in members and roots[n] not in outside)
             tile = Tile(group, group[0].dims[: len(lengths)], lengths, frozenset(local))
             found.update(dict.fromkeys(group, tile))
     return found
@@ -127,7 +127,7 @@ def _reduced(node: Node, ndim: int) -> list[int]:
     return [a % ndim for a in (axis if isinstance(axis, tuple) else (axis,))]
 
 
-def _escaping(graph: Graph, roots: dict[Node, Node]) -> set[Node]:
+def escaping(graph: Graph, roots: dict[Node, Node]) -> set[Node]:
     """Values whose memory is read outside the group that computes them."""
     member = {node: k for k, group in enumerate(graph.groups) for node in group}
     found = {roots.get(node, node) for node in graph.outputs}

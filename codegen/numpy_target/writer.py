@@ -126,8 +126,10 @@ def _template() -> jinja2.Template:
 class Writer:
     """Writes one program: the plan first, then the lines in the order of the nodes."""
 
+    made_names: type[Names] = Names
+
     def __init__(self, graph: Graph, title: str, saved_count: int) -> None:
-        self.graph, self.title, self.names = graph, title, Names()
+        self.graph, self.title, self.names = graph, title, self.made_names()
         self.function = self.names.new(graph.name)
         self.parameters = [self.names.new(node.attr("name")) for node in graph.inputs]
         self.text: dict[Node, str] = dict(zip(graph.inputs, self.parameters, strict=True))
@@ -158,7 +160,7 @@ class Writer:
         """What stands in the program, once its lines are written."""
         unpack = [line for where in (SCRATCH, KEPT) for line in self._unpack(where)]
         sizes = {where: size for where, (_, size) in self.arenas.items()}
-        source = _template().render(
+        source = self._render(
             title=self.title,
             summary=self._summary(sizes),
             header=self.names.header,
@@ -176,6 +178,9 @@ class Writer:
             "scratch": tuple(self.entries[SCRATCH].values()),
             "kept": tuple(self.entries[KEPT].values()),
         }
+
+    def _render(self, **parts: Any) -> str:
+        return _template().render(**parts)
 
     def _summary(self, sizes: dict[str, int]) -> list[str]:
         inputs = [
@@ -270,7 +275,10 @@ class Writer:
             self.text[node] = self._entry(node, where)
             return
         self.text[node] = self.names.new(self._value_name(node))
-        self._line(node, f"{self.text[node]} = {fresh_text(node, self.names)}")
+        self._line(node, f"{self.text[node]} = {self._fresh(node)}")
+
+    def _fresh(self, node: Node) -> str:
+        return fresh_text(node, self.names)
 
     def _natural(self, node: Node) -> None:
         call = self._call(node)

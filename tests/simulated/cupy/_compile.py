@@ -29,13 +29,29 @@ def _headers():
     return b''.join(open(os.path.join(INCLUDE, name), 'rb').read() for name in names)
 
 
+@functools.cache
+def _precompiled():
+    """A folder with the header precompiled, which takes most of the time of a small kernel."""
+    command = [compiler() or 'g++', *FLAGS]
+    folder = os.path.join(CACHE, hashlib.sha1(repr(command).encode() + _headers()).hexdigest())
+    made = os.path.join(folder, 'cudasim.h.gch')
+    if not os.path.exists(made):
+        os.makedirs(folder, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=folder) as place:
+            new = os.path.join(place, 'made.gch')
+            subprocess.run([*[f for f in command if f != '-shared'], '-x', 'c++-header',
+                            os.path.join(INCLUDE, 'cudasim.h'), '-o', new], check=True)
+            os.replace(new, made)
+    return folder
+
+
 class CompileError(Exception):
     """Text that is no program; the message is the compiler's."""
 
 
 def library(text, flags=()):
     """The shared library of a C++ text."""
-    command = [compiler() or 'g++', *FLAGS, *flags, '-I', INCLUDE]
+    command = [compiler() or 'g++', *FLAGS, *flags]
     digest = hashlib.sha1(repr(command).encode() + _headers() + text.encode()).hexdigest()
     os.makedirs(CACHE, exist_ok=True)
     path = os.path.join(CACHE, digest + '.so')
@@ -44,7 +60,9 @@ def library(text, flags=()):
             source, made = os.path.join(folder, 'k.cc'), os.path.join(folder, 'k.so')
             with open(source, 'w') as file:
                 file.write(text)
-            done = subprocess.run([*command, source, '-o', made], capture_output=True, text=True)
+            folders = ['-I', _precompiled(), '-I', INCLUDE]
+            done = subprocess.run(
+                [*command, *folders, source, '-o', made], capture_output=True, text=True)
             if done.returncode:
                 raise CompileError(done.stderr)
             os.replace(made, path)

@@ -21,13 +21,21 @@ UNARY = {
     # cupyx.scipy.special
     'erf': 'erf', 'erfc': 'erfc', 'gammaln': 'lgamma', 'gamma': 'tgamma',
 }
-BINARY = {'arctan2': 'atan2', 'fmod': 'fmod', 'hypot': 'hypot', 'power': 'pow'}
+BINARY = {'arctan2': 'atan2', 'fmod': 'fmod', 'hypot': 'hypot', 'power': 'pow',
+          'maximum': 'maximum', 'minimum': 'minimum'}
+#: As on a GPU: a NaN goes on, and 0 is greater than -0.
+_MAXIMUM = """
+static {T} maximum{f}({T} a, {T} b) {{
+  return a != a ? a : b != b ? b : a == b ? (signbit(a) ? b : a) : a > b ? a : b; }}
+static {T} minimum{f}({T} a, {T} b) {{
+  return a != a ? a : b != b ? b : a == b ? (signbit(a) ? a : b) : a < b ? a : b; }}"""
 
 
 @functools.cache
 def _c_functions():
     lines = ['#include <math.h>']
     for c_type, end in (('float', 'f'), ('double', '')):
+        lines.append(_MAXIMUM.format(T=c_type, f=end))
         for name in UNARY.values():
             lines.append(
                 f'extern "C" void u_{name}{end}(const {c_type}* x, {c_type}* y, long n)'

@@ -262,6 +262,15 @@ static inline float __int_as_float(int i) { float f; memcpy(&f, &i, 4); return f
 static inline int __float_as_int(float f) { int i; memcpy(&i, &f, 4); return i; }
 static inline double __longlong_as_double(long long i) { double f; memcpy(&f, &i, 8); return f; }
 static inline long long __double_as_longlong(double f) { long long i; memcpy(&i, &f, 8); return i; }
+// C leaves open which zero is the greater one; a GPU does not.
+#define SIM_MAXIMUM(T, f)                                                              \
+  static inline T sim_fmax##f(T a, T b) { return a == b ? (signbit(a) ? b : a) : fmax##f(a, b); } \
+  static inline T sim_fmin##f(T a, T b) { return a == b ? (signbit(a) ? a : b) : fmin##f(a, b); }
+SIM_MAXIMUM(float, f) SIM_MAXIMUM(double, )
+#define fmaxf sim_fmaxf
+#define fminf sim_fminf
+#define fmax sim_fmax
+#define fmin sim_fmin
 static inline float rsqrtf(float x) { return 1.0f / sqrtf(x); }
 static inline double rsqrt(double x) { return 1.0 / sqrt(x); }
 template <class T> static inline T atomicAdd(T *p, T v) { T old = *p; *p = old + v; return old; }

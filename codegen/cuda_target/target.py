@@ -1,0 +1,40 @@
+"""The CUDA target: fused kernels between CuPy's own calls."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from chainwright.ir import Graph, Node
+from chainwright.ir.fusion import fuse
+from chainwright.ir.passes import Pass
+
+from ..numpy_target.writer import with_copies
+from .ops import takes
+from .program import CudaProgram
+from .writer import CudaWriter
+
+
+class CudaTarget:
+    """``cupy`` is the array module of the device."""
+
+    name = "cuda"
+    exact = True
+
+    def __init__(self, cupy: Any) -> None:
+        self.cupy = cupy
+        self.passes: tuple[Pass, ...] = (self._fuse,)
+
+    def _fuse(self, graph: Graph) -> Graph:
+        return fuse(graph, takes)
+
+    def takes(self, node: Node) -> bool:
+        """Whether a node may be part of a kernel."""
+        return takes(node)
+
+    def program(self, graph: Graph, title: str, saved_count: int = 0) -> CudaProgram:
+        """See :class:`~chainwright.codegen.cuda_target.writer.CudaWriter`.
+
+        Raises:
+            NotOnDevice: CuPy has no such function.
+        """
+        return CudaWriter(with_copies(graph), title, saved_count, self.cupy).program()

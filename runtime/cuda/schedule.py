@@ -1,0 +1,132 @@
+"""Schedules on a CUDA device: the same graphs, as programs of kernels and CuPy calls.
+
+Work is put into the caller's current stream. Memory that programs share between calls belongs to
+the stream in which it was first used, as that of CuPy's own pool does.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Hashable, Mapping
+from typing import Any
+
+from chainwright.codegen import Program, Target
+from chainwright.codegen.cuda_target import CudaTarget, KernelError, NotOnDevice
+from chainwright.ir import Graph, Stage, build, stages
+from chainwright.ir.passes import PASSES_ANYWHERE
+
+from ..schedule import Backward, MakePool, Pool, Runner, Schedule, programs_of
+
+
+class DeviceError(Exception):
+    """A graph cannot run on the device as programs; the text says why."""
+
+
+class StreamPool(Pool):
+    """Lends sets of buffers, to each stream its own."""
+
+    __slots__ = ("_stream", "_idle", "_home")
+
+    def __init__(self, new: Callable[[], tuple[Any, ...]], stream: Callable[[], Any]) -> None:
+        self._new, self._stream = new, stream
+        self._idle: dict[int, list[tuple[Any, ...]]] = {}
+        self._home: dict[int, int] = {}
+
+    @property
+    def idle(self) -> list[tuple[Any, ...]]:  # type: ignore[override]
+        return self._idle.setdefault(self._stream().ptr, [])
+
+    def take(self) -> tuple[Any, ...]:
+        buffers = Pool.take(self)
+        if buffers:
+            self._home[id(buffers)] = self._stream().ptr
+        return buffers
+
+    def give(self, buffers: tuple[Any, ...]) -> None:
+        """Back to the stream in which the buffers were taken."""
+        home = self._home.pop(id(buffers), None)
+        if home is not None and len(idle := self._idle.setdefault(home, [])) < 4:
+            idle.append(buffers)
+
+    def trim(self) -> None:
+        self._idle.clear()
+
+
+class DeviceSchedule(Schedule):
+    """The programs of one recorded call on the device ``device`` of the module ``cupy``.
+
+    Raises:
+        DeviceError: CuPy lacks a function, or the generated text does not compile.
+    """
+
+    def __init__(
+        self,
+        forward: Graph,
+        backwards: Mapping[Hashable, Graph],
+        title: str,
+        cupy: Any,
+        device: int,
+    ) -> None:
+        started = time.perf_counter()
+        self.recorded, self.recorded_backwards = forward, backwards
+        self.title, self.target = title, "cuda"
+        self.native_programs, self._left = None, -1
+        self._device = _Device(cupy, device)
+        self._target = target = CudaTarget(cupy)
+        self.built = build(forward, backwards, target.passes, PASSES_ANYWHERE)
+        self._n = len(self.built.forward.outputs) - len(self.built.saved)
+
+        def pool(new: Callable[[], tuple[Any, ...]]) -> Pool:
+            return StreamPool(new, cupy.cuda.get_current_stream)
+
+        try:
+            with self._device():
+                programs = programs_of(target, self.built, title)
+                self._runner = Runner(programs[0], pool)
+                self.backwards = {
+                    key: _Backward(program, self.built.backwards[key], self, pool)
+                    for key, program in programs[1].items()
+                }
+        except (KernelError, NotOnDevice) as error:
+            raise DeviceError(str(error)) from error
+        self.program, self.backward_programs = programs
+        self._saves = bool(self.backwards)
+        self.seconds = time.perf_counter() - started
+
+    def forward(self, arrays: tuple[Any, ...]) -> Any:
+        with self._device():
+            return super().forward(arrays)
+
+    @property
+    def passes(self) -> list[Stage]:
+        """The graph after each pass, made again."""
+        passes = self._target.passes
+        return stages(self.recorded, self.recorded_backwards, passes, None, PASSES_ANYWHERE)
+
+    def go_native(self) -> None:
+        """Nothing: programs for a device come in one form."""
+
+
+class _Device:
+    """Contexts in which one device is the current one; a Device is no context of two threads."""
+
+    def __init__(self, cupy: Any, number: int) -> None:
+        self._make, self._number = cupy.cuda.Device, number
+
+    def __call__(self) -> Any:
+        return self._make(self._number)
+
+
+class _Backward(Backward):
+    def __init__(
+        self, program: Program, graph: Graph, schedule: DeviceSchedule, pool: MakePool
+    ) -> None:
+        super().__init__(program, graph, schedule, pool)
+        self._device = schedule._device
+
+    def __call__(self, values: tuple[Any, ...], gradients: tuple[Any, ...]) -> tuple[Any, ...]:
+        with self._device():
+            return super().__call__(values, gradients)
+
+    def load_parts(self, target: Target) -> None:
+        """Nothing: on a device backward runs as a whole."""

@@ -1,0 +1,164 @@
+"""Training on CuPy arrays: converters, updaters, hooks, serializers, and what mistakes say."""
+import numpy as np
+import pytest
+
+import chainer
+import chainer.functions as F
+import chainer.links as L
+from chainer import training
+from chainer.backends import cuda
+from chainer.dataset import convert
+
+cupy = cuda.cupy
+SIMULATED = 'simulated' in cupy.__file__
+
+
+def dataset(n=24):
+    rng = np.random.RandomState(0)
+    x = rng.standard_normal((n, 4)).astype('f')
+    return chainer.datasets.TupleDataset(x, x[:, :3].argmax(1).astype('i'))
+
+
+def classifier():
+    np.random.seed(0)
+    return L.Classifier(chainer.Sequential(L.Linear(4, 8), F.relu, L.Linear(8, 3)))
+
+
+def trained(make_updater, epochs=3):
+    model = classifier()
+    optimizer = chainer.optimizers.Adam().setup(model)
+    iterator = chainer.iterators.SerialIterator(dataset(), 8, shuffle=False)
+    updater = make_updater(iterator, optimizer)
+    trainer = training.Trainer(updater, (epochs, 'epoch'))
+    trainer.run()
+    return model, [cuda.to_cpu(p.array) for p in model.params()]
+
+
+def test_standard_updater():
+    _, host = trained(lambda i, o: training.updaters.StandardUpdater(i, o))
+
+    def updater(iterator, optimizer):
+        optimizer.target.to_device('@cupy:0')
+        return training.updaters.StandardUpdater(iterator, optimizer, device='@cupy:0')
+
+    model, there = trained(updater)
+    assert model.xp is cupy
+    for a, b in zip(there, host, strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-4, atol=1e-6)
+
+
+def test_parallel_updater():
+    if cupy.cuda.runtime.getDeviceCount() < 2:
+        pytest.skip('one device')
+    _, host = trained(lambda i, o: training.updaters.StandardUpdater(i, o))
+    _, there = trained(lambda i, o: training.updaters.ParallelUpdater(
+        i, o, devices={'main': 0, 'second': 1}))
+    for a, b in zip(there, host, strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-4, atol=1e-6)
+
+
+@pytest.mark.parametrize('converter', [
+    convert.concat_examples, convert.ConcatWithAsyncTransfer()])
+def test_converters(converter):
+    batch = [dataset()[k] for k in range(5)]
+    x, t = converter(batch, 0)
+    assert isinstance(x, cupy.ndarray) and isinstance(t, cupy.ndarray)
+    np.testing.assert_array_equal(x.get(), [b[0] for b in batch])
+    assert t.dtype == np.int32
+
+
+def test_converter_to_and_from():
+    batch = [dataset()[k] for k in range(5)]
+    (x, t) = convert.concat_examples(batch, device=chainer.get_device('@cupy:0'))
+    back = convert.to_device(-1, x)
+    assert type(back) is np.ndarray
+    padded = convert.concat_examples([np.ones(2, 'f'), np.ones(3, 'f')], 0, padding=0)
+    np.testing.assert_array_equal(padded.get(), [[1, 1, 0], [1, 1, 1]])
+
+
+def test_models_are_saved_from_the_device(tmp_path):
+    model = classifier()
+    model.to_device('@cupy:0')
+    chainer.serializers.save_npz(tmp_path / 'model', model)
+    other = classifier()
+    for p in other.params():
+        p.array[...] = 0
+    chainer.serializers.load_npz(tmp_path / 'model', other)
+    for a, b in zip(model.params(), other.params(), strict=True):
+        np.testing.assert_array_equal(a.array.get(), b.array)
+    there = classifier()
+    there.to_device('@cupy:0')
+    chainer.serializers.load_npz(tmp_path / 'model', there)
+    assert all(isinstance(p.array, cupy.ndarray) for p in there.params())
+
+
+def test_moving_to_and_fro():
+    model = classifier()
+    with pytest.warns(DeprecationWarning):
+        model.to_gpu()
+    assert model.xp is cupy and model.device.name == '@cupy:0'
+    with pytest.warns(DeprecationWarning):
+        model.to_cpu()
+    assert model.xp is np and all(type(p.array) is np.ndarray for p in model.params())
+    if cupy.cuda.runtime.getDeviceCount() > 1:
+        model.to_device('@cupy:1')
+        assert {p.array.device.id for p in model.params()} == {1}
+        model.to_device('@cupy:0')
+        assert {p.array.device.id for p in model.params()} == {0}
+
+
+def test_timer_and_memory_hooks():
+    model = classifier()
+    model.to_device('@cupy:0')
+    timer, memory = chainer.function_hooks.TimerHook(), (
+        chainer.function_hooks.CupyMemoryProfileHook())
+    x, t = cupy.ones((6, 4), 'f'), cupy.zeros(6, 'i')
+    with timer, memory:
+        model(x, t).backward()
+    assert {'LinearFunction', 'ReLU'} <= set(timer.summary())
+    assert memory.total_used_bytes() > 0
+    assert {'LinearFunction', 'ReLU'} <= {name for name, *_ in memory.call_history}
+
+
+def test_evaluator_and_reports(tmp_path):
+    model = classifier()
+    model.to_device('@cupy:0')
+    iterator = chainer.iterators.SerialIterator(dataset(), 8, repeat=False, shuffle=False)
+    found = training.extensions.Evaluator(iterator, model, device='@cupy:0')()
+    assert set(found) == {'main/loss', 'main/accuracy'}
+    assert 0 < float(found['main/loss']) < 3
+
+
+# -- mistakes
+
+
+def test_arrays_of_two_kinds():
+    model = classifier()
+    model.to_device('@cupy:0')
+    x, t = dataset()[:4][0][0][None], np.zeros(1, 'i')
+    with pytest.raises(TypeError, match=r'mix arrays of different kinds.*to_gpu'):
+        model(x, t)
+    with pytest.raises(TypeError, match='mix arrays'):
+        chainer.Variable(cupy.ones(3)) + np.ones(3)
+
+
+def test_arrays_on_two_devices():
+    if cupy.cuda.runtime.getDeviceCount() < 2:
+        pytest.skip('one device')
+    x, y = (chainer.get_device(f'@cupy:{k}').send(np.ones(3, 'f')) for k in (0, 1))
+    with pytest.raises((ValueError, TypeError), match='device'):
+        chainer.Variable(x) * y
+
+
+def test_no_such_device():
+    n = cupy.cuda.runtime.getDeviceCount()
+    with pytest.raises(cupy.cuda.runtime.CUDARuntimeError, match='invalid device'):
+        chainer.get_device(f'@cupy:{n}').send(np.ones(3))
+
+
+def test_out_of_memory():
+    pool = cupy.cuda.MemoryPool()
+    pool.set_limit(1 << 12)
+    with cupy.cuda.using_allocator(pool.malloc):
+        with pytest.raises(cupy.cuda.memory.OutOfMemoryError, match='Out of memory allocating'):
+            cuda.to_gpu(np.ones(1 << 12))
