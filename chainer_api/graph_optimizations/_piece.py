@@ -7,7 +7,6 @@ another graph than define-by-run's among the Variables that somebody can reach.
 
 from __future__ import annotations
 
-import logging
 import math
 import time
 import weakref
@@ -31,7 +30,6 @@ from ._values import copied, same_bytes
 if TYPE_CHECKING:
     from ._run import Run
 
-logger = logging.getLogger("chainwright")
 _ref = weakref.ref
 
 # Uses for which the leaves are copied: of a new piece, and after a backward of a new kind.

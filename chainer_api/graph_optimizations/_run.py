@@ -34,6 +34,7 @@ from ._tree import (
     of_the_library,
     opaque_reason,
     settings_now,
+    undo,
     user_line,
 )
 from ._values import Incomparable, form_of, same_bytes
@@ -213,7 +214,13 @@ class Run:
             self._noted_sync("an opaque function")
         before = set(vars(func)) if learn and here.direct and here.eager is None else None
         self.noting += time.perf_counter() - started
-        outs = self.plainly(func, inputs)
+        try:
+            outs = self.plainly(func, inputs)
+        except BaseException:  # its leaves have not been used: they are new to what comes
+            for x in new:
+                del seen[id(x)]
+            self.count -= len(new)
+            raise
         started = time.perf_counter()
         if before is not None and leaves_more(func, before):
             here.eager = "the user's code may look at what it leaves on itself"
@@ -308,7 +315,11 @@ class Run:
         """A function that is applied for real: what is pending is computed before."""
         n = len(self.values)
         self.sync(app.eager or "")
-        outs = self.plainly(func, inputs)
+        try:
+            outs = self.plainly(func, inputs)
+        except BaseException:
+            undo(self, app.first_slot)
+            raise
         self.realized += 1
         values = self.values
         if self._seen is not None or len(values) != n:

@@ -616,7 +616,8 @@ def any_attributes(app: Application, why: str) -> None:
     app.attributes, app.arrays = {}, {}
 
 
-def _undo(run: Any, n: int) -> None:
+def undo(run: Any, n: int) -> None:
+    """Forget the leaves from slot ``n`` on."""
     values = run.values
     for x in values[n:]:
         run.bound.pop(id(x), None)
@@ -654,7 +655,7 @@ _NAMES = {
     "new": object.__new__,
     "Variable": Variable,
     "ndarray": np.ndarray,
-    "undo": _undo,
+    "undo": undo,
     "differs": differs,
     "all_ints": _all_ints,
     "next_number": next_number,

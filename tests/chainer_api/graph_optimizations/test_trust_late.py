@@ -140,9 +140,30 @@ def tuples_of_calls_and_of_the_text():
     return Model
 
 
+def functions_that_raise_within_try():
+    """What such a function was the first to use is new to those that come after it."""
+
+    class Model(Base):
+        def forward(self, x, z, index):
+            try:
+                h = x + z[:, index]
+            except IndexError:
+                h = x * 3
+            return self.a(h) * z
+
+        def step(self, k):
+            x, z = variable(k), variable(k + 50)
+            y = self(x, z, np.array([0, 1, 2, 7 if k % 3 < 2 else 3]))
+            total(y).backward()
+            return y, x, z
+
+    return Model
+
+
 @pytest.mark.parametrize(
     "make",
     [
+        functions_that_raise_within_try,
         statistics_that_are_read_and_then_written,
         functions_applied_by_another_thread,
         tuples_of_calls_and_of_the_text,
