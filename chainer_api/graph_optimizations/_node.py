@@ -21,6 +21,7 @@ from chainer.variable import Variable, _make_gradient
 from chainwright.runtime import Kept
 
 from ._backward import gradients
+from ._device import at, on_host
 from ._trace import Backward, Late, replace_array
 from ._tree import Application
 from ._values import same_bytes
@@ -179,7 +180,9 @@ class StaticScheduleFunction(FunctionNode):
         arrays = [g._array for g in grad_outputs if g is not None]
         for late in backward.late:
             if late.number is not None:
-                arrays.append(self._piece.computed[late.number](self._leaves[NUMBERS]))
+                piece = self._piece
+                number = piece.computed[late.number](self._leaves[NUMBERS])
+                arrays.append(at(piece.gpu, number))
                 continue
             array = self._late(late)
             if array is None or (array.shape, array.dtype, array.strides) != (
@@ -347,7 +350,7 @@ def _digests(found: list[Any]) -> list[Any]:
 
 
 def _digest(array: np.ndarray) -> bytes:
-    return hashlib.blake2b(np.ascontiguousarray(array).data.cast("B")).digest()
+    return hashlib.blake2b(np.ascontiguousarray(on_host(array)).data.cast("B")).digest()
 
 
 class Rebuilt:

@@ -7,6 +7,7 @@ another graph than define-by-run's among the Variables that somebody can reach.
 
 from __future__ import annotations
 
+import logging
 import math
 import time
 import weakref
@@ -18,18 +19,21 @@ import numpy as np
 from chainer import _tracing, configuration
 from chainer.function_node import next_number
 from chainer.variable import Variable
+from chainwright.ir import Graph
 from chainwright.runtime import Schedule
 
 from ._account import Account, Meter
+from ._device import ARRAYS, at, schedule
 from ._node import NUMBERS, Rebuilt, StaticScheduleFunction
 from ._random import set_generator_state
-from ._trace import Backward, Input, Traced, Untraceable, application_order
+from ._trace import Backward, Input, Traced, Untraceable, application_order, gpu_of_apps
 from ._tree import Application, Settings, Spec
 from ._values import copied, same_bytes
 
 if TYPE_CHECKING:
     from ._run import Run
 
+logger = logging.getLogger("chainwright")
 _ref = weakref.ref
 
 # Uses for which the leaves are copied: of a new piece, and after a backward of a new kind.
@@ -54,6 +58,7 @@ class Piece:
         self.uses_since_check = 0
         self._dissolved = 0  # nodes that were replaced by the functions' own
         self.dropped = False
+        self.gpu = gpu_of_apps(apps, specs)
         traced = self._record(self._first_keys)
         self.inputs: list[Input] = traced.inputs
         self.written, self.numbers = traced.written, traced.numbers
@@ -95,7 +100,7 @@ class Piece:
         slots = [i.slot for i in self.inputs]
         self._leaf_slots = [s for s in slots if s is not None]
         arrays = [self._specs[s] for s in self._leaf_slots]
-        self._copies_are_cheap = (
+        self._copies_are_cheap = self.gpu is None and (
             sum([math.prod(a.shape) * a.dtype.itemsize for a in arrays]) <= _FEW
         )
         #: Slots of the inputs, where all of them have one.
@@ -138,10 +143,25 @@ class Piece:
         self.account.spend("trace", started)
         started = time.perf_counter()
         graphs = {key: backward.graph for key, backward in self.backwards.items()}
-        self.schedule = Schedule(traced.forward, graphs, self.name)
+        self.schedule = self._schedule(traced.forward, graphs)
         self.account.spend("compile", started)
         self.dirty = False
         return traced
+
+    def _schedule(self, forward: Graph, backwards: Any) -> Schedule:
+        try:
+            return schedule(forward, backwards, self.name, self.gpu)
+        except Exception as e:
+            if self.gpu is None:
+                raise
+            # What it says (kernels that do not compile, functions that CuPy lacks) holds for
+            # all of the piece.
+            logger.warning("%s stays define-by-run on the GPU: %s", self.name, e)
+            for app in self.apps:
+                app.eager = app.eager or str(e)
+                app.renew()
+            self.account.ledger.add("define-by-run", str(e), self._where())
+            raise Untraceable(self.apps[0], str(e)) from e
 
     def _where(self) -> str:
         origin = self.apps[0].origin
@@ -201,10 +221,11 @@ class Piece:
             draws = iter(drawn)
             leaves = [
                 values[s] if s is not None else
-                np.asarray(next(draws)) if number is None else self.computed[number](numbers)
+                np.asarray(next(draws)) if number is None
+                else at(self.gpu, self.computed[number](numbers))
                 for s, _, number in self.inputs
             ]
-        return tuple([v if type(v) is np.ndarray else v._array for v in leaves])
+        return tuple([v if type(v) in ARRAYS else v._array for v in leaves])
 
     def run(self, run: Run, drawn: list[Any], places: list[int]) -> None:
         """Compute, and hang the results on a node.
@@ -216,6 +237,10 @@ class Piece:
         values = run.values
         numbers = tuple([run.number(self.apps[k], name) for k, name in self.numbers])
         arrays = self.arrays(values, drawn, numbers)
+        if self.gpu is not None and run.guards:
+            pairs = zip(self.inputs, arrays, strict=True)
+            arrays = tuple([
+                run.guards[i.slot][1] if i.slot in run.guards else a for i, a in pairs])
         leaves = {i.slot: a for i, a in zip(self.inputs, arrays, strict=True) if i.slot is not None}
         if self.numbers:
             leaves[NUMBERS] = numbers
@@ -245,7 +270,7 @@ class Piece:
         small = {}
         for slot, array in zip(self.results, made, strict=True):
             values[slot]._array = array
-            if array.nbytes <= _SMALL:
+            if array.nbytes <= _SMALL and self.gpu is None:  # else it would mean to wait
                 small[slot] = array.tobytes()
         if not self.chained:
             return

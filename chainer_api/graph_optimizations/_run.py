@@ -21,6 +21,7 @@ from chainer import _tracing
 from chainer.function_node import FunctionNode
 from chainer.variable import Variable
 
+from ._device import ARRAYS, gpu_of
 from ._random import generator_state, set_generator_state, whole_generator_state
 from ._tree import (
     Application,
@@ -37,7 +38,7 @@ from ._tree import (
     undo,
     user_line,
 )
-from ._values import Incomparable, form_of, same_bytes
+from ._values import Incomparable, copied, form_of, same_bytes
 
 if TYPE_CHECKING:
     from .static_graph import Site
@@ -224,8 +225,8 @@ class Run:
         started = time.perf_counter()
         if before is not None and leaves_more(func, before):
             here.eager = "the user's code may look at what it leaves on itself"
-        if known is None and any([type(y._array) is not np.ndarray for y in outs]):
-            here.eager = "a result of it is no NumPy array"
+        if known is None and any([type(y._array) not in ARRAYS for y in outs]):
+            here.eager = "a result of it is no array"
         child = next((c for c in known or () if c.gives(outs)), None)
         if child is None:
             child = self._grow(made, key, known, func, outs)
@@ -349,13 +350,13 @@ class Run:
     def guard(self, slot: int) -> None:
         """Somebody else holds the array of a leaf: it may be written before the program runs."""
         x = self.values[slot]
-        array = x if type(x) is np.ndarray else x._array
-        if array.base is None and type(x) is not np.ndarray:
+        array = x if type(x) in ARRAYS else x._array
+        if array.base is None and type(x) not in ARRAYS:
             node = x.__dict__.get("_node")
             mine = 4 if node is None or node._data is not array else 5
             if _refs(array) <= mine:
                 return
-        self.guards[slot] = (array, array.copy())
+        self.guards[slot] = (array, copied(array))
 
     def guard_again(self, slot: int) -> None:
         """A guarded value is used again: what was pending has used it as it was."""
@@ -364,7 +365,7 @@ class Run:
             if self.funcs:
                 self.sync("an array was written after its use")
             else:
-                self.guards[slot] = (array, array.copy())
+                self.guards[slot] = (array, copied(array))
 
     def looked_at(self, x: Variable, array: Any) -> None:
         """The array of a Variable that is no promise was read."""
@@ -403,7 +404,7 @@ class Run:
                 if value is x:
                     # The Variable's, the loop's and the call's; a graph's.
                     if _refs(x._array) > 3:
-                        self.guards[slot] = (x._array, x._array.copy())
+                        self.guards[slot] = (x._array, copied(x._array))
                     break
 
     def rebinds(self, x: Variable, array: Any) -> None:
@@ -531,7 +532,7 @@ class Run:
         """The functions themselves raise what define-by-run would, or show the program wrong."""
         for slot in plan.slots:
             y = self.values[slot]
-            y._array = _tracing.promise(y._array.shape, y._array.dtype)
+            y._array = _tracing.promise(y._array.shape, y._array.dtype, gpu_of(y._array))
             y.__dict__.pop("_node", None)
         self._realize(why, "a program failed", noted=False)
         plan.dropped = True
@@ -541,7 +542,11 @@ class Run:
 
     def _changed_guards(self) -> list[int]:
         """The guarded leaves that have been written since they were used."""
-        return [s for s, (array, copy) in self.guards.items() if not same_bytes(array, copy)]
+        return [
+            s for s, (array, copy) in self.guards.items()
+            # On a GPU programs take the copy: to compare them would mean to wait.
+            if type(array) is np.ndarray and not same_bytes(array, copy)
+        ]
 
     def _apply_at_once_from_now_on(self, slot: int) -> None:
         for app in self.app.path(self.first):
@@ -558,7 +563,7 @@ class Run:
         self.places = []
         self.first = self.app.depth + 1
         if self.guards and not self.ended:
-            self.guards = {k: (a, a.copy()) for k, (a, _) in self.guards.items()}
+            self.guards = {k: (a, copied(a)) for k, (a, _) in self.guards.items()}
 
     def _alive(self) -> frozenset[int]:
         values = self.values
@@ -581,7 +586,7 @@ class Run:
         if self.states:
             plain = all([type(s) is bytes for s in self.states.values()])
             now = generator_state() if plain else whole_generator_state()
-        changed = [(a, c, a.copy()) for a, c in self.guards.values() if not same_bytes(a, c)]
+        changed = [(a, c, copied(a)) for a, c in self.guards.values() if not same_bytes(a, c)]
         for array, before, _ in changed:
             array[...] = before
         settings = Settings.now()

@@ -87,6 +87,21 @@ class Late(NamedTuple):
     number: Computed | None = None
 
 
+def gpu_of_apps(apps: Sequence[Application], specs: Any) -> int | None:
+    """Where all arrays of some applications are.
+
+    Raises:
+        Untraceable: They are not all on one device.
+    """
+    found = set()
+    for app in apps:
+        slots = (*app.inputs, *app.arrays.values(), *app.output_slots)
+        found |= {specs[slot].gpu for slot in slots}
+        if len(found) > 1:
+            raise Untraceable(app, f"{app.label} has arrays on several devices")
+    return found.pop() if found else None
+
+
 class Traced:
     """The recording of a list of applications.
 
@@ -120,6 +135,7 @@ class Traced:
             self._finish()
 
     def _apply(self, app: Application) -> None:
+        gpu = gpu_of_apps([app], self._specs)
         session, rec = self.session, self.session.recorder
         func = app.with_arrays(self._attribute)
         for name, _ in app.numbers:
@@ -139,7 +155,7 @@ class Traced:
         if not rec.live:
             assert rec.escaped is not None
             raise Untraceable(app, rec.escaped.reason)
-        if not app.gives(outputs):
+        if not app.gives_blank(outputs):
             raise Untraceable(app, f"the results of {app.label} depend on values")
         self.functions.append(func)
         for slot, y in zip(app.output_slots, outputs, strict=True):
@@ -148,6 +164,8 @@ class Traced:
         if app.fails and (app.in_try or _uses_linear_algebra(rec.nodes[mark:])):
             raise Untraceable(app, f"{app.label} may raise an exception for some values")
         writes = frozenset(s for s in app.arrays.values() if rec.is_written(self._values[s]))
+        if draws and gpu is not None:
+            raise Untraceable(app, f"{app.label} draws random numbers on a GPU")
         if tuple(draws) != app.draws or writes != app.writes:
             app.draws, app.writes = tuple(draws), writes
             app.renew()

@@ -20,11 +20,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from chainer import _tracing, configuration, function, function_node
+from chainer.backends import cuda
 from chainer.function_node import FunctionNode, next_number
 from chainer.variable import Variable
 from chainwright.ir import Origin
 from chainwright.tracer import is_library, user_frame
 
+from ._device import ARRAYS, gpu_of
 from ._random import PLAIN_DRAWS, draw_function, generator_state, whole_generator_state
 from ._values import Incomparable, differs, image
 
@@ -37,6 +39,7 @@ class Spec(NamedTuple):
     dtype: np.dtype[Any]
     strides: tuple[int, ...]
     requires_grad: bool | None
+    gpu: int | None = None  # the GPU on which it is
 
     @classmethod
     def of(cls, x: Any) -> Spec:
@@ -45,9 +48,10 @@ class Spec(NamedTuple):
             array, requires_grad = x._array, x._requires_grad
         else:
             array, requires_grad = x, None
-        if type(array) is not np.ndarray or array.dtype.hasobject:
+        if not _is_plain_array(array):
             raise Incomparable(f"a {type(array).__name__}")
-        return cls(type(x), array.shape, array.dtype, array.strides, requires_grad)
+        facts = array.shape, array.dtype, array.strides, requires_grad, gpu_of(array)
+        return cls(type(x), *facts)
 
 
 class Draw(NamedTuple):
@@ -162,7 +166,7 @@ class _Array:
 
 
 def _is_plain_array(value: Any) -> bool:
-    return type(value) is np.ndarray and not value.dtype.hasobject
+    return type(value) in ARRAYS and not value.dtype.hasobject
 
 
 #: Names and types of attributes.
@@ -327,6 +331,10 @@ class Application:
         """Whether outputs are of the known form."""
         return self.outputs == tuple([_form(y) for y in outputs])
 
+    def gives_blank(self, outputs: Sequence[Variable]) -> bool:
+        """The same for outputs of a trace, which have no place."""
+        return [spec._replace(gpu=None) for spec in self.outputs] == [_form(y) for y in outputs]
+
     def path(self, first: int) -> list[Application]:
         """The applications from depth ``first`` to this one."""
         found, app = [], self
@@ -370,9 +378,10 @@ _DOORS = {
 
 def _form(y: Variable) -> Spec:
     array = y._array
-    if type(array) is not np.ndarray:
+    if type(array) not in ARRAYS:
         return Spec(type(array), (), np.dtype(object), (), y._requires_grad)
-    return Spec(Variable, array.shape, array.dtype, array.strides, y._requires_grad)
+    facts = array.shape, array.dtype, array.strides, y._requires_grad, gpu_of(array)
+    return Spec(Variable, *facts)
 
 
 def of_the_library(kind: type) -> bool:
@@ -537,7 +546,7 @@ class _Writer:
         new.discard(slot)
         spec, k = self.app.leaves[slot], self.bind
         array = x
-        if spec.kind is not np.ndarray:
+        if spec.kind not in ARRAYS:
             self.lines.append(
                 f"if type({x}) is not {k(spec.kind)} or "
                 f"{x}._requires_grad is not {spec.requires_grad}: {self.undo}"
@@ -547,7 +556,7 @@ class _Writer:
         dtype = k(spec.dtype)
         # Two leaves of the recording are two objects here, too.
         self.lines.append(
-            f"if type({array}) is not ndarray or {array}.shape != {k(spec.shape)} or "
+            f"if {self._is_elsewhere(array, spec.gpu)} or {array}.shape != {k(spec.shape)} or "
             f"{array}.dtype is not {dtype} and {array}.dtype != {dtype} or "
             f"{array}.strides != {k(spec.strides)} or id({x}) in bound: {self.undo}"
         )
@@ -558,7 +567,7 @@ class _Writer:
                 f"if id({x}) in run.looked or id({x}) not in run.statistics: "
                 "return run.apply_between(func, inputs, app)"
             )
-        elif spec.kind is np.ndarray:
+        elif spec.kind in ARRAYS:
             self.guards.append(f"run.guard({k(slot)})")
         else:
             # Who else holds the array may write into it before the program runs.
@@ -566,6 +575,12 @@ class _Writer:
             self.guards.append(
                 f"if refs(a) > 3 or a.base is not None: run.guard({k(slot)})"
             )
+
+    def _is_elsewhere(self, array: str, gpu: int | None) -> str:
+        if gpu is None:
+            return f"type({array}) is not ndarray"
+        there = self.bind(cuda.ndarray)
+        return f"type({array}) is not {there} or {array}.data.device_id != {gpu}"
 
     def _attribute(self, v: str, value: Any) -> None:
         k, kind = self.bind(value), type(value)
@@ -602,7 +617,7 @@ class _Writer:
         lines.append("run.funcs.append(func); run.app = app; run.step = app.go")
         ys = [f"y{i}" for i in range(len(app.outputs))]
         for y, spec in zip(ys, app.outputs, strict=True):
-            p = k(_tracing.promise(spec.shape, spec.dtype))
+            p = k(_tracing.promise(spec.shape, spec.dtype, spec.gpu))
             lines.append(
                 f"{y} = new(Variable); {y}._array = {p}; "
                 f"{y}._requires_grad = {spec.requires_grad}; append({y})"

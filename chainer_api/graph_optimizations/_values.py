@@ -13,6 +13,8 @@ import numpy as np
 from chainer.variable import Variable
 from chainwright.tracer import blank
 
+from ._device import ARRAYS, copied_there, on_host
+
 SMALL = 4096  # bytes: arrays inside of containers are compared by value up to here
 
 
@@ -55,6 +57,7 @@ def same_bytes(a: np.ndarray, b: np.ndarray) -> bool:
         return True
     if a.shape != b.shape or a.dtype != b.dtype:
         return False
+    a, b = on_host(a), on_host(b)
     if a.nbytes > 4096 and a.dtype.itemsize in (1, 2, 4, 8) and a.flags.c_contiguous:
         if b.flags.c_contiguous:
             form = f"u{a.dtype.itemsize}"
@@ -69,6 +72,8 @@ def copied(array: np.ndarray) -> np.ndarray:
     >>> copied(np.zeros((2, 3)).T).strides
     (8, 24)
     """
+    if type(array) is not np.ndarray and type(array) in ARRAYS:
+        return copied_there(array)
     if array.flags.c_contiguous:
         return array.copy()
     made = blank(array.shape, array.dtype, array.strides)
@@ -100,9 +105,9 @@ def form_of(value: Any) -> Any:
         elif kind is dict:
             found += value
             waiting += value.values()
-        elif kind is np.ndarray or isinstance(value, Variable):
-            array = value if kind is np.ndarray else value._array
-            found += (array.shape, array.dtype) if isinstance(array, np.ndarray) else ()
+        elif kind in ARRAYS or isinstance(value, Variable):
+            array = value if kind in ARRAYS else value._array
+            found += () if array is None else (type(array), array.shape, array.dtype)
     return tuple(found)
 
 

@@ -1,0 +1,128 @@
+"""The six workloads on a GPU: eager CuPy against compiled methods, and kernels against a copy.
+
+    python benchmarks/bench_cuda.py                  # all workloads
+    python benchmarks/bench_cuda.py small mlp --rounds 9
+
+Needs CuPy and a GPU; it has run on none yet. Times are of a training step and of inference, taken
+with events of the device around several steps; "equal" says whether parameters and results are the
+same bit for bit. The last table is the bandwidth of fused kernels of one, two and four inputs
+against that of a copy of as many bytes. PyTorch and JAX are compared by ``benchmarks/peers``.
+"""
+import argparse
+import statistics
+
+import bench_native
+import numpy as np
+
+import chainer
+from chainer.backends import cuda
+
+
+def steps(name, compiled):
+    """The training and the inference step of a workload on the GPU, and its state."""
+    make, x, t, loss, optimizer, _ = bench_native.WORKLOADS[name]
+    device = chainer.get_device('@cupy:0')
+    np.random.seed(0)
+    cuda.cupy.random.seed(0)
+    model = make()
+    if compiled:
+        chain = type(model)
+        model.__class__ = type(chain.__name__, (chain,), {
+            'forward': chainer.static_graph(chain.forward)})
+    model.to_device(device)
+    x, t = chainer.Variable(device.send(x)), device.send(t)
+    rule = None if optimizer is None else optimizer().setup(model)
+
+    def train():
+        x.cleargrad()
+        model.cleargrads()
+        y = model(x)
+        if loss is None:
+            y.grad = t
+            y.backward()
+            return
+        loss(y, t).backward()
+        rule.update()
+
+    def infer():
+        with chainer.using_config('train', False), chainer.no_backprop_mode():
+            return model(x)
+
+    def state():
+        return [cuda.to_cpu(a).tobytes() for a in (
+            infer().array, *(p.array for p in model.params()))]
+
+    return train, infer, state
+
+
+def seconds(run, rounds, number):
+    """Seconds a run, the median of several rounds, on the clock of the device."""
+    means = []
+    for _ in range(rounds):
+        start, stop = cuda.Event(), cuda.Event()
+        start.record()
+        for _ in range(number):
+            run()
+        stop.record()
+        stop.synchronize()
+        means.append(cuda.cupy.cuda.get_elapsed_time(start, stop) / 1e3 / number)
+    return statistics.median(means)
+
+
+def compare(name, rounds, number):
+    """One row: eager and compiled, training and inference, in milliseconds."""
+    found, states = [], []
+    for compiled in (False, True):
+        train, infer, state = steps(name, compiled)
+        for _ in range(8):
+            train()
+            infer()
+        states.append(state())
+        with chainer.using_config('static_check', 'never'):
+            found += [1e3 * seconds(run, rounds, number) for run in (train, infer)]
+    equal = 'equal' if states[0] == states[1] else 'differ'
+    a, b, c, d = found
+    print(f'{name:8} {a:9.3f} {c:9.3f} {c / a:6.2f}   {b:9.3f} {d:9.3f} {d / b:6.2f}   {equal}')
+
+
+def bandwidth(rounds, size=1 << 26):
+    """Bytes a second of fused kernels, and of a copy."""
+    from chainwright.codegen.cuda_target import CudaTarget
+    from chainwright.ir import Graph, build, make, placeholder
+    from chainwright.ir.passes import PASSES_ANYWHERE
+    cupy = cuda.cupy
+    source, copy = cupy.ones(size, 'f'), cupy.empty(size, 'f')
+    of_copy = 8 * size / seconds(lambda: cupy.copyto(copy, source), rounds, 10)
+    print(f'\ncopy                 {of_copy / 1e9:8.0f} GB/s')
+    target = CudaTarget(cupy)
+    for n in (1, 2, 4):
+        inputs = [placeholder(f'x{k}', (size,), 'f4') for k in range(n)]
+        nodes = [make('exp', inputs[0])]
+        for x in inputs:
+            nodes.append(make('multiply', nodes[-1], x))
+        graph = build(Graph(tuple(inputs), tuple(nodes), (nodes[-1],), 'f'), {}, target.passes,
+                      PASSES_ANYWHERE).forward
+        loaded = target.program(graph, 'bandwidth').load()
+        arrays, memory = [source] * n, (loaded.new_scratch(), loaded.new_kept())
+        spent = seconds(lambda run=loaded.function, a=arrays, m=memory: run(*a, *m), rounds, 10)
+        rate = 4 * size * (n + 1) / spent
+        print(f'kernel of {n} inputs   {rate / 1e9:8.0f} GB/s  {rate / of_copy:5.2f} of a copy')
+
+
+def main():
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument('workloads', nargs='*', default=list(bench_native.WORKLOADS))
+    parser.add_argument('--rounds', type=int, default=7)
+    parser.add_argument('--number', type=int, default=10, help='steps in a round')
+    parser.add_argument('--size', type=int, default=1 << 26, help='items of the bandwidth arrays')
+    args = parser.parse_args()
+    cuda.check_cuda_available()
+    print('         train: eager  compiled  ratio   infer: eager  compiled  ratio')
+    for name in args.workloads:
+        compare(name, args.rounds, args.number)
+    bandwidth(args.rounds, args.size)
+
+
+if __name__ == '__main__':
+    main()

@@ -1,0 +1,274 @@
+"""Compiled methods on CuPy arrays: bit for bit what define-by-run on CuPy arrays gives."""
+import copy
+import logging
+
+import numpy as np
+import pytest
+
+import chainer
+import chainer.functions as F
+import chainer.links as L
+from chainer.backends import cuda
+
+cupy = cuda.cupy
+SIMULATED = 'simulated' in cupy.__file__
+GPU = '@cupy:0'
+
+
+class Model(chainer.Chain):
+    """A network of which ``body(self, x)`` is the forward method."""
+
+    def __init__(self, body, links, compiled):
+        super().__init__()
+        with self.init_scope():
+            for name, link in links.items():
+                setattr(self, name, link)
+        self._body = body
+        self._compiled = compiled
+
+    def forward(self, *xs):
+        return self.compiled(*xs) if self._compiled else self._body(self, *xs)
+
+    @chainer.static_graph
+    def compiled(self, *xs):
+        return self._body(self, *xs)
+
+
+def attention(self, x):
+    n, d = x.shape[0] // 4, 8
+    q, k, v = (F.reshape(f(x), (n, 4, d)) for f in (self.q, self.k, self.v))
+    weights = F.softmax(F.matmul(q, k, transb=True) * (1 / np.sqrt(d)), axis=2)
+    return self.norm(x + F.reshape(F.matmul(weights, v), x.shape))
+
+
+def convolutions(self, x):
+    h = F.max_pooling_2d(F.relu(self.bn(self.conv(x))), 2)
+    return self.out(F.average_pooling_2d(F.leaky_relu(self.conv2(h)), 2))
+
+
+def recurrent(self, x):
+    c, h = self.c0, self.h0
+    for k in range(3):
+        c, h = F.lstm(c, self.up(x[:, k]) + self.along(h))
+    return F.swish(h, self.beta) * F.elu(c) + F.clip(h, -.3, .3)
+
+
+MODELS = {
+    'mlp': (lambda self, x: self.l2(F.tanh(F.relu(self.l1(x))) * F.sigmoid(self.l1(x))),
+            lambda: {'l1': L.Linear(6, 32), 'l2': L.Linear(32, 3)}, (32, 6)),
+    'attention': (attention, lambda: {
+        'q': L.Linear(8, 8), 'k': L.Linear(8, 8), 'v': L.Linear(8, 8),
+        'norm': L.LayerNormalization(8)}, (12, 8)),
+    'convolutions': (convolutions, lambda: {
+        'conv': L.Convolution2D(2, 4, 3, pad=1), 'bn': L.BatchNormalization(4),
+        'conv2': L.Convolution2D(4, 4, 1), 'out': L.Linear(16, 3)}, (3, 2, 8, 8)),
+    'recurrent': (recurrent, lambda: {
+        'up': L.Linear(5, 16), 'along': L.Linear(4, 16),
+        'c0': chainer.Parameter(np.ones((6, 4), 'f')),
+        'h0': chainer.Parameter(np.zeros((6, 4), 'f')),
+        'beta': chainer.Parameter(np.ones(4, 'f'))}, (6, 3, 5)),
+    'deviation': (lambda self, x: F.sqrt(F.mean((x - F.mean(x)) ** 2, axis=1)) + self.b,
+                  lambda: {'b': chainer.Parameter(np.zeros(7, 'f'))}, (7, 5)),
+}
+
+
+def train(model, shape, steps=6, device=GPU, dtype='f'):
+    """Losses, gradients and parameters, on the host."""
+    model.to_device(device)
+    send = model.device.send
+    optimizer = chainer.optimizers.MomentumSGD(0.05).setup(model)
+    rng = np.random.RandomState(1)
+    found = []
+    for _ in range(steps):
+        x = chainer.Variable(send(rng.standard_normal(shape).astype(dtype)))
+        y = model(x)
+        weights = send(rng.standard_normal(y.shape).astype(dtype))
+        model.cleargrads()
+        F.sum(y * weights).backward()
+        optimizer.update()
+        found += [y.array, x.grad, *(p.grad for p in model.params())]
+    found += [p.array for p in model.params()]
+    return [cuda.to_cpu(a) for a in found]
+
+
+def pair(name):
+    body, links, shape = MODELS[name]
+    np.random.seed(0)
+    plain = Model(body, links(), False)
+    compiled = copy.deepcopy(plain)
+    compiled._compiled = True
+    return plain, compiled, shape
+
+
+def programs(model):
+    return model.schedule_manager.programs
+
+
+@pytest.mark.parametrize('name', MODELS)
+def test_same_bits(name):
+    plain, compiled, shape = pair(name)
+    with chainer.using_config('static_check', 'never'):
+        expected, found = train(plain, shape), train(compiled, shape)
+    for a, e in zip(found, expected, strict=True):
+        assert a.tobytes() == e.tobytes() and a.dtype == e.dtype
+    assert compiled.schedule_manager.report()[0].hits == 4
+    host = train(pair(name)[0], shape, device='@numpy')
+    for a, e in zip(found, host, strict=True):
+        np.testing.assert_allclose(a, e, rtol=2e-4, atol=2e-5)
+
+
+def test_half_precision():
+    with chainer.using_config('dtype', np.float16), chainer.using_config('static_check', 'never'):
+        plain, compiled, shape = pair('mlp')
+        expected = train(plain, shape, dtype='e')
+        found = train(compiled, shape, dtype='e')
+    for a, e in zip(found, expected, strict=True):
+        assert a.dtype == np.float16 and a.tobytes() == e.tobytes()
+    assert '__half2float(' in programs(compiled)[0].source
+
+
+def test_source_has_the_kernels_with_the_lines_of_the_user():
+    _, compiled, shape = pair('mlp')
+    train(compiled, shape)
+    (program,) = programs(compiled)
+    source = program.source
+    assert 'extern "C" __global__ void kernel0(' in source
+    assert 'float t1 = maximum(t0, c0);' in source and 'test_static_graph.py:' in source
+    assert "module = cp.RawModule(code=CUDA, options=OPTIONS)" in source
+    assert "-fmad=false" in source and "-lineinfo" in source
+    assert program.listing == program.llvm == ''
+
+
+def test_device_stays_busy():
+    """Programs neither wait for the device nor copy to or from it, and launch few kernels."""
+    if not SIMULATED:
+        pytest.skip('what a real device does is not written down')
+    from cupy import _memory
+
+    _, compiled, shape = pair('mlp')
+    train(compiled, shape)
+    x = chainer.Variable(cupy.ones(shape, 'f'))
+    with chainer.using_config('static_check', 'never'):
+        compiled(x)
+        del _memory.events[:]
+        stream = cupy.cuda.Stream(non_blocking=True)
+        with stream:
+            y = compiled(x)
+        events = list(_memory.events)
+    assert events == [('launch', events[0][1], stream.ptr)]
+    assert isinstance(y.array, cupy.ndarray)
+
+
+def test_streams_have_memory_of_their_own():
+    """What one stream computes with is not overwritten by a call in another."""
+    from chainwright.runtime.cuda.schedule import StreamPool
+
+    streams = [cupy.cuda.Stream(non_blocking=True) for _ in range(2)]
+    made = iter([('first',), ('second',), ('third',)])
+    pool = StreamPool(lambda: next(made), cupy.cuda.get_current_stream)
+    with streams[0]:
+        first = pool.take()
+    with streams[1]:
+        pool.give(first)
+        assert pool.take() == ('second',)
+    with streams[0]:
+        assert pool.take() is first and pool.take() == ('third',)
+
+
+def test_on_the_second_device():
+    plain, compiled, shape = pair('mlp')
+    if cupy.cuda.runtime.getDeviceCount() < 2:
+        pytest.skip('one device')
+    expected = train(plain, shape)
+    found = train(compiled, shape, device='@cupy:1')
+    for a, e in zip(found, expected, strict=True):
+        assert a.tobytes() == e.tobytes()
+    assert compiled.schedule_manager.report()[0].hits == 4
+    # The same method goes on with arrays that are elsewhere.
+    compiled.to_device(GPU)
+    plain.to_device('@numpy')
+    again = compiled(cupy.ones(shape, 'f')).array
+    np.testing.assert_allclose(again.get(), plain(np.ones(shape, 'f')).array, rtol=1e-5, atol=1e-6)
+
+
+def test_arguments_written_after_their_use():
+    """Programs run late, on what the arrays were when the functions were applied."""
+    links = {'l': L.Linear(4, 4)}
+
+    def body(self, x):
+        h = F.tanh(self.l(x)) * 2
+        x.array[...] = 7
+        return F.exp(h) + 1
+
+    np.random.seed(0)
+    plain = Model(body, links, False)
+    compiled = copy.deepcopy(plain)
+    compiled._compiled = True
+    for model in (plain, compiled):
+        model.to_device(GPU)
+    for k in range(6):
+        values = np.random.RandomState(k).randn(3, 4).astype('f')
+        a, b = (model(chainer.Variable(cupy.asarray(values))) for model in (plain, compiled))
+        assert a.array.get().tobytes() == b.array.get().tobytes()
+
+
+def test_draws_stay_define_by_run_between_programs():
+    def body(self, x):
+        return F.sigmoid(F.dropout(F.relu(self.l(x)), .5)) * 2
+
+    np.random.seed(0)
+    plain = Model(body, {'l': L.Linear(4, 8)}, False)
+    compiled = copy.deepcopy(plain)
+    compiled._compiled = True
+    results = []
+    for model in (plain, compiled):
+        model.to_device(GPU)
+        cupy.random.seed(3)
+        results.append([model(cupy.ones((5, 4), 'f')).array.get() for _ in range(6)])
+    for a, b in zip(*results, strict=True):
+        assert a.tobytes() == b.tobytes()
+    assert 'random' in str(compiled.schedule_manager.report()[0])
+
+
+def test_xp_of_pending_variables():
+    seen = []
+
+    def body(self, x):
+        h = self.l(x)
+        seen.append((chainer.backend.get_array_module(h), h.xp, h.device.name))
+        return F.relu(h) + 1
+
+    compiled = Model(body, {'l': L.Linear(4, 8)}, True)
+    compiled.to_device(GPU)
+    for _ in range(5):
+        compiled(cupy.ones((5, 4), 'f'))
+    assert set(seen) == {(cupy, cupy, GPU)}
+
+
+def test_kernels_that_do_not_compile(monkeypatch, caplog):
+    """Define-by-run goes on, and the log says what the compiler said."""
+    from chainwright.codegen.cuda_target import ops
+
+    wrong = ops.FORMS['maximum']._replace(text='no_such_function({0}, {1})')
+    monkeypatch.setitem(ops.FORMS, 'maximum', wrong)
+    plain, compiled, shape = pair('mlp')
+    with caplog.at_level(logging.WARNING, 'chainwright'):
+        expected, found = train(plain, shape), train(compiled, shape)
+    for a, e in zip(found, expected, strict=True):
+        assert a.tobytes() == e.tobytes()
+    assert 'do not compile' in caplog.text and 'no_such_function' in caplog.text
+    assert compiled.schedule_manager.report()[0].hits == 0
+
+
+def test_out_of_memory():
+    """A program that gets no memory leaves the call to define-by-run, whose error passes."""
+    _, compiled, shape = pair('mlp')
+    train(compiled, shape)
+    x = cupy.ones(shape, 'f')
+    compiled.schedule_manager.end_forward()
+    pool = cupy.cuda.MemoryPool()
+    pool.set_limit(512)
+    with cupy.cuda.using_allocator(pool.malloc):
+        with pytest.raises(cupy.cuda.memory.OutOfMemoryError, match='Out of memory'):
+            compiled(x)
+    assert compiled(x).shape == (32, 3)
