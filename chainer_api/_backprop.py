@@ -145,7 +145,7 @@ class _Order:
         self._places = {}  # node -> places of the gradients in its list
         self._waiting = {}  # pieces that are to run, and what waits -> their highest rank
         self.longer = []  # nodes whose lists have grown, and the lists
-        self.late = {}  # pieces that run later than their rank says -> (rank, what they wait for)
+        self.late = {}  # what runs later than its rank says -> (its place, what waits for it)
 
     def pushed(self, func):
         """``func`` is going to run."""
@@ -156,30 +156,31 @@ class _Order:
         """Return the key with which ``func`` has to wait in the heap, ``None`` if it runs now.
 
         A piece may have a result of lower rank than the inputs of others of its functions. It
-        waits for whatever may use that result; what comes before the piece waits for it.
+        waits for whatever may use that result; what comes before something that waits does so,
+        too, and as it may have waited for something else already, it is asked again.
         """
-        rank = None
-        if func._is_piece and func not in self.late:
+        places = []
+        if func._is_piece:
             lowest = func.lowest_rank
             if lowest <= func.rank:
-                rank = lowest - 0.5
-                self.late[func] = rank, _functions_before(func)
-                key = (-rank, 0, 0, -func.number, func)
-        for bound, before in self.late.values():
-            if func in before and (rank is None or bound < rank):
-                rank = bound
-                key = (-bound, 1, -func.rank, -func.number, func)
-        if rank is None:
+                places.append((0.5 - lowest, 0))
+        for (rank, level), before in self.late.values():
+            if func in before:
+                places.append((rank, level + 1))
+        known, _ = self.late.get(func, ((-func.rank, 0), None))
+        place = max(places, default=known)
+        if place <= known:
             return None
+        self.late[func] = place, _functions_before(func)
         self._waiting[func] = func.highest_rank if func._is_piece else func.rank
-        return key
+        return (*place, -func.rank, -func.number, func)
 
     def runs(self, func):
         """``func`` runs now."""
         if self._waiting:
             self._waiting.pop(func, None)
         if func in self.late:
-            self.late[func] = 0, frozenset()
+            self.late[func] = self.late[func][0], frozenset()
 
     def next_place(self, heap):
         """Return the first place that gradients of others than what runs may still have."""

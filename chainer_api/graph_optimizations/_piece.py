@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from chainer import _tracing, configuration
+from chainer import _tracing, configuration, function_hook
 from chainer.function_node import next_number
 from chainer.variable import Variable
 from chainwright.ir import Graph
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger("chainwright")
 _ref = weakref.ref
+_hooks = function_hook._thread_local
 
 # Uses for which the leaves are copied: of a new piece, and after a backward of a new kind.
 _NEW, _UNSETTLED = 4, 64
@@ -375,6 +376,7 @@ class Piece:
         by_slot: dict[int, list[Variable]] = {}
         functions = []
         now = np.random.get_state() if states else None
+        hooks, _hooks.function_hooks = _hooks.function_hooks, None  # they see each function once
         try:
             for k, app in enumerate(self.apps):
                 func = app.with_arrays(
@@ -401,6 +403,7 @@ class Piece:
                 for slot in self._last_uses[k]:
                     values.pop(slot, None)
         finally:
+            _hooks.function_hooks = hooks
             if now is not None:
                 np.random.set_state(now)
         if not graph:

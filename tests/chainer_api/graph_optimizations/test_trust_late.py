@@ -160,14 +160,83 @@ def functions_that_raise_within_try():
     return Model
 
 
+def results_of_low_rank_in_chained_calls():
+    """A piece waits for all that uses its results, also for what waits itself by then."""
+
+    class Model(Base):
+        def __init__(self):
+            super().__init__()
+            self.count, self.state = 0, None
+
+        def forward(self, x, z):
+            self.count += 1
+            u = 1.5 - z * 0.4
+            h = F.sigmoid(x) if self.count % 3 == 1 else F.tanh(x)
+            v = (h.array > 0).astype("f") * u
+            if self.state is not None:
+                v = v + F.broadcast_to(F.mean(self.state, axis=0), v.shape)
+            self.state = F.tanh(v)
+            y = self.a(h)
+            w = v * float(v.array[0, 3])
+            return self.bn(y) + self.bn(y), v, x, w.array
+
+        def step(self, k):
+            x, z = variable(k), variable(k + 500)
+            y = self(x, z)
+            w = self(y[0], z)
+            total(w).backward()
+            return y, w, x, z
+
+    return Model
+
+
+def hooks_around_a_late_backward():
+    """Hooks do not see functions that are applied again."""
+
+    class Model(Base):
+        def __init__(self):
+            super().__init__()
+            self.state = None
+
+        def forward(self, x):
+            h = x if self.state is None else x + F.broadcast_to(F.mean(self.state, 0), x.shape)
+            self.state = F.tanh(h)
+            return h
+
+        def step(self, k):
+            x, seen = variable(k), []
+
+            class Hook(chainer.FunctionHook):
+                def forward_preprocess(self, function, in_data):
+                    seen.append(function.label)
+
+                def backward_preprocess(self, function, in_data, out_grad):
+                    seen.append((function.label, len(in_data)))
+
+            if k % 5 < 4:
+                y = self(x)
+                total(y).backward()
+            else:
+                with Hook():
+                    y = self(x)
+                    total(y).backward()
+            return y, x, seen
+
+    return Model
+
+
+@pytest.mark.parametrize("large", [False, True])
 @pytest.mark.parametrize(
     "make",
     [
+        results_of_low_rank_in_chained_calls,
+        hooks_around_a_late_backward,
         functions_that_raise_within_try,
         statistics_that_are_read_and_then_written,
         functions_applied_by_another_thread,
         tuples_of_calls_and_of_the_text,
     ],
 )
-def test_found_by_random_programs(make):
+def test_found_by_random_programs(make, large, monkeypatch):
+    monkeypatch.setattr(_piece, "_LARGE", -1 if large else 1 << 40)
     check(make)
