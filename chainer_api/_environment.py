@@ -86,6 +86,7 @@ def default_settings():
         'keep_graph_on_report': _flag('CHAINER_KEEP_GRAPH_ON_REPORT'),
         'lazy_grad_sum': _flag('CHAINER_LAZY_GRAD_SUM'),
         'schedule_func': None,
+        'static_exact': True,
         'static_step': True,
         'static_target': _choice('CHAINWRIGHT_TARGET', TARGETS, 'auto'),
         'train': True,
@@ -103,6 +104,7 @@ def default_settings():
 vars(global_config).update(default_settings())
 OPTIONS.target = lambda: configuration.peek('static_target')
 OPTIONS.profile = lambda: configuration.peek('static_profile')
+OPTIONS.exact = lambda: configuration.peek('static_exact')
 
 
 def get_dtype(dtype=None, map_mixed16=None):

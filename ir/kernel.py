@@ -50,6 +50,8 @@ class Instr:
 class Kernel:
     """A nest of ``ndim`` loops around ``body``; ``stores`` says which result goes to which operand.
 
+    ``fast``: results may differ in the last bits from those of the body done step by step.
+
     >>> a, y = Operand("a0", "f32", UNIT), Operand("y0", "f32", UNIT, out=True)
     >>> step = Instr("t1", "multiply", "f32", "f32", ("a0", "c0"), "{0} * {1}", "net.py:3 scale")
     >>> print(Kernel(1, (a, y), ("f32",), (step,), (("y0", "t1"),)))
@@ -64,12 +66,13 @@ class Kernel:
     numbers: tuple[str, ...]
     body: tuple[Instr, ...]
     stores: tuple[tuple[str, str], ...]
+    fast: bool = False
 
     @property
     def key(self) -> Hashable:
         """Equal for kernels whose code is the same."""
         body = tuple((i.name, i.op, i.dtype, i.result, i.args) for i in self.body)
-        return self.ndim, self.operands, self.numbers, body, self.stores
+        return self.ndim, self.operands, self.numbers, body, self.stores, self.fast
 
     def __str__(self) -> str:
         return "\n".join(self._lines())

@@ -121,7 +121,8 @@ class Schedule:
     ``forward`` is the recorded graph, ``backwards`` the recorded gradients by which outputs have
     one. ``target`` is 'numpy', 'native' (compiled here, once) or 'auto' (compiled by a thread in
     the background after a few calls); without one, ``options.OPTIONS`` says. Where there is no
-    native code, NumPy programs run in any case.
+    native code, NumPy programs run in any case. What is not ``exact`` has other last bits, once
+    native code runs.
     """
 
     def __init__(
@@ -130,11 +131,13 @@ class Schedule:
         backwards: Mapping[Hashable, Graph],
         title: str,
         target: str | None = None,
+        exact: bool | None = None,
     ) -> None:
         started = time.perf_counter()
         self.recorded, self.recorded_backwards = forward, backwards
         self.title = title
         self.target = checked(OPTIONS.target() if target is None else target)
+        self.exact = OPTIONS.exact() if exact is None else exact
         self._cut = build(forward, backwards, ())
         self.built: Built = self._cut.prepared(NUMPY.passes)
         n_saved = len(self.built.saved)
@@ -190,7 +193,7 @@ class Schedule:
 
     def go_native(self) -> None:
         """Compile native code, to run from the next call on; if it fails, NumPy programs stay."""
-        native = native_target()
+        native = native_target(self.exact)
         if native is None or self.native_programs is not None:
             return
         started = time.perf_counter()

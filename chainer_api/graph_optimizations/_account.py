@@ -52,8 +52,9 @@ class Meter:
 class Account:
     """Seconds spent on one method, and saved by its programs."""
 
-    def __init__(self, ledger: Ledger) -> None:
+    def __init__(self, ledger: Ledger, exact: bool | None = None) -> None:
         self.ledger = ledger
+        self.exact = exact  # whether the last bits matter; None: as the configuration says
         self.in_method = 0.0
         self.new_backwards: list[Piece] = []  # for which a new kind of backward has come
         self.plain = 0.0  # seconds of a call without programs, lately

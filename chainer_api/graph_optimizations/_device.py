@@ -50,10 +50,12 @@ def at(gpu: int | None, number: Any) -> Any:
         return cuda.cupy.asarray(number)
 
 
-def schedule(forward: Graph, backwards: Any, title: str, gpu: int | None) -> Schedule:
-    """The programs of a graph whose arrays are on one device."""
+def schedule(
+    forward: Graph, backwards: Any, title: str, gpu: int | None, exact: bool
+) -> Schedule:
+    """The programs of a graph whose arrays are on one device; those on a GPU are exact."""
     if gpu is None:
-        return Schedule(forward, backwards, title)
+        return Schedule(forward, backwards, title, exact=exact)
     from chainwright.runtime.cuda import DeviceSchedule
 
     return DeviceSchedule(forward, backwards, title, cuda.cupy, gpu)

@@ -60,6 +60,7 @@ _OPTIONS = (
     "minimize_cache_size",
     "verbosity_level",
     "enable_double_backprop",
+    "exact",
     "report",
 )
 _LEFT_ALONE = "left alone for a while: no program was found for earlier calls, or none has paid"
@@ -77,12 +78,14 @@ class Options:
         minimize_cache_size: bool = True,
         verbosity_level: int = 0,
         enable_double_backprop: bool = False,
+        exact: bool | None = None,
         report: Any = None,
     ) -> None:
         for name, value in (
             ("force_test_define_by_run", force_test_define_by_run),
             ("minimize_cache_size", minimize_cache_size),
             ("enable_double_backprop", enable_double_backprop),
+            ("exact", exact if exact is not None else True),
         ):
             if not isinstance(value, bool):
                 raise TypeError(f"static_graph: {name} must be True or False, not {value!r}")
@@ -92,6 +95,7 @@ class Options:
             )
         self.force_test_define_by_run = force_test_define_by_run
         self.limit = _FEW if minimize_cache_size else _MANY
+        self.exact = exact
         if report is not None and not isinstance(report, (str, os.PathLike)):
             raise TypeError(f"static_graph: report must be the name of a file, not {report!r}")
         self.report = report
@@ -103,7 +107,7 @@ class Site:
     def __init__(self, method: Callable[..., Any], name: str, options: Options) -> None:
         self.method, self.name, self.options = method, name, options
         self.ledger = Ledger(name)
-        self.account = Account(self.ledger)
+        self.account = Account(self.ledger, options.exact)
         self.root = Application(None)
         self._last = self.root  # where the last call has ended
         self.chain: Callable[[], Any] = lambda: None
@@ -519,6 +523,8 @@ def static_graph(*args: Any, **kwargs: Any) -> Any:
             and graphs to standard error.
         enable_double_backprop (bool): Accepted for compatibility. Differentiating gradients
             always works; it goes through the define-by-run graph.
+        exact (bool or None): ``False``: native code may give other last bits than define-by-run,
+            where that is faster (``None``: as ``chainer.config.static_exact`` says).
         report (str or path): File that :meth:`Reports.save` writes when the chain is gone, at the
             end of the process at the latest.
 

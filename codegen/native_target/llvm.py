@@ -13,6 +13,8 @@ from collections.abc import Callable
 
 from chainwright.ir.kernel import SAME, STRIDE, UNIT, Kernel, Operand
 
+from .functions import DECLARED, FUNCTIONS
+
 TYPES = {"f32": "float", "f64": "double", "bool": "i1"}
 TYPES |= {f"{k}{bits}": f"i{bits}" for k in "iu" for bits in (8, 16, 32, 64)}
 SIZES = {"bool": 1} | {f"{k}{bits}": bits // 8 for k in "iu" for bits in (8, 16, 32, 64)}
@@ -27,7 +29,9 @@ def kind_of(dtype: str) -> str:
 class Body:
     """Collects the lines of the innermost loop."""
 
-    def __init__(self) -> None:
+    def __init__(self, fast: bool = False) -> None:
+        self.fast = fast
+        self.flags = f"{FLAGS} " if fast else ""
         self.lines: list[str] = []
         self.values: dict[str, str] = {}
         self._count = 0
@@ -41,7 +45,13 @@ class Body:
 Lower = Callable[[Body, str, list[str]], str]
 
 
+#: What kernels that are fast may do with sums and products of floats; NaN and infinity stay.
+FLAGS = "reassoc nsz arcp contract"
+
+
 def _plain(op: str) -> Lower:
+    if op[0] == "f":
+        return lambda b, t, a: b.emit(f"{op} {b.flags}{t} {a[0]}, {a[1]}")
     return lambda b, t, a: b.emit(f"{op} {t} {a[0]}, {a[1]}")
 
 
@@ -82,7 +92,7 @@ def _same(b: Body, t: str, a: list[str]) -> str:
 
 
 def _square(op: str) -> Lower:
-    return lambda b, t, a: b.emit(f"{op} {t} {a[0]}, {a[0]}")
+    return lambda b, t, a: _plain(op)(b, t, [a[0], a[0]])
 
 
 def _where(b: Body, t: str, a: list[str]) -> str:
@@ -193,6 +203,11 @@ def lowers(op: str, dtype: str) -> bool:
     return dtype in TYPES and op in LOWER[kind_of(dtype)]
 
 
+def approximates(op: str, dtype: str) -> bool:
+    """Whether kernels that are fast have a function for an op."""
+    return dtype == "f32" and op in FUNCTIONS
+
+
 def casts(source: str, target: str) -> bool:
     """Whether a cast is one instruction whose result is defined for all values."""
     if source not in TYPES or target not in TYPES:
@@ -278,6 +293,7 @@ _DECLARED = [
     for name in ("fabs", "sqrt")
     for t, short in (("float", "f32"), ("double", "f64"))
 ]
+_DECLARED += DECLARED
 
 
 def _stored(dtype: str) -> str:
@@ -314,7 +330,7 @@ def _loops(k: Kernel) -> list[str]:
 
 
 def _innermost(k: Kernel, pointers: dict[str, str]) -> list[str]:
-    b, dtypes = Body(), {}
+    b, dtypes = Body(k.fast), {}
     for x in k.operands:
         dtypes[x.name] = x.dtype
         if not x.out:
@@ -330,7 +346,7 @@ def _innermost(k: Kernel, pointers: dict[str, str]) -> list[str]:
             b.values[step.name] = cast(b, b.values[step.args[0]], source, step.result)
             continue
         args = [b.values[arg] for arg in step.args]
-        lower = LOWER[kind_of(step.dtype)][step.op]
+        lower = LOWER[kind_of(step.dtype)].get(step.op) or FUNCTIONS[step.op]
         b.values[step.name] = lower(b, TYPES[step.dtype], args)
     for operand, value in k.stores:
         text = b.values[value]

@@ -28,7 +28,7 @@ from chainwright.ir.reductions import axes_of
 from chainwright.ir.shapes import is_basic
 
 from .driver import FIRST_ITEMS, FOREIGN, MOST_OPERANDS, OURS, RESULT, SILENT, VALUE
-from .llvm import casts, lowers, strides_of
+from .llvm import approximates, casts, lowers, strides_of
 from .places import PLACES, READ, WRITE, places_of, rows_of
 
 Ints = tuple[int, ...]
@@ -223,8 +223,8 @@ def scalar_bits(x: Node, dtype: np.dtype[Any]) -> int:
 class Forms:
     """The native forms of nodes on a machine; each node is looked at once."""
 
-    def __init__(self, machine: Machine) -> None:
-        self.machine = machine
+    def __init__(self, machine: Machine, fast: bool = False) -> None:
+        self.machine, self.fast = machine, fast
         self._known: dict[Node, str | None] = {}
 
     def of(self, node: Node) -> str | None:
@@ -273,10 +273,10 @@ class Forms:
         dtypes = operand_dtypes(node)
         if dtypes is None or not _is_number(node.dtype):
             return False
-        op, loop = node.op, dtypes[0]
-        if op not in ("cast", "copy") and not (
-            lowers(op, dtype_name(loop)) and self.machine.arithmetic(op, dtype_name(loop))
-        ):
+        op, loop = node.op, dtype_name(dtypes[0])
+        known = lowers(op, loop) and self.machine.arithmetic(op, loop)
+        known = known or self.fast and approximates(op, loop)
+        if op not in ("cast", "copy") and not known:
             return False
         return all(
             _scalar_fits(x, dtype)
@@ -720,7 +720,7 @@ class Group:
     def __init__(
         self, nodes: Sequence[Node], forms: Forms, escaping: Callable[[Node], bool]
     ) -> None:
-        self.nodes = tuple(nodes)
+        self.nodes, self.fast = tuple(nodes), forms.fast
         self.alone = len(nodes) == 1
         self._escaping = escaping
         self._users: dict[Node, set[Node]] = {}
@@ -919,6 +919,7 @@ class Memory(Protocol):
     """Which values of a loop are stored, and where its operands lie."""
 
     stored: set[Node]
+    fast: bool
 
     def place(self, x: Node, strides: Ints) -> Place: ...
 
@@ -957,7 +958,9 @@ class Fused:
             operands.append(Operand(name, dtype_name(x.dtype), inner, out))
         stores = tuple((f"y{k}", self.names[node]) for k, node in enumerate(outs))
         numbers = tuple(dtype for dtype, _ in self.numbers)
-        kernel = Kernel(nest.ndim, tuple(operands), numbers, tuple(self.body), stores)
+        kernel = Kernel(
+            nest.ndim, tuple(operands), numbers, tuple(self.body), stores, self.group.fast
+        )
         places = tuple(self.group.place(x, s) for x, s in zip(sources, strides, strict=True))
         return kernel, nest, places
 

@@ -103,6 +103,8 @@ def _needed(graph: Graph) -> list[Node]:
 class _Alone:
     """The memory of a loop by itself."""
 
+    fast = False
+
     def __init__(self, stored: Sequence[Node]) -> None:
         self.stored = set(stored)
 

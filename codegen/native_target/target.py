@@ -52,13 +52,20 @@ def count_in_integers(graph: Graph) -> Graph:
 
 
 class NativeTarget:
-    """``machine`` says what is known to give NumPy's bits here, ``linker`` compiles."""
+    """``machine`` says what is known to give NumPy's bits here, ``linker`` compiles.
+
+    What is not ``exact`` has functions of its own where NumPy approximates, and joins sums and
+    products: the last bits are others.
+    """
 
     name = "native"
-    exact = True
 
-    def __init__(self, machine: Machine, linker: Linker) -> None:
-        self.machine, self.linker = machine, linker
+    def __init__(self, machine: Machine, linker: Linker, exact: bool = True) -> None:
+        self.machine, self.linker, self.exact = machine, linker, exact
+
+    def forms(self) -> Forms:
+        """The native forms of nodes, for one graph."""
+        return Forms(self.machine, fast=not self.exact)
 
     @property
     def passes(self) -> tuple[Pass, ...]:
@@ -68,13 +75,13 @@ class NativeTarget:
         return with_memory(graph, self.machine)
 
     def _fuse(self, graph: Graph) -> Graph:
-        forms = Forms(self.machine)
+        forms = self.forms()
         return _with_columns(fuse(graph, forms.by_rows), forms)
 
     def takes(self, node: Node) -> bool:
         """Whether a node may be part of a group that runs by rows."""
-        return Forms(self.machine).by_rows(node)
+        return self.forms().by_rows(node)
 
     def program(self, graph: Graph, title: str, saved_count: int = 0) -> NativeProgram:
-        forms = Forms(self.machine)
-        return NativeWriter(with_copies(graph), title, saved_count, forms, self.linker).program()
+        graph = with_copies(graph)
+        return NativeWriter(graph, title, saved_count, self.forms(), self.linker).program()

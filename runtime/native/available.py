@@ -11,8 +11,11 @@ logger = logging.getLogger("chainwright")
 
 
 @functools.cache
-def native_target() -> NativeTarget | None:
+def native_target(exact: bool = True) -> NativeTarget | None:
     """The target, made at the first call; None, with one line in the log, where it cannot be."""
+    if not exact:
+        same = native_target()
+        return None if same is None else NativeTarget(same.machine, same.linker, exact=False)
     try:
         from . import convolution, pooling  # noqa: F401 - native forms of library ops
         from .machine import MachineLinker, NumpyMachine
