@@ -147,7 +147,9 @@ class Proofs:
             wrong = "it raised an exception"
         elif run.app is not proof.app and not proof.agrees_until(run.app):
             wrong = f"it applied other functions ({_first_difference(run.app, proof.app)})"
-        elif run.app is proof.app and not _matches(result, proof.expected, run.values):
+        elif run.app is proof.app and not _matches(
+            result, proof.expected, dict(run.values_by_slot())
+        ):
             wrong = "its result was another one"
         self.site.ledger.checks += 1
         if wrong is not None:
@@ -235,10 +237,10 @@ def _described(value: Any) -> Any:
     return ("kind", kind)
 
 
-def _matches(value: Any, expected: Any, values: Any) -> bool:
+def _matches(value: Any, expected: Any, values: dict[int, Any]) -> bool:
     what = expected[0]
     if what == "slot":
-        return expected[1] < len(values) and value is values[expected[1]]
+        return value is values.get(expected[1])
     if what == "kind" or what == "object":
         return type(value) is expected[1]
     if what == "plain":

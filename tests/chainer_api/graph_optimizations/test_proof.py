@@ -1123,3 +1123,26 @@ def test_a_failing_program_runs_again_with_python():
     with pytest.raises((IndexError, ValueError)):
         Net.forward.__wrapped__(model, variable(1), np.array([0, 1, 99]))
     assert np.random.get_state()[2] == after
+
+
+def test_a_checked_call_that_does_not_follow_its_way():
+    """What it notes is compared instead: there are no promises."""
+    class Net(chainer.Chain):
+        def __init__(self):
+            super().__init__()
+            with self.init_scope():
+                self.l = L.Linear(3, 2)
+
+        @chainer.static_graph
+        def forward(self, x):
+            return F.relu(self.l(x))
+
+    model, x = Net(), np.ones((4, 3), "f")
+    for k in range(40):
+        model(x)
+        if k == 20:
+            (site,) = model.schedule_manager._sites.values()
+            site.forms_differ = True
+            site.hot_forms.clear()
+    assert "distrusted" not in str(report(model))
+    assert report(model).without_python > 25
