@@ -475,7 +475,7 @@ def _backward_one(func, node, gy):
         return
     gxs = _gradients_of_one(func, targets, node, gy)
     positions = range(len(targets))
-    if func._is_piece:
+    if func._is_piece and len({*inputs}) < len(inputs):  # a leaf is used several times
         positions = sorted(positions, key=func._gradient_places(targets).__getitem__)
     for k in positions:
         gx = gxs[k]

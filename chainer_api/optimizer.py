@@ -762,17 +762,23 @@ class GradientMethod(Optimizer):
                 self.target.zerograds()
             loss.backward(loss_scale=self._loss_scale)
             del loss
-        self.reallocate_cleared_grads()
+        plain = type(self).reallocate_cleared_grads is GradientMethod.reallocate_cleared_grads
+        params = list(self.target.params())
+        if plain:
+            _fill_missing_grads(params)
+        else:
+            self.reallocate_cleared_grads()
         if self._loss_scale is not None:
             self.check_nan_in_grads()
         self.call_hooks('pre')
         self.t += 1
-        params = list(self.target.params())
+        if self._pre_update_hooks or not plain:
+            params = list(self.target.params())  # of which there may be others now
         if self.is_safe_to_update():
             if not (_native_updates_wanted() and self._native_updates().run(params)):
                 for param in params:
                     param.update()
-        if type(self).reallocate_cleared_grads is GradientMethod.reallocate_cleared_grads:
+        if plain:
             _fill_missing_grads(params)
         else:
             self.reallocate_cleared_grads()
