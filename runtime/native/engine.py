@@ -13,6 +13,7 @@ import hashlib
 import logging
 import os
 import re
+import sys
 import tempfile
 import threading
 from collections.abc import Callable
@@ -66,20 +67,40 @@ class Engine:
             return self._functions[name]
 
     def _add(self, text: str) -> None:
-        llvm = self._llvm
-        machine = self._machine()
-        data = self._object(text, machine)
-        engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), machine)
         names = re.findall(r"^define (?!internal)\S+ @(\w+)\(", text, re.M)
-        self._check_symbols(data)
+        path = self._path(text)
+        data = _read(path)
+        if data is not None:
+            try:
+                self._functions |= self._linked(data, names)
+                self.loaded += 1
+                return
+            except RuntimeError as error:
+                logger.info(
+                    "a foreign file in the cache of compiled code is replaced: %s (%s)", path, error
+                )
+        data = self._compiled(text, self._machine())
+        self.compiled += 1
+        _write(path, data)
+        self._functions |= self._linked(data, names)
+
+    def _linked(self, data: bytes, names: list[str]) -> dict[str, int]:
+        """The addresses of the functions of an object, which is part of the process from now on.
+
+        Raises:
+            RuntimeError: It is no object, or lacks one of them, or asks for what is not there.
+        """
+        llvm = self._llvm
+        self._check_symbols(data, names)
+        engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), self._machine())
         engine.add_object_file(llvm.ObjectFileRef.from_data(data))
         engine.finalize_object()
-        self._modules.append(engine)
-        for name in names:
-            address = engine.get_function_address(name)
+        addresses = {name: engine.get_function_address(name) for name in names}
+        for name, address in addresses.items():
             if not address:
                 raise RuntimeError(f"the compiled module lacks {name}")
-            self._functions[name] = address
+        self._modules.append(engine)
+        return addresses
 
     def _machine(self) -> Any:
         llvm = self._llvm
@@ -87,23 +108,21 @@ class Engine:
         _, cpu, features, *_ = self._machine_facts
         return target.create_target_machine(cpu=cpu, features=features, opt=2, jit=True)
 
-    def _check_symbols(self, data: bytes) -> None:
-        for name in undefined_symbols(data):
+    def _check_symbols(self, data: bytes, names: list[str]) -> None:
+        """What LLVM would end the process for: it takes any object for a sound one."""
+        if sys.platform == "linux" and data[:5] != _ELF:
+            raise RuntimeError("this is no object")
+        if data[:5] != _ELF:
+            return  # of other formats nothing is known here
+        defined, undefined = symbols(data)
+        for name in names:
+            if name not in defined:
+                raise RuntimeError(f"the compiled module lacks {name}")
+        for name in undefined:
             if not self._llvm.address_of_symbol(name):
                 raise RuntimeError(f"compiled code asks for {name}, which this process lacks")
 
     # -- objects on disk -----------------------------------------------------------------------
-
-    def _object(self, text: str, machine: Any) -> bytes:
-        path = self._path(text)
-        data = _read(path)
-        if data is not None:
-            self.loaded += 1
-            return data
-        data = self._compiled(text, machine)
-        self.compiled += 1
-        _write(path, data)
-        return data
 
     def _compiled(self, text: str, machine: Any) -> bytes:
         llvm = self._llvm
@@ -203,10 +222,11 @@ def cached_files() -> list[tuple[float, int, Path]]:
     return _files(folder) if folder is not None and folder.is_dir() else []
 
 
-def undefined_symbols(data: bytes) -> list[str]:
-    """The names that an ELF object of 64 bits asks for; none are known of other formats."""
-    if data[:5] != b"\x7fELF\x02":
-        return []
+_ELF = b"\x7fELF\x02"
+
+
+def symbols(data: bytes) -> tuple[list[str], list[str]]:
+    """The names that an ELF object of 64 bits has, and those that it asks for."""
     number = int.from_bytes
     table, size, count = (
         number(data[40:48], "little"),
@@ -214,7 +234,7 @@ def undefined_symbols(data: bytes) -> list[str]:
         number(data[60:62], "little"),
     )
     sections = [data[table + k * size : table + (k + 1) * size] for k in range(count)]
-    found = []
+    defined, undefined = [], []
     for section in sections:
         if number(section[4:8], "little") != 2:  # SHT_SYMTAB
             continue
@@ -226,10 +246,11 @@ def undefined_symbols(data: bytes) -> list[str]:
                 number(data[at : at + 4], "little"),
                 number(data[at + 6 : at + 8], "little"),
             )
-            if name and place == 0:
+            if name:
                 end = data.index(b"\0", text + name)
+                found = defined if place else undefined
                 found.append(data[text + name : end].decode())
-    return found
+    return defined, undefined
 
 
 def libc_address(name: str) -> int:

@@ -1,5 +1,7 @@
 """Compiled objects on disk: found again, never trusted blindly, never in the way."""
 
+import errno
+import hashlib
 import logging
 import subprocess
 import sys
@@ -10,7 +12,7 @@ pytest.importorskip("llvmlite")
 
 from chainwright.runtime.background import BACKGROUND
 from chainwright.runtime.native import engine as module
-from chainwright.runtime.native.engine import Engine, cache_folder, undefined_symbols
+from chainwright.runtime.native.engine import Engine, cache_folder, symbols
 
 TEXT = """define i64 @{name}(i64 %x) {{
   %y = add i64 %x, 1
@@ -62,6 +64,54 @@ def test_a_damaged_file_is_replaced(folder, damage, caplog):
     assert call(last) == 42 and last.loaded == 1
 
 
+@pytest.mark.parametrize("what", ["another object", "no object"])
+def test_a_foreign_file_is_replaced(folder, what, caplog):
+    """A whole file under the right name that is something else."""
+    call(Engine())
+    (path,) = folder.glob("*.o")
+    whole = path.read_bytes()
+    path.unlink()
+    if what == "another object":
+        call(Engine(), "plus_another")
+        (other,) = folder.glob("*.o")
+        path.write_bytes(other.read_bytes())
+    else:
+        body = b"a text that somebody has put here"
+        path.write_bytes(hashlib.sha256(body).digest() + body)
+    engine = Engine()
+    with caplog.at_level(logging.INFO, "chainwright"):
+        assert call(engine) == 42 and engine.compiled == 1
+    assert len(caplog.records) == 1 and "foreign file" in caplog.text
+    assert path.read_bytes() == whole
+
+
+def test_a_full_disk_is_said_once(folder, caplog, monkeypatch):
+    def full(*args, **kwargs):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(module.os, "fdopen", full)
+    engine = Engine()
+    with caplog.at_level(logging.INFO, "chainwright"):
+        assert call(engine) == 42 and call(engine, "plus_another") == 42
+    assert len(caplog.records) == 1 and "No space left" in caplog.text
+    assert list(folder.iterdir()) == []  # nothing half written
+
+
+def test_a_folder_that_may_only_be_read_serves(folder, caplog, monkeypatch):
+    call(Engine())
+
+    def refused(*args, **kwargs):
+        raise PermissionError(errno.EACCES, "Permission denied")
+
+    monkeypatch.setattr(module.tempfile, "mkstemp", refused)
+    engine = Engine()
+    with caplog.at_level(logging.INFO, "chainwright"):
+        assert call(engine) == 42 and (engine.compiled, engine.loaded) == (0, 1)
+        assert not caplog.records
+        assert call(engine, "plus_another") == 42
+    assert len(caplog.records) == 1 and "Permission denied" in caplog.text
+
+
 def test_a_folder_that_cannot_be_written_is_said_once(folder, caplog):
     folder.parent.joinpath("chainwright").write_text("a file where the folder should be")
     engine = Engine()
@@ -102,8 +152,12 @@ def test_a_symbol_that_is_missing_is_found_before_the_call(folder):
         Engine().function("calls", lambda: text)
 
 
-def test_objects_of_other_formats_have_no_known_symbols():
-    assert undefined_symbols(b"MZ" + bytes(100)) == []
+def test_symbols_of_an_object(folder):
+    engine = Engine()
+    call(engine)
+    (path,) = folder.glob("*.o")
+    defined, undefined = symbols(path.read_bytes()[32:])
+    assert "plus_one" in defined and undefined == []
 
 
 def test_no_home_no_folder(monkeypatch):
