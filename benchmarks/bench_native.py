@@ -1,23 +1,17 @@
-"""Six workloads, training and inference: define-by-run, NumPy programs, native programs, peers.
+"""Six workloads, training and inference: define-by-run, NumPy programs, native programs.
 
     OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 python benchmarks/bench_native.py [workload ...]
 
 CPU time of one thread, in rounds in which the ways take turns: minimum and median of the rounds,
 and ratios to plain define-by-run in the same round. Each way starts from the same numbers, and what
 comes out after all rounds has to be equal, bit for bit; with native code that need not be exact,
-nearly. ``warm-up`` is the wall time of the first five steps; run twice to see it with the compiled
-objects that are on disk then.
-
-``--peers FOLDER PYTHON``: the same workloads in PyTorch (eager, compiled) and JAX, by a Python that
-has them, as far as it has. The folder's ``harness.py`` takes commands as lines of JSON; the rows of
-peers are of workers that wait while the others run.
+nearly. Training and inference have a chain each; programs are compared with define-by-run once,
+in the warm-up. ``warm-up`` is the wall time of the first five steps; run twice to see it with the
+compiled objects that are on disk then. `bench_peers.py` has PyTorch, JAX and the original.
 """
 
 import argparse
-import json
-import os
 import statistics
-import subprocess
 import time
 
 import numpy as np
@@ -34,9 +28,6 @@ WAYS = {
     'native': ('native', True),
     'fast': ('native', False),
 }
-#: Names of the peers: the module of the folder, and its variant.
-PEERS = {'PyTorch': ('w_torch', 'eager'), 'torch.compile': ('w_torch', 'compile'),
-         'JAX': ('w_jax', 'jax')}
 
 
 def gelu(x):
@@ -157,16 +148,22 @@ WORKLOADS = {
 }
 
 
-def steps(name, way):
-    """The training step and the inference step of a workload, and what tells of its state."""
-    make, x, t, loss, optimizer, _ = WORKLOADS[name]
-    x = chainer.as_variable(x)
+def made(make, way):
+    """A chain, compiled where the way asks for it."""
     np.random.seed(0)
     model = make()
     if 'define-by-run' not in way:
         chain = type(model)
-        compiled = type(chain.__name__, (chain,), {'forward': chainer.static_graph(chain.forward)})
-        model.__class__ = compiled
+        model.__class__ = type(
+            chain.__name__, (chain,), {'forward': chainer.static_graph(chain.forward)})
+    return model
+
+
+def steps(name, way):
+    """The training step and the inference step of a workload, and what tells of its state."""
+    make, x, t, loss, optimizer, _ = WORKLOADS[name]
+    x = chainer.as_variable(x)
+    model, served = made(make, way), made(make, way)
     if optimizer is None:
         x = chainer.Variable(x.array)
 
@@ -187,7 +184,7 @@ def steps(name, way):
 
     def infer():
         with chainer.using_config('train', False), chainer.no_backprop_mode():
-            return model(x)
+            return served(x)
 
     def state():
         np.random.seed(1)
@@ -200,33 +197,7 @@ def choose(way):
     chainer.global_config.static_target, chainer.global_config.static_exact = WAYS[way]
 
 
-class Peer:
-    """A process that runs the workloads of a peer."""
-
-    def __init__(self, folder, python, module, variant):
-        environment = os.environ | {
-            'NT': '1', 'OMP_NUM_THREADS': '1', 'MKL_NUM_THREADS': '1',
-            'XLA_FLAGS': '--xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1'}
-        self._process = subprocess.Popen(
-            [python, 'harness.py', module, variant], cwd=folder, env=environment, text=True,
-            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
-
-    def ask(self, **command):
-        """The answer to a command; None where the peer cannot."""
-        try:
-            self._process.stdin.write(json.dumps(command) + '\n')
-            self._process.stdin.flush()
-            answer = json.loads(self._process.stdout.readline() or '{}')
-        except (BrokenPipeError, json.JSONDecodeError):
-            return None
-        return answer if answer.get('ok') else None
-
-    def stop(self):
-        self._process.stdin.close()
-        self._process.wait()
-
-
-def measured(name, rounds, peers):
+def measured(name, rounds):
     """Rows: way, mode, minimum and median in ms, median ratio to define-by-run, warm-up in s."""
     number = WORKLOADS[name][-1]
     runs, warm = {}, {}
@@ -239,17 +210,8 @@ def measured(name, rounds, peers):
             for _ in range(5):
                 run()
             warm[way, mode] = time.perf_counter() - start
-    for way, peer in peers.items():
-        for mode in ('train', 'infer'):
-            answer = peer.ask(cmd='setup', w=name, mode=mode)
-            if answer is not None:
-                warm[way, mode] = answer['first']
     found = {}
     for _ in range(rounds):
-        for (way, mode) in warm:
-            if way in peers:
-                answer = peers[way].ask(cmd='time', w=name, mode=mode, secs=0.2)
-                found.setdefault((way, mode), []).append(answer['cpumin'] * 1e3)
         for way in WAYS:
             choose(way)
             np.random.seed(3)
@@ -271,31 +233,24 @@ def measured(name, rounds, peers):
                 np.frombuffer(a, 'f'), np.frombuffer(b, 'f'), rtol=0.05, atol=0.01)
     for mode in ('train', 'infer'):
         base = found[first, mode]
-        for way in (*WAYS, *peers):
-            times = found.get((way, mode))
-            if times is None:
-                continue
+        for way in WAYS:
+            times = found[way, mode]
             ratio = statistics.median(a / b for a, b in zip(times, base, strict=True))
             yield way, mode, min(times), statistics.median(times), ratio, warm[way, mode]
 
 
 def main():
+    chainer.global_config.static_check = 'first'
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument('workloads', nargs='*', default=list(WORKLOADS))
     parser.add_argument('--rounds', type=int, default=7)
-    parser.add_argument('--peers', nargs=2, metavar=('FOLDER', 'PYTHON'))
     arguments = parser.parse_args()
-    peers = {}
-    if arguments.peers:
-        peers = {way: Peer(*arguments.peers, *peer) for way, peer in PEERS.items()}
     print('| workload | mode | way | min ms | median ms | ratio | warm-up s |')
     print('|---|---|---|---|---|---|---|')
     for name in arguments.workloads:
-        for way, mode, low, middle, ratio, warm in measured(name, arguments.rounds, peers):
+        for way, mode, low, middle, ratio, warm in measured(name, arguments.rounds):
             times = f'{low:.3f} | {middle:.3f} | {ratio:.2f} | {warm:.2f}'
             print(f'| {name} | {mode} | {way} | {times} |', flush=True)
-    for peer in peers.values():
-        peer.stop()
 
 
 if __name__ == '__main__':
