@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import linecache
 import weakref
@@ -16,6 +17,9 @@ from .plan.arena import ALIGNMENT, View
 _count = itertools.count(1)
 # Numbers of programs that are gone are given again: Python never lets go of a file name.
 _free: list[int] = []
+# Their entries in linecache go with the next program: while somebody walks through the cache, as
+# ``linecache.checkcache`` does for each traceback, garbage collection may not take any away.
+_gone: list[str] = []
 
 
 @dataclass(frozen=True)
@@ -40,6 +44,9 @@ class Program:
         """Compile the source under a file name of its own, which tracebacks and pdb can show."""
         number = _free.pop() if _free else next(_count)
         filename = f"<chainwright {self.title} {number}>"
+        with contextlib.suppress(IndexError):  # another thread may be at it
+            while True:
+                linecache.cache.pop(_gone.pop(), None)
         space = dict(self.constants)
         exec(compile(self.source, filename, "exec"), space)
         function = space.pop(self.name)
@@ -55,7 +62,7 @@ class Program:
 
 
 def _forget(filename: str, number: int) -> None:
-    linecache.cache.pop(filename, None)
+    _gone.append(filename)
     _free.append(number)
 
 
