@@ -116,13 +116,10 @@ def native(
 
 
 def fused(
-    function: Callable[..., Any],
-    implementation: Callable[..., Any],
-    arrays: tuple[Any, ...],
-    settings: dict[str, Any],
+    function: Callable[..., Any], arrays: tuple[Any, ...], settings: dict[str, Any]
 ) -> Any:
     """The results of array code by native code; None where it is to run as calls of NumPy."""
-    return _found(function, function.__name__, implementation, arrays, settings, _recorded)
+    return _found(function, function.__name__, function, arrays, settings, _recorded)
 
 
 def _found(

@@ -14,11 +14,10 @@ from typing import Any, TypeVar
 from chainwright.ir import register_library
 
 F = TypeVar("F", bound=Callable[..., Any])
-Asked = Callable[[Any, Callable[..., Any], tuple[Any, ...], dict[str, Any]], Any]
 #: Asked before NumPy: ``native(name, implementation, arrays, settings)``, the result or None.
-native: Asked | None = None
-#: The same for array code: ``fused(function, function, arrays, settings)``.
-fused: Asked | None = None
+native: Callable[[str, Callable[..., Any], tuple[Any, ...], dict[str, Any]], Any] | None = None
+#: The same for array code: ``fused(function, arrays, settings)``.
+fused: Callable[[Callable[..., Any], tuple[Any, ...], dict[str, Any]], Any] | None = None
 
 
 def library_op(name: str) -> Callable[[F], F]:
@@ -62,7 +61,7 @@ def array_code(function: F) -> F:
     @functools.wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
         if fused is not None:
-            done = fused(function, function, args, kwargs)
+            done = fused(function, args, kwargs)
             if done is not None:
                 return done
         return function(*args, **kwargs)
