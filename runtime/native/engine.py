@@ -91,8 +91,9 @@ class Engine:
             RuntimeError: It is no object, or lacks one of them, or asks for what is not there.
         """
         llvm = self._llvm
-        self._check_symbols(data, names)
+        # With an engine LLVM knows the symbols of the process.
         engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), self._machine())
+        self._check_symbols(data, names)
         engine.add_object_file(llvm.ObjectFileRef.from_data(data))
         engine.finalize_object()
         addresses = {name: engine.get_function_address(name) for name in names}
