@@ -1,9 +1,9 @@
-"""Parts of native code by themselves: updates of all parameters, and convolutions.
+"""Parts of native code by themselves: updates of all parameters, convolutions, functions.
 
     OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 python benchmarks/bench_native_parts.py
 
-CPU time, minima: the loop over parameters or the NumPy kernel / native code. The results of both
-are compared bit for bit.
+CPU time, minima: the loop over parameters, the NumPy kernel or the calls of NumPy / native code.
+The results of both are compared bit for bit.
 """
 
 import time
@@ -11,6 +11,7 @@ import time
 import numpy as np
 
 import chainer
+import chainer.functions as F
 from chainer import optimizers
 from chainwright.runtime import kernels
 from chainwright.runtime.kernels import convolution as convolutions
@@ -67,6 +68,55 @@ def convolution(name, *arrays, **settings):
     return ' / '.join(f'{t:.2f}' for t in found)
 
 
+def normal(*shape):
+    return np.random.RandomState(0).standard_normal(shape).astype('f')
+
+
+def functions():
+    """Name, function and arguments of what define-by-run has in native code."""
+    for shape in ((4, 8, 6, 6), (32, 64, 32, 32)):
+        n = shape[1]
+        yield 'batch normalization', F.batch_normalization, [
+            normal(*shape), np.ones(n, 'f'), np.zeros(n, 'f')]
+        yield 'max pooling, 2 by 2', lambda x: F.max_pooling_2d(x, 2), [normal(*shape)]
+        yield 'max pooling, 3 by 3, stride 2', lambda x: F.max_pooling_2d(x, 3, 2), [normal(*shape)]
+        yield 'average pooling, 2 by 2', lambda x: F.average_pooling_2d(x, 2), [normal(*shape)]
+    for shape in ((16, 32), (4096, 1024)):
+        yield 'layer normalization', F.layer_normalization, [
+            normal(*shape), np.ones(shape[1], 'f'), np.zeros(shape[1], 'f')]
+        yield 'dropout', F.dropout, [normal(*shape)]
+    for n, units in ((4, 16), (20, 650)):
+        yield 'LSTM cell', lambda c, x: F.lstm(c, x)[1], [normal(n, units), normal(n, 4 * units)]
+
+
+def timed(function, arrays):
+    """Forward and backward, with Python and NumPy calls around them as they are."""
+    found, ends = [], []
+    for target in ('numpy', 'native'):
+        chainer.global_config.static_target = target
+        xs = [chainer.Variable(x) for x in arrays]
+
+        def forward(xs=xs):
+            return function(*xs)
+
+        def both(xs=xs):
+            for x in xs:
+                x.cleargrad()
+            y = function(*xs)
+            y.grad = y.array
+            y.backward()
+            return y
+
+        np.random.seed(0)
+        for _ in range(6):
+            y = both()
+        ends.append([y.array.tobytes(), *(x.grad.tobytes() for x in xs)])
+        number = max(1, int(2e-3 / least(forward, 1, 3)))
+        found.append((least(forward, number) * 1e6, least(both, number) * 1e6))
+    assert ends[0] == ends[1]
+    return [f'{a:.0f} / {b:.0f}' for a, b in zip(*found, strict=True)]
+
+
 def main():
     chainer.global_config.static_target = 'native'
     kinds = [optimizers.SGD, optimizers.MomentumSGD, optimizers.Adam, optimizers.RMSprop]
@@ -90,6 +140,11 @@ def main():
             convolution('convolution_weight', x, gy, ksize=(k, k), **same),
         ]
         print('|', ', '.join(map(str, case)), '|', ' | '.join(row), '|', flush=True)
+    print('\n| function of define-by-run, µs | arrays | forward | forward and backward |')
+    print('|---' * 4 + '|')
+    for name, function, arrays in functions():
+        shape = ', '.join(map(str, arrays[0].shape))
+        print(f'| {name} | {shape} |', ' | '.join(timed(function, arrays)), '|', flush=True)
 
 
 if __name__ == '__main__':

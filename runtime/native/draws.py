@@ -40,9 +40,9 @@ def keep() -> Draw | None:
 
     def call(generator: Any, shape: tuple[int, ...], ratio: float, scale: Any) -> np.ndarray:
         mask = np.empty(shape, scale.dtype)
-        state = generator.ctypes.state_address
+        state, address = generator.ctypes.state_address, mask.__array_interface__["data"][0]
         with generator.lock:
-            functions[scale.dtype](state, mask.ctypes.data, mask.size, ratio, scale)
+            functions[scale.dtype](state, address, mask.size, ratio, scale)
         return mask
 
     if not _holds(call):
