@@ -30,7 +30,6 @@ class Body:
     """Collects the lines of the innermost loop."""
 
     def __init__(self, fast: bool = False) -> None:
-        self.fast = fast
         self.flags = f"{FLAGS} " if fast else ""
         self.lines: list[str] = []
         self.values: dict[str, str] = {}

@@ -273,10 +273,7 @@ class Forms:
         dtypes = operand_dtypes(node)
         if dtypes is None or not _is_number(node.dtype):
             return False
-        op, loop = node.op, dtype_name(dtypes[0])
-        known = lowers(op, loop) and self.machine.arithmetic(op, loop)
-        known = known or self.fast and approximates(op, loop)
-        if op not in ("cast", "copy") and not known:
+        if node.op not in ("cast", "copy") and not self._has(node.op, dtype_name(dtypes[0])):
             return False
         return all(
             _scalar_fits(x, dtype)
@@ -284,6 +281,12 @@ class Forms:
             else _is_number(x.dtype) and casts(dtype_name(x.dtype), dtype_name(dtype))
             for x, dtype in zip(node.inputs, dtypes, strict=True)
         )
+
+    def _has(self, op: str, dtype: str) -> bool:
+        """Whether an op is arithmetic that may stand in a loop."""
+        if self.fast and approximates(op, dtype):
+            return True
+        return lowers(op, dtype) and self.machine.arithmetic(op, dtype)
 
     def _calls(self, node: Node) -> bool:
         ufunc = getattr(np, node.op, None)
