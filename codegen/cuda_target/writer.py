@@ -103,6 +103,8 @@ class KernelGroup:
 class Forms:
     """What a group is made of: loops over items, and views."""
 
+    fast = False
+
     def of(self, node: Node) -> str:
         return "loop" if OPS[node.op].kind == "elementwise" else "view"
 
