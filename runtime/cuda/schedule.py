@@ -69,7 +69,7 @@ class DeviceSchedule(Schedule):
     ) -> None:
         started = time.perf_counter()
         self.recorded, self.recorded_backwards = forward, backwards
-        self.title, self.target = title, "cuda"
+        self.title, self.target, self.exact = title, "cuda", True
         self.native_programs, self._left = None, -1
         self._device = _Device(cupy, device)
         self._target = target = CudaTarget(cupy)
