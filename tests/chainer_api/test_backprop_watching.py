@@ -111,8 +111,8 @@ def test_parts_of_one_compiled_method(monkeypatch, target):
     events = []
 
     class Runner(schedule.Runner):
-        def __init__(self, program):
-            super().__init__(program)
+        def __init__(self, *arguments):
+            super().__init__(*arguments)
             function = self.function
             self.function = lambda *arrays: (events.append('runs'), function(*arrays))[1]
 
