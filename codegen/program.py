@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import itertools
 import linecache
+import threading
 import weakref
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -17,9 +18,10 @@ from .plan.arena import ALIGNMENT, View
 _count = itertools.count(1)
 # Numbers of programs that are gone are given again: Python never lets go of a file name.
 _free: list[int] = []
-# Their entries in linecache go with the next program: while somebody walks through the cache, as
-# ``linecache.checkcache`` does for each traceback, garbage collection may not take any away.
-_gone: list[str] = []
+# Their entries in linecache go with the next program of the main thread: while somebody walks
+# through the cache, as ``linecache.checkcache`` does for each traceback, neither garbage collection
+# nor the thread that compiles may take any away.
+_gone: set[str] = set()
 
 
 @dataclass(frozen=True)
@@ -44,9 +46,11 @@ class Program:
         """Compile the source under a file name of its own, which tracebacks and pdb can show."""
         number = _free.pop() if _free else next(_count)
         filename = f"<chainwright {self.title} {number}>"
-        with contextlib.suppress(IndexError):  # another thread may be at it
-            while True:
-                linecache.cache.pop(_gone.pop(), None)
+        _gone.discard(filename)
+        if threading.current_thread() is threading.main_thread():
+            with contextlib.suppress(KeyError):  # there are no more
+                while True:
+                    linecache.cache.pop(_gone.pop(), None)
         space = dict(self.constants)
         exec(compile(self.source, filename, "exec"), space)
         function = space.pop(self.name)
@@ -62,7 +66,7 @@ class Program:
 
 
 def _forget(filename: str, number: int) -> None:
-    _gone.append(filename)
+    _gone.add(filename)
     _free.append(number)
 
 
