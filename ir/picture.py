@@ -6,14 +6,14 @@ with its line of the printed form; the rows of a kernel stand in one box.
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from html import escape
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from .node import Node
 from .op import OPS
+from .template import template
 from .text import node_line, number_nodes
 
 if TYPE_CHECKING:
@@ -115,21 +115,9 @@ def picture(graph: Graph) -> Picture:
 
 def svg(graph: Graph) -> str:
     """An SVG of a graph; it follows the light or dark setting of whoever shows it."""
-    return _template().render(picture=picture(graph), name=escape(graph.name))
-
-
-@functools.cache
-def _template() -> Any:
-    import jinja2
-
-    environment = jinja2.Environment(
-        loader=jinja2.PackageLoader("chainwright.ir"),
-        undefined=jinja2.StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        autoescape=False,  # what is not safe by itself was escaped above
-    )
-    return environment.get_template("graph.svg.j2")
+    # What is not safe by itself is escaped here and in ``_boxes``.
+    return template("chainwright.ir", "graph.svg.j2").render(
+        picture=picture(graph), name=escape(graph.name))
 
 
 def _boxes(graph: Graph) -> tuple[list[Box], dict[Node, Box]]:

@@ -37,8 +37,9 @@ logger = logging.getLogger("chainwright")
 _ref = weakref.ref
 _hooks = function_hook._thread_local
 
-# Uses for which the leaves are copied: of a new piece, and after a backward of a new kind.
-_NEW, _UNSETTLED = 4, 64
+# Uses for which the leaves are copied: of a new piece, and after a backward of a new kind; of
+# small pieces, and of large ones, in which copies take much memory.
+_NEW, _AFTER_NEW_BACKWARD = (4, 2), (64, 8)
 _LARGE = 8 << 20  # bytes of intermediate values
 _FEW = 16384  # bytes of leaves that are copied in each use
 _SMALL = 4096  # bytes of a result of which a copy is kept
@@ -63,9 +64,8 @@ class Piece:
         traced = self._record(self._first_keys)
         self.inputs: list[Input] = traced.inputs
         self.written, self.numbers = traced.written, traced.numbers
-        #: Uses for which backwards of new kinds are likely. Of large pieces, in which copies take
-        #: much memory, the first two are checked.
-        self._unsettled = 2 if self._is_large() else _NEW
+        #: Uses for which backwards of new kinds are likely.
+        self._unsettled = _NEW[self._is_large()]
         leaves = {i.slot for i in traced.inputs}
         self.read = [
             slot for app in apps for slot in app.arrays.values()
@@ -184,7 +184,7 @@ class Piece:
     def wants(self, key: Any) -> None:
         """A backward of a kind that no program is there for has come."""
         if self.keys:
-            self._unsettled = 8 if self._is_large() else _UNSETTLED
+            self._unsettled = _AFTER_NEW_BACKWARD[self._is_large()]
         if key not in self.keys and key not in self._refused and len(self.keys) < 8:
             self.keys[key] = None
             self.dirty = True
@@ -248,8 +248,6 @@ class Piece:
             leaves[NUMBERS] = numbers
         due, live, graph = self._check_is_due(), leaves, not self._is_large()
         keeps_copies = self._copies_are_cheap
-        if self.written:  # building the graph again changes a copy
-            leaves = {**live, **{slot: copied(live[slot]) for slot in self.written}}
         if self._unsettled:
             # A backward of a kind that no program is there for may come, and come late, when
             # parameters have been updated: the graph is built now, or from what they were.
@@ -257,6 +255,8 @@ class Piece:
             graph = keeps_copies = True
         if keeps_copies and self.chained and not (due and graph):
             leaves = {s: copied(a) if s != NUMBERS else a for s, a in live.items()}
+        elif self.written:  # building the graph again changes a copy
+            leaves = {**live, **{slot: copied(live[slot]) for slot in self.written}}
         made, kept = self.schedule.forward(arrays)
         self._deliver(run, made, kept, leaves, live, places)
         del kept
@@ -269,17 +269,17 @@ class Piece:
         self, run: Run, made: Any, kept: Any, leaves: Any, live: Any, places: list[int]
     ) -> None:
         values, states = run.values, run.states
-        small = {}
         for slot, array in zip(self.results, made, strict=True):
             values[slot]._array = array
-            if array.nbytes <= _SMALL and self.gpu is None:  # else it would mean to wait
-                small[slot] = array.tobytes()
         if not self.chained:
             return
         node = StaticScheduleFunction(self, leaves, live, states if self.states_needed else None)
         if kept is not None:
             node._kept, node._backwards = kept, self.schedule.backwards
-        node._small_results = small
+        if self.gpu is None:  # else it would mean to wait
+            node._small_results = {
+                slot: array.tobytes() for slot, array in zip(self.results, made, strict=True)
+                if array.nbytes <= _SMALL}
         node._places = places
         node.number = places[-1] if places else next_number()
         self._attach(node, values)

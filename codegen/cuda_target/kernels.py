@@ -7,16 +7,15 @@ after each step, as CuPy's functions do.
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
 from typing import Any
 
-import jinja2
 import numpy as np
 
 from chainwright.ir.kernel import SAME, UNIT, Instr, Kernel, Operand
+from chainwright.ir.template import template
 
 from ..native_target.steps import Nest
 from .ops import FORMS, TYPES
@@ -242,8 +241,8 @@ def cuda_text(launches: dict[str, Launch]) -> str:
     if not launches:
         return ""
     kernels = [KernelText(name, launch) for name, launch in launches.items()]
-    return _template().render(preamble=_preamble([k.launch.kernel for k in kernels]),
-                              kernels=kernels)
+    return template("chainwright.codegen.cuda_target", "kernels.cu.j2").render(
+        preamble=_preamble([k.launch.kernel for k in kernels]), kernels=kernels)
 
 
 def _preamble(kernels: Sequence[Kernel]) -> list[str]:
@@ -256,21 +255,3 @@ def _preamble(kernels: Sequence[Kernel]) -> list[str]:
             if (f"{name}imum", T) in used:
                 lines.append(_MAXIMUM.format(T=T, name=name, f=f))
     return [*lines, _FOUR]
-
-
-@functools.cache
-def _template() -> jinja2.Template:
-    return environment().get_template("kernels.cu.j2")
-
-
-@functools.cache
-def environment() -> jinja2.Environment:
-    """Where the templates of this target are found."""
-    return jinja2.Environment(
-        loader=jinja2.PackageLoader("chainwright.codegen.cuda_target"),
-        undefined=jinja2.StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        keep_trailing_newline=True,
-        autoescape=False,
-    )

@@ -21,13 +21,14 @@ from chainwright.ir.alias import roots_of
 from chainwright.ir.kernel import UNIT
 from chainwright.ir.layout import extent, is_dense
 from chainwright.ir.op import OPS, call_text, dtype_source
+from chainwright.ir.template import template
 
 from ..names import Names
 from ..native_target.steps import Fused, Group, Ints
 from ..numpy_target.tiles import escaping
 from ..numpy_target.writer import Writer
 from ..plan.storage import FRESH, Storage, can_fill, plan_storage
-from .kernels import Launch, cuda_text, environment, launch_of, number_of
+from .kernels import Launch, cuda_text, launch_of, number_of
 from .program import OPTIONS, CudaProgram
 
 THREADS = 256
@@ -151,7 +152,7 @@ class CudaWriter(Writer):
     def _render(self, **parts: Any) -> str:
         names = [entry for name, launch in self.launches.items()
                  for entry in ([name, f"{name}_by_four"] if launch.by_four else [name])]
-        return environment().get_template("program.py.j2").render(
+        return template("chainwright.codegen.cuda_target", "program.py.j2").render(
             cuda=cuda_text(self.launches), options=OPTIONS, kernels=names, **parts)
 
     # -- kernels -------------------------------------------------------------------------------

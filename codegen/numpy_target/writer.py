@@ -7,18 +7,16 @@ that was recorded, at most into a buffer of the same layout.
 
 from __future__ import annotations
 
-import functools
 import textwrap
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
-import jinja2
-
 from chainwright.ir import Graph, Node, make
 from chainwright.ir.elementwise import allocated, order_letter
 from chainwright.ir.op import OPS
 from chainwright.ir.shapes import fresh_text
+from chainwright.ir.template import template
 from chainwright.ir.text import number_nodes, type_text, with_comment
 
 from ..names import Names
@@ -110,19 +108,6 @@ def memory_blocks(
     return found
 
 
-@functools.cache
-def _template() -> jinja2.Template:
-    environment = jinja2.Environment(
-        loader=jinja2.PackageLoader("chainwright.codegen.numpy_target"),
-        undefined=jinja2.StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        keep_trailing_newline=True,
-        autoescape=False,
-    )
-    return environment.get_template("program.py.j2")
-
-
 class Writer:
     """Writes one program: the plan first, then the lines in the order of the nodes."""
 
@@ -180,7 +165,7 @@ class Writer:
         }
 
     def _render(self, **parts: Any) -> str:
-        return _template().render(**parts)
+        return template("chainwright.codegen.numpy_target", "program.py.j2").render(**parts)
 
     def _summary(self, sizes: dict[str, int]) -> list[str]:
         inputs = [

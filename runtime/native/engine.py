@@ -192,15 +192,27 @@ def _write(path: Path | None, data: bytes) -> None:
 _complained = False
 
 
+_room: dict[Path, int] = {}
+"""How many bytes may be added to a folder before its files are counted again."""
+
+
 def _make_room(folder: Path, size: int) -> None:
-    """Drop the files that were made first, as soon as there are too many bytes."""
-    known = _files(folder)
-    total = sum(n for _, n, _ in known) + size
-    for _, n, path in known:
-        if total <= LIMIT:
-            return
-        path.unlink(missing_ok=True)
-        total -= n
+    """Drop the files that were made first, as soon as there are too many bytes.
+
+    Counting means to ask for the size of thousands of files. So a count serves for as long as
+    there is room for certain, and for a sixteenth of ``LIMIT`` at most: other processes write too.
+    """
+    room = _room.get(folder, 0)
+    if room < size:
+        known = _files(folder)
+        total = sum(n for _, n, _ in known) + size
+        for _, n, path in known:
+            if total <= LIMIT:
+                break
+            path.unlink(missing_ok=True)
+            total -= n
+        room = size + min(LIMIT - total, LIMIT // 16)
+    _room[folder] = room - size
 
 
 def _files(folder: Path) -> list[tuple[float, int, Path]]:

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Sequence
-from typing import Any
+
+from chainwright.ir.template import template
 
 from .views import HEIGHT, WIDTH, Method
 
 
 def page(title: str, methods: Sequence[Method], facts: Sequence[tuple[str, str]] = ()) -> str:
     """The whole page, with its style and its script inside."""
-    return _template("report.html.j2").render(
+    return template("chainwright.runtime.page", "report.html.j2", autoescape=True).render(
         title=title,
         methods=methods,
         facts=facts,
@@ -27,17 +27,3 @@ def _text(name: str) -> str:
 
     folder = resources.files("chainwright.runtime.page") / "templates"
     return (folder / name).read_text("utf-8")
-
-
-@functools.cache
-def _template(name: str) -> Any:
-    import jinja2
-
-    environment = jinja2.Environment(
-        loader=jinja2.PackageLoader("chainwright.runtime.page"),
-        undefined=jinja2.StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        autoescape=True,
-    )
-    return environment.get_template(name)

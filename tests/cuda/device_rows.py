@@ -1,4 +1,5 @@
 """Rows of tables as parameters of tests: the first of each function or link is for each commit."""
+import numpy as np
 import pytest
 
 
@@ -9,3 +10,17 @@ def marked(rows, name=lambda row: row.name):
         pytest.param(row, id=name(row), marks=[pytest.mark.slow] * any(
             name(row).startswith(f'{other}_') for other in names))
         for row in rows]
+
+
+def assert_close(found, expected, rtol, atol):
+    """The same gaps, types and shapes, and close numbers; integers are equal."""
+    assert len(found) == len(expected)
+    for a, e in zip(found, expected, strict=True):
+        if e is None or a is None:
+            assert a is e
+            continue
+        assert (a.dtype, a.shape) == (e.dtype, e.shape)
+        if e.dtype.kind == 'f':
+            np.testing.assert_allclose(a, e, rtol=rtol, atol=atol)
+        else:
+            np.testing.assert_array_equal(a, e)

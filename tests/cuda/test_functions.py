@@ -2,7 +2,7 @@
 import function_case
 import numpy as np
 import pytest
-from device_rows import marked
+from device_rows import assert_close, marked
 
 import chainer
 import chainer.functions as F
@@ -46,17 +46,7 @@ def check(row, variant, char):
     arrays = row.inputs(variant, char)
     with np.errstate(all='ignore'):
         expected, found = call(row, arrays, np), call(row, arrays, cupy)
-    assert len(found) == len(expected)
-    for a, e in zip(found, expected, strict=True):
-        if e is None or a is None:
-            assert a is e
-            continue
-        assert (a.dtype, a.shape) == (e.dtype, e.shape)
-        if e.dtype.kind == 'f':
-            rtol, atol = row.tolerances(char)
-            np.testing.assert_allclose(a, e, rtol=rtol, atol=atol)
-        else:
-            np.testing.assert_array_equal(a, e)
+    assert_close(found, expected, *row.tolerances(char))
 
 
 @pytest.mark.parametrize('row', marked(ROWS))

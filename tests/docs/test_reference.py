@@ -3,23 +3,14 @@ import importlib
 import inspect
 import pathlib
 import re
+import runpy
 
 import pytest
 
 import chainer
 
-PAGES = pathlib.Path(__file__).parents[2] / 'docs/reference'
-NAMES = [
-    name for page in sorted(PAGES.glob('*.rst'))
-    for name in re.findall(r'^   ((?:chain|onnx_)\w+\.\S+)$', page.read_text(), re.MULTILINE)]
-
-
-def imported(name):
-    module, _, attribute = name.rpartition('.')
-    try:
-        return getattr(importlib.import_module(module), attribute)
-    except ImportError:
-        return getattr(imported(module), attribute)
+ENTRIES = runpy.run_path(str(pathlib.Path(__file__).parents[2] / 'docs/_entries.py'))
+PAGES, imported, NAMES = ENTRIES['PAGES'], ENTRIES['imported'], ENTRIES['listed']()
 
 
 @pytest.mark.parametrize('namespace', [
