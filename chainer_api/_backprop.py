@@ -189,9 +189,12 @@ class _Order:
             places.append((heap[0][0], heap[0][3]))
         return min(places, default=(float('inf'), 0))
 
-    def arrived(self, node, place):
-        """A gradient was added to the list of ``node``."""
-        self._places.setdefault(node, [_FIRST]).append(place)
+    def arrived(self, node, gradients, place):
+        """A gradient was put at the end of the list of ``node``."""
+        places = self._places.get(node)
+        if places is None:  # there may be several from the beginning
+            places = self._places[node] = [_FIRST] * (len(gradients) - 1)
+        places.append(place)
 
     def begins(self, node, place):
         """The list of ``node`` begins with a gradient."""
@@ -257,7 +260,7 @@ def _step(func, targets, gys, grads, check, debug, lazy, order):
         gys (tuple): Gradients of the outputs.
         grads (dict): Gradients on their way.
         check (bool): Whether shapes and dtypes of the results are checked.
-        debug (bool): Whether they are checked for NaN.
+        debug (bool): Whether shapes are in any case, and values for NaN.
         lazy (bool): Whether gradients wait until all of them can be added in one go.
         order (_Order): The order in which they are added, if it is not that of arrival.
     """
@@ -294,8 +297,8 @@ def _step(func, targets, gys, grads, check, debug, lazy, order):
         array = gx._array if isinstance(gx, _Variable) else _wrong_gradient(func, i, gx)
         if array is None:
             continue
-        if check and (array.shape != node.shape or array.dtype != node.dtype) and (
-                node.shape is not None):
+        if (check or debug) and node.shape is not None and (
+                array.shape != node.shape or check and array.dtype != node.dtype):
             _wrong_gradient(func, i, gx)
         if debug:
             check_nan(func, (array,), 'backward')
@@ -310,7 +313,7 @@ def _step(func, targets, gys, grads, check, debug, lazy, order):
                 longer = []
             longer.append((node, arrived))
             if places is not None:
-                order.arrived(node, places[k])
+                order.arrived(node, arrived, places[k])
     if longer is not None and not lazy:
         for node, arrived in longer:
             if order is None:
@@ -444,7 +447,7 @@ def _gradients_of_one(func, targets, node, gy):
         [gy if y() is node else None for y in func.outputs]), {})
 
 
-def _checked(func, i, gx):
+def checked(func, i, gx):
     """Return the gradient of an input, ``None`` if there is none."""
     node = func.inputs[i]
     array = gx._array if isinstance(gx, _Variable) else _wrong_gradient(func, i, gx)
@@ -459,7 +462,7 @@ def _backward_through(chain, func, node, gy):
     """Backward where one function comes after the other, down to one with leaves only."""
     for i in chain:
         gx, = _gradients_of_one(func, (i,), node, gy)
-        gy = None if gx is None else _checked(func, i, gx)
+        gy = None if gx is None else checked(func, i, gx)
         if gy is None:
             return
         node = func.inputs[i]
@@ -483,7 +486,7 @@ def _backward_one(func, node, gy):
             continue
         i = targets[k]
         x = inputs[i]
-        if not func._is_piece and _checked(func, i, gx) is None:
+        if not func._is_piece and checked(func, i, gx) is None:
             continue  # those of a piece are right by construction
         old = x._grad_var
         x._grad_var = gx if old is None else chainer.functions.add(old, gx)
@@ -740,12 +743,16 @@ def grad(
     variables as it is unless told otherwise. Only functions on ways from ``inputs`` to
     ``outputs`` are differentiated.
 
+    A variable counts once: where one stands several times in ``outputs``, or in ``inputs``, the
+    last gradient given for it is taken, not their sum.
+
     Args:
         outputs (tuple or list of Variable): What is differentiated.
         inputs (tuple or list of Variable): With respect to what.
         grad_outputs (tuple or list of Variable or array): Gradients of ``outputs``; ones by
             default, also for each ``None`` in it.
-        grad_inputs (tuple or list of Variable or array): What is added to the gradients.
+        grad_inputs (tuple or list of Variable or array): What is added to the gradients that
+            arrive from functions; it replaces that of ``grad_outputs``.
         set_grad (bool): Whether ``grad_var`` of ``inputs`` is set.
         retain_grad (bool): Whether ``grad_var`` of the variables on the way is set.
         enable_double_backprop (bool): Whether the returned gradients can be differentiated.
@@ -790,10 +797,10 @@ def _grad(outputs, input_nodes, grad_outputs, grad_inputs, retain_grad, enable_d
         for y, gy in zip(outputs, grad_outputs, strict=True):
             if gy is None:
                 gy = _ones(y, loss_scale)
-            grads.setdefault(y._node, []).append(gy)
+            grads[y._node] = [gy]
         for node, gx in zip(input_nodes, grad_inputs, strict=True):
             if gx is not None:
-                grads.setdefault(node, []).append(gx)
+                grads[node] = [gx]
         return _backward_between(grads, [y._node for y in outputs], wanted, input_nodes,
                                  retain_grad)
 

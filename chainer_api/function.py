@@ -2,7 +2,7 @@
 import copy
 import weakref
 
-from chainer import configuration, function_node, variable
+from chainer import _backprop, configuration, function_node, variable
 from chainer.backends import cuda
 
 
@@ -129,7 +129,7 @@ class FunctionAdapter(function_node.FunctionNode):
         for i in target_input_indexes:
             gx = gxs[i]
             if gx is not None:
-                gx = variable.Variable(gx)
+                gx = _backprop.checked(self, i, variable.Variable(gx))
                 gx._node._old_style_grad_generator = self._impl_name
             result.append(gx)
         return tuple(result)

@@ -440,6 +440,7 @@ def check_double_backward(
 
     Raises:
         AssertionError: If the gradients differ.
+        RuntimeError: If backward gives one of the inputs or parameters no gradient at all.
 
     .. doctest::
 
@@ -452,6 +453,8 @@ def check_double_backward(
     if not given_gys:
         raise ValueError('y_grad has no gradient of any output, so that there is none of an input')
     n_x = len(first.x_data)
+    names = [f'input {i}' for i, skip in enumerate(first.no_grads) if not skip]
+    names += [f'parameter {i}' for i in range(len(first.params))]
     grad_grads = _as_tuple(x_grad_grad) + _as_tuple(params_grad_grad)
 
     def first_order_grad(*inputs):
@@ -468,13 +471,17 @@ def check_double_backward(
                  if gy is not None and y.creator is not None]
         chainer.backward(
             [y for y, _ in seeds], [gy for _, gy in seeds], enable_double_backprop=True)
-        gxs = []
+        missing = [name for name, target in zip(names, targets, strict=True)
+                   if target.grad_var is None]
+        if missing:
+            raise RuntimeError(
+                'gradients of some arguments are not calculated, so that there is nothing to '
+                f'differentiate again: {", ".join(missing)}. Leave them out: no_grads for inputs, '
+                'fewer params')
+        gxs = tuple([functions.identity(target.grad_var) for target in targets])
         for target in targets:
-            gxs.append(functions.identity(
-                target.xp.zeros_like(target.array) if target.grad_var is None
-                else target.grad_var))
             target.cleargrad()
-        return tuple(gxs)
+        return gxs
 
     try:
         check_backward(

@@ -299,13 +299,6 @@ def test_grad_runs_only_what_is_between():
     assert log == ['y', 'b']
 
 
-def test_grad_adds_outputs_and_inputs_that_stand_twice():
-    x = ones(1)
-    y = x * 2
-    two, three = Variable(np.full(1, 2, 'f')), Variable(np.full(1, 3, 'f'))
-    assert [g.array.tolist() for g in chainer.grad([y, y], [x, x], [two, three])] == [[10], [10]]
-
-
 @pytest.mark.parametrize(('args', 'exception', 'text'), [
     (lambda x, y: (y, [x]), TypeError, 'outputs must be a tuple or a list'),
     (lambda x, y: ([y.array], [x]), TypeError, 'outputs must contain Variables only'),

@@ -397,6 +397,16 @@ class TestCheckDoubleBackward:
             gradient_check.check_double_backward(
                 lambda x: OldCube()(x), randn(3), randn(3), randn(3))
 
+    @pytest.mark.parametrize(('f', 'names'), [
+        (lambda a, b: a * a, 'again: input 1, parameter 0. Leave'),
+        (lambda a, b: F.floor(a), 'again: input 0, input 1, parameter 0. Leave'),
+        (lambda a, b: chainer.Variable(a.array), 'again: input 0, input 1, parameter 0. Leave')])
+    def test_arguments_without_gradients(self, f, names):
+        with pytest.raises(RuntimeError, match=names):
+            gradient_check.check_double_backward(
+                f, (randn(3), randn(3)), randn(3), (randn(3), None), chainer.Parameter(randn(3)),
+                randn(3))
+
     def test_number_of_gradients(self):
         with pytest.raises(ValueError, match='equally as many'):
             gradient_check.check_double_backward(

@@ -970,6 +970,154 @@ def gradients_set_on_other_outputs():
 
 
 @case
+def grad_counts_variables_once():
+    def ten_times(k):
+        return variable(*[10. ** k] * 2)
+
+    found = []
+    for outputs, inputs, gys, gxs in [
+            ('yy', 'x', None, None), ('yy', 'x', (0, 1), None), ('yy', 'x', (None, 1), None),
+            ('yy', 'x', (1, None), None), ('yy', 'xx', None, (1, 2)), ('yzy', 'x', (0, 1, 2), None),
+            ('y', 'xx', None, (1, None)), ('y', 'xx', None, (None, 1)), ('xx', 'xx', None, None),
+            ('x', 'x', (1,), (2,)), ('y', 'yx', (1,), (2, 3)), ('z', 'yx', None, (2, 3)),
+            ('zy', 'yx', (0, 1), (2, 3)), ('aab', 'x', None, None), ('aba', 'x', (0, 1, 2), (3,))]:
+        x = variable(2, 3)
+        y = x * x
+        a, b = F.split_axis(x, 2, 0)
+        there = {'x': x, 'y': y, 'z': y * y, 'a': a, 'b': b}
+        gys, gxs = [
+            ks and [k if k is None else ten_times(k) for k in ks] for ks in (gys, gxs)]
+        if outputs[0] == 'a' and gys:
+            gys = [gy[:1] for gy in gys]
+        found.append(plain(chainer.grad(
+            [there[name] for name in outputs], [there[name] for name in inputs], gys, gxs)))
+    x = variable(2, 3)
+    y = x * x
+    gx, = chainer.grad([y, y], [x], set_grad=True, retain_grad=True, enable_double_backprop=True)
+    found.append([plain(gx), grads(x, y), plain(chainer.grad([gx, gx], [x]))])
+    return found
+
+
+@case
+def backward_adds_variables_that_stand_twice():
+    found = []
+    for kept, gys in [(None, (1, 10)), (None, (1, None)), (None, (None, 10)), (5, None),
+                      (5, (1, 10)), (5, (None, None))]:
+        for function in (lambda x: x * x, lambda x: x):
+            x = variable(2, 3)
+            y = function(x)
+            if kept is not None:
+                y.grad = np.full(2, kept, 'f')
+            chainer.backward([y, y], gys and [
+                gy if gy is None else variable(gy, gy) for gy in gys])
+            found.append(grads(x, y))
+    return found
+
+
+@case
+def functions_without_gradients():
+    class New(chainer.FunctionNode):
+        def forward(self, inputs):
+            return inputs[0] * 2,
+
+    class Old(chainer.Function):
+        def forward(self, inputs):
+            return inputs[0] * 2,
+
+    class Nones(New):
+        def backward(self, indexes, gys):
+            return None,
+
+    class Nothing(New):
+        def backward(self, indexes, gys):
+            return None
+
+    def apply(kind, x):
+        function = kind()
+        return function(x) if kind is Old else function.apply((x,))[0]
+
+    def run(kind, middle, way):
+        x = variable(1, 2)
+        y = apply(kind, x * 1.5 if middle else x)
+        if way == 'grad':
+            return plain(chainer.grad([y], [x]))
+        y = y if way == 'set' else F.sum(y)
+        y.grad = np.ones_like(y.array)
+        y.backward()
+        return grads(x)
+
+    return [attempt(lambda: run(kind, middle, way)) for kind in (New, Old, Nones, Nothing)
+            for middle in (False, True) for way in ('set', 'sum', 'grad')]
+
+
+@case
+def wrong_gradients():
+    class New(chainer.FunctionNode):
+        def __init__(self, change):
+            self.change = change
+
+        def forward(self, inputs):
+            return inputs[0] * 2,
+
+        def backward(self, indexes, gys):
+            return self.change(gys[0]),
+
+    class Old(chainer.Function):
+        def __init__(self, change):
+            self.change = change
+
+        def forward(self, inputs):
+            return inputs[0] * 2,
+
+        def backward(self, inputs, gys):
+            return self.change(gys[0]),
+
+    def run(kind, change, middle, between):
+        x = variable(1, 2)
+        h = x * 1.5 if middle else x
+        y = kind(change)(h) if kind is Old else kind(change).apply((h,))[0]
+        if between:
+            return plain(chainer.grad([y], [x]))
+        y.grad = np.ones(2, 'f')
+        y.backward()
+        return grads(x)
+
+    changes = [
+        (New, lambda g: F.cast(g, 'e')), (New, F.sum), (New, lambda g: chainer.Variable(None)),
+        (Old, lambda g: g.astype('e')), (Old, lambda g: g.astype('i')),
+        (Old, lambda g: g.sum(keepdims=True)), (Old, chainer.Variable), (Old, lambda g: 2.0)]
+    found = []
+    for debug in (False, True):
+        with chainer.using_config('debug', debug):
+            found.append([
+                attempt(lambda: run(kind, change, middle, between)) for kind, change in changes
+                for middle in (False, True) for between in (False, True)])
+    return found
+
+
+@case
+def no_gradients_through_integers():
+    def run(function):
+        x = variable(1, 2, 3)
+        y = function(x)
+        gx, = chainer.grad([y], [x])
+        F.sum(y).backward()
+        return plain(y), plain(gx), grads(x)
+
+    def back(x):
+        return F.cast(x, 'f')
+
+    found = [run(function) for function in [
+        lambda x: back(F.cast(x, 'i')), lambda x: back(F.cast(x, 'int8')),
+        lambda x: back(F.cast(x, '?')), lambda x: back(F.cast(x, 'e')),
+        lambda x: back(F.cast(x, 'i') * 2), lambda x: x * back(F.cast(x, 'i')),
+        lambda x: back(F.reshape(F.cast(x, 'i'), (3, 1)))]]
+    x = variable(1, 2, dtype='i')
+    F.sum(back(x)).backward()
+    return found, grads(x)
+
+
+@case
 def sums_of_many():
     rng = np.random.RandomState(0)
     arrays = [(rng.standard_normal(50) * 10. ** rng.randint(-3, 3, 50)).astype('f')

@@ -19,6 +19,8 @@ class Cast(function_node.FunctionNode):
         return x[0].astype(self.type, copy=False),
 
     def backward(self, indexes, g):
+        if self._in_type.kind != 'f':
+            return None,
         return cast(g[0], self._in_type),
 
 
@@ -30,7 +32,8 @@ def cast(x, typ) -> Variable:
         typ (str or numpy.dtype): The new dtype.
 
     Returns:
-        Variable: Of the same shape and the new dtype.
+        Variable: Of the same shape and the new dtype. What is no floating point number has no
+        gradient: none passes through an integer dtype.
 
     .. doctest::
 

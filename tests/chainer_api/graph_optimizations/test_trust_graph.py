@@ -830,6 +830,27 @@ def gradient_penalty():
 
 
 @fault
+def outputs_and_inputs_that_stand_twice():
+    """``chainer.backward`` adds them, ``chainer.grad`` counts each once."""
+
+    class Model(Base):
+        def forward(self, h):
+            return self.b(F.tanh(h)) * h
+
+        def step(self, k):
+            x = variable(k)
+            h = F.sin(x) * 2
+            y = self(h)
+            z = F.exp(h)
+            given = [variable(k + 60 + 10 * i) for i in range(4)]
+            grads = chainer.grad([h, y, h, z], [x, h, h], given, [None, given[3], given[0]])
+            chainer.backward([h, y, h, z], given)
+            return y, z, grads, x
+
+    return Model
+
+
+@fault
 def three_uses_inside_and_outside():
     """An input that is used several times inside and outside."""
 
