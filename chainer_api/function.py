@@ -4,6 +4,7 @@ import weakref
 
 from chainer import _backprop, configuration, function_node, variable
 from chainer.backends import cuda
+from chainer.function_hook import FunctionHook as FunctionHook  # where Chainer 1 had it
 
 
 class _BackpropMode:

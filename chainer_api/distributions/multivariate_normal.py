@@ -59,6 +59,11 @@ class MultivariateNormal(distribution.Distribution):
         return self._scale_tril
 
     @property
+    def d(self):
+        """Number of dimensions."""
+        return self.loc.shape[-1]
+
+    @property
     def params(self):
         """Dictionary of the parameters ``loc`` and ``scale_tril``."""
         return {'loc': self.loc, 'scale_tril': self.scale_tril}

@@ -1,6 +1,9 @@
 """Tables of measurements."""
 import sys
 
+SECONDS = {'sec': 1.0, 'ms': 1e-3, 'us': 1e-6, 'ns': 1e-9}
+PER_SECOND = {unit: round(1 / seconds) for unit, seconds in SECONDS.items()}
+
 
 def fitting(value, units):
     """The largest unit of which ``value`` is at least one; the smallest for small values."""

@@ -59,6 +59,7 @@ class MultiprocessIterator(_prefetch.PrefetchIterator):
         self.n_processes = multiprocessing.cpu_count() if n_processes is None else n_processes
         if self.n_processes < 1:
             raise ValueError(f'n_processes must be positive, not {n_processes}')
+        self.shuffle = shuffle
         self.shared_mem = shared_mem
         self.dataset_timeout = dataset_timeout
         self._maxtasksperchild = maxtasksperchild

@@ -87,17 +87,18 @@ class SpectralNormalization(_weight_hook.WeightHook):
         u = xp.random.normal(size=weight.shape[self.axis]).astype(weight.dtype)
         link.add_persistent(self.vector_name, u)
         if self.use_gamma:
-            matrix = self._matrix(getattr(link, self.weight_name)).array
+            matrix = self.reshape_W(getattr(link, self.weight_name)).array
             singular_values = xp.linalg.svd(matrix.astype(numpy.float64), compute_uv=False)
             largest = initializers.Constant(float(singular_values[0]), weight.dtype)
             link.add_param('gamma', (), initializer=largest)
 
-    def _matrix(self, weight):
+    def reshape_W(self, W):
+        """Return the weight as a matrix whose rows belong to the output channels."""
         if self.axis != 0:
-            weight = F.moveaxis(weight, self.axis, 0)
-        if weight.ndim == 2:
-            return weight
-        return F.reshape(weight, (weight.shape[0], -1))
+            W = F.moveaxis(W, self.axis, 0)
+        if W.ndim == 2:
+            return W
+        return F.reshape(W, (W.shape[0], -1))
 
     def normalize_weight(self, link):
         if not hasattr(link, self.vector_name):
@@ -106,7 +107,7 @@ class SpectralNormalization(_weight_hook.WeightHook):
         update = configuration.config.train and not configuration.config.in_recomputing
         estimate = _LargestSingularValue(
             getattr(link, self.vector_name), self.n_power_iteration, self.eps, update)
-        sigma, = estimate.apply((self._matrix(weight),))
+        sigma, = estimate.apply((self.reshape_W(weight),))
         self.v = estimate.v
         if self.factor is not None:
             sigma = sigma / self.factor

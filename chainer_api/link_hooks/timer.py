@@ -6,8 +6,6 @@ from chainer import link_hook
 from chainer.backends import cuda
 from chainer.function_hooks import _report
 
-_UNITS = {'sec': 1.0, 'ms': 1e-3, 'us': 1e-6, 'ns': 1e-9}
-
 
 class TimerHook(link_hook.LinkHook):
     """Link hook that measures how long the forward methods of links take.
@@ -15,6 +13,7 @@ class TimerHook(link_hook.LinkHook):
     The time of a link includes that of the links that it calls, which are measured, too.
 
     Attributes:
+        table (dict): How many of each unit a second is.
         call_history (list): Pairs of a link's class name and its time in seconds.
 
     Example:
@@ -33,6 +32,7 @@ class TimerHook(link_hook.LinkHook):
     """
 
     name = 'TimerHook'
+    table = _report.PER_SECOND
 
     def __init__(self):
         self.call_history = []
@@ -95,8 +95,8 @@ class TimerHook(link_hook.LinkHook):
             file, unit = sys.stdout if unit == 'auto' else unit, file
         rows = [('LinkName', 'ElapsedTime', 'Occurrence')]
         summary = self.summary()
-        unit = _report.choose([r['elapsed_time'] for r in summary.values()], _UNITS, unit)
+        unit = _report.choose([r['elapsed_time'] for r in summary.values()], _report.SECONDS, unit)
         for name, record in summary.items():
-            elapsed = _report.with_unit(record['elapsed_time'], _UNITS, unit)
+            elapsed = _report.with_unit(record['elapsed_time'], _report.SECONDS, unit)
             rows.append((name, elapsed, str(record['occurrence'])))
         _report.write_table(rows, file)

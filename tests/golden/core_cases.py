@@ -23,10 +23,10 @@ def case(function):
     return function
 
 
-def attempt(call):
+def attempt(call, *arguments):
     """What a call returns, or the name of the (documented) class of its exception."""
     try:
-        return call()
+        return call(*arguments)
     except type_check.InvalidType:
         return 'InvalidType'
     except Exception as e:
@@ -1046,7 +1046,7 @@ def functions_without_gradients():
         y.backward()
         return grads(x)
 
-    return [attempt(lambda: run(kind, middle, way)) for kind in (New, Old, Nones, Nothing)
+    return [attempt(run, kind, middle, way) for kind in (New, Old, Nones, Nothing)
             for middle in (False, True) for way in ('set', 'sum', 'grad')]
 
 
@@ -1090,7 +1090,7 @@ def wrong_gradients():
     for debug in (False, True):
         with chainer.using_config('debug', debug):
             found.append([
-                attempt(lambda: run(kind, change, middle, between)) for kind, change in changes
+                attempt(run, kind, change, middle, between) for kind, change in changes
                 for middle in (False, True) for between in (False, True)])
     return found
 

@@ -64,6 +64,31 @@ def names_for_annotations():
 
 
 @case
+def attributes_that_version_7_has():
+    link = L.Convolution2D(1, 1, 1)
+    with chainer.using_config('compute_mode', 'cudnn_fast'):
+        fast = L.Convolution2D(None, 1, 1)
+    iterators = [
+        chainer.iterators.MultiprocessIterator([0, 1], 1, **arguments)
+        for arguments in ({}, {'shuffle': False})]
+    for iterator in iterators:
+        iterator.finalize()
+    updater = chainer.training.StandardUpdater(
+        chainer.iterators.SerialIterator([0], 1), chainer.optimizers.SGD().setup(link),
+        device='@numpy', input_device='@numpy')
+    normal = chainer.distributions.MultivariateNormal(
+        np.zeros((2, 3), 'f'), scale_tril=np.stack([np.eye(3, dtype='f')] * 2))
+    hook = link_hooks.SpectralNormalization()
+    return [
+        link.cudnn_fast, link.x_layout, fast.cudnn_fast, fast.x_layout is not None,
+        [iterator.shuffle for iterator in iterators],
+        type(updater.device).__name__, type(updater.input_device).__name__, normal.d,
+        plain(hook.reshape_W(X[None])), plain(hook.reshape_W(X)),
+        chainer.function_hooks.TimerHook.table, link_hooks.TimerHook().table,
+        chainer.function.FunctionHook is chainer.FunctionHook]
+
+
+@case
 def plotting_is_available():
     # The original finds out when it is asked first.
     chainer.training.extensions.PlotReport.available()

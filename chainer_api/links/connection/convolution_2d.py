@@ -1,6 +1,7 @@
 """Two-dimensional convolution layer."""
+import chainer
 from chainer import functions as F
-from chainer import initializers, link, variable
+from chainer import initializers, link, memory_layouts, variable
 from chainer.utils import _errors, argument, conv_nd
 
 _DETERMINISTIC = (
@@ -30,6 +31,9 @@ class Convolution2D(link.Link):
     Attributes:
         W (Parameter): Filters.
         b (Parameter): Bias of shape (out_channels,), or ``None``.
+        cudnn_fast (bool): Whether ``chainer.config.compute_mode`` was ``'cudnn_fast'`` when the
+            link was made.
+        x_layout: The layout of images (:mod:`chainer.memory_layouts`) that this mode takes.
 
     Raises:
         ValueError: A number of channels is not divisible by ``groups``.
@@ -44,7 +48,10 @@ class Convolution2D(link.Link):
         (1, 7, 5, 5)
     """
 
-    in_channels = None  # of links in pickles of Chainer 5
+    # Of links in pickles of Chainer 5:
+    in_channels = None
+    cudnn_fast = False
+    x_layout = memory_layouts.CUDNN_CHANNEL_FIRST_X
 
     def __init__(self, in_channels, out_channels, ksize=None, stride=1, pad=0, nobias=False,
                  initialW=None, initial_bias=None, *, dilate=1, groups=1, **kwargs):
@@ -61,6 +68,9 @@ class Convolution2D(link.Link):
         self.pad = conv_nd.as_tuple(pad, 2)
         self.dilate = conv_nd.as_tuple(dilate, 2)
         self.groups = int(groups)
+        self.cudnn_fast = chainer.get_compute_mode() == 'cudnn_fast'
+        if self.cudnn_fast:
+            self.x_layout = memory_layouts.CUDNN_CHANNEL_LAST_X
         with self.init_scope():
             self.W = variable.Parameter(initializers._get_initializer(initialW))
             if in_channels is not None:

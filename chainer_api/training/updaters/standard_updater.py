@@ -44,8 +44,10 @@ class StandardUpdater(_updater.Updater):
         self.converter = converter
         self.loss_func = loss_func
         self.iteration = 0
-        self.device = backend.get_device(device) if isinstance(device, str) else device
-        self.input_device = self.device if input_device is None else input_device
+        self.device, given = [
+            backend.get_device(spec) if isinstance(spec, str) else spec
+            for spec in (device, input_device)]
+        self.input_device = self.device if given is None else given
         self._send_targets()
         self.loss_scale = loss_scale
         if loss_scale is not None:
