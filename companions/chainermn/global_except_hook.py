@@ -22,27 +22,53 @@ def add_hook():
     ``CHAINERMN_FORCE_ABORT_ON_EXCEPTIONS`` (or, as the documentation writes it once,
     ``CHAINERMN_FORCE_ABORT_ON_EXCEPTION``) is set and not empty.
 
-    ``sys.exit``, ``exit`` and ``quit`` with an error code end all processes, too, if nobody
-    catches what they raise. ``raise SystemExit(1)`` does not: for it start the script by
-    ``mpiexec -n 4 python -m mpi4py script.py``.
+    A ``SystemExit`` with an error code (``sys.exit(1)``, ``raise SystemExit('text')``) ends all
+    processes, too, if nobody catches it. Python 3.11 tells only of those of ``sys.exit``, ``exit``
+    and ``quit``: for others start the script by ``mpiexec -n 4 python -m mpi4py script.py`` there.
     """
     global _hook_before
     if _hook_before is not None:
         return
     _hook_before = sys.excepthook
     sys.excepthook = _abort_on_exception
-    sys.exit = _watched(sys.exit)
-    for name in {'exit', 'quit'} & set(vars(builtins)):  # not there under python -S
-        setattr(builtins, name, _watched(getattr(builtins, name)))
+    if not _watch_the_outermost_frame():
+        sys.exit = _watched(sys.exit)
+        for name in {'exit', 'quit'} & set(vars(builtins)):  # not there under python -S
+            setattr(builtins, name, _watched(getattr(builtins, name)))
+
+
+def _watch_the_outermost_frame():
+    """Have Python tell of exceptions that leave the script; return whether it does.
+
+    It calls no hook for a SystemExit that nobody has caught, but since Python 3.12 it tells those
+    who ask of all exceptions that leave functions.
+    """
+    monitoring = getattr(sys, 'monitoring', None)
+    free = [i for i in reversed(range(6)) if monitoring and monitoring.get_tool(i) is None]
+    if not free:
+        return False
+    monitoring.use_tool_id(free[0], 'chainermn')
+    unwind = monitoring.events.PY_UNWIND
+    monitoring.register_callback(free[0], unwind, _left_by_exception)
+    monitoring.set_events(free[0], unwind)
+    return True
+
+
+def _left_by_exception(code, offset, error):
+    if isinstance(error, SystemExit) and sys._getframe(1).f_back is None and _in_main_thread():
+        _abort_at_the_end(error.code)
+
+
+def _in_main_thread():
+    return threading.current_thread() is threading.main_thread()
 
 
 class _Exit(SystemExit):
-    """What ``sys.exit`` raises: it notices where it ends."""
+    """What ``sys.exit`` raises in Python 3.11: it notices where it ends."""
 
     def __del__(self):
-        # Python calls no hook for a SystemExit that nobody has caught, but drops it when no
-        # function is running any more. Where it was caught, some function is.
-        if sys._getframe().f_back is None and self.code not in (None, 0):
+        # Python drops it when no function is running any more. Where it was caught, some is.
+        if sys._getframe().f_back is None:
             _abort_at_the_end(self.code)
 
 
@@ -52,7 +78,7 @@ def _watched(function):
         try:
             function(*args)
         except SystemExit as error:
-            if threading.current_thread() is not threading.main_thread():
+            if not _in_main_thread():
                 raise
             raise _Exit(*error.args) from None
 
@@ -60,9 +86,11 @@ def _watched(function):
 
 
 def _abort_at_the_end(code):
+    if code in (None, 0):
+        return
     MPI = _mpi.load()
     if MPI.Is_initialized() and not MPI.Is_finalized():
-        code = code if isinstance(code, int) else 1  # Python has printed a message
+        code = code if isinstance(code, int) else 1  # Python prints a message
         sys.stderr.write(f'chainermn: {_here(MPI)} has ended with the exit code {code}; '
                          'aborting all processes\n')
         # After all that Python does at its end, in the place of MPI_Finalize.

@@ -37,7 +37,14 @@ def test_a_process_that_dies_ends_the_job(mpiexec, how):
     assert 'the end' not in done.out
 
 
-@pytest.mark.parametrize('how, code', [('sys.exit with a message', 1), ('quit', 5)])
+since_python_3_12 = pytest.mark.skipif(
+    not hasattr(sys, 'monitoring'), reason='Python 3.11 does not tell of it')
+
+
+@pytest.mark.parametrize('how, code', [
+    ('sys.exit with a message', 1), ('quit', 5),
+    pytest.param('SystemExit', 4, marks=since_python_3_12),
+    pytest.param('SystemExit with a message', 1, marks=since_python_3_12)])
 def test_an_exit_with_an_error_code_ends_the_job(mpiexec, how, code):
     done = mpiexec(2, SCRIPTS / 'fail.py', how, 1, timeout=30)
     assert done.returncode != 0
@@ -52,7 +59,7 @@ def test_nothing_happens_where_nothing_fails(mpiexec):
     """Nor where a process catches what ``sys.exit`` raises, or leaves a thread by it."""
     done = mpiexec(2, SCRIPTS / 'fail.py', 'caught', 1)
     assert (done.returncode, done.out.count('the end'), done.err) == (0, 2, '')
-    assert 'caught 6' in done.out
+    assert 'caught 6' in done.out and 'caught 8' in done.out
 
 
 def test_hanging_processes_show_their_stacks(mpiexec, tmp_path):

@@ -26,9 +26,17 @@ if comm.rank == rank or rank < 0:
         sys.exit('this process has a problem')
     if how == 'quit':
         quit(5)
+    if how == 'SystemExit':
+        raise SystemExit(4)
+    if how == 'SystemExit with a message':
+        raise SystemExit('this process has a problem')
     if how == 'caught':
         try:
             sys.exit(6)
+        except SystemExit as error:
+            print('caught', error.code)
+        try:
+            raise SystemExit(8)
         except SystemExit as error:
             print('caught', error.code)
         thread = threading.Thread(target=sys.exit, args=(7,))
