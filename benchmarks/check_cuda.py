@@ -26,7 +26,7 @@ import sys
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(HERE)
 TABLE = os.path.join(HERE, 'results', 'cuda_kernels.md')
-OPTIONS = ('-std=c++17', '-fmad=false', '-lineinfo', '-ftz=true')
+ADDED = ('-ftz=true',)  # by CuPy, to the options of a module
 _KERNEL = re.compile(
     r"entry function '(\w+)'.*?(\d+) bytes stack frame, (\d+) bytes spill stores, (\d+) bytes "
     r'spill loads.*?Used (\d+) registers', re.S)
@@ -54,7 +54,7 @@ class Nvrtc:
         self.lib.nvrtcVersion(ctypes.byref(major), ctypes.byref(minor))
         self.version = f'{major.value}.{minor.value}'
 
-    def compile(self, text, arch, options=OPTIONS):
+    def compile(self, text, arch, options):
         """The log of ``ptxas``, and the machine code."""
         program = ctypes.c_void_p()
         self.lib.nvrtcCreateProgram(
@@ -80,7 +80,7 @@ class Nvrtc:
 
 
 def texts_of_tests(path):
-    """The distinct texts of modules that the tests in ``path`` have compiled, with their test."""
+    """The texts and options of modules that the tests in ``path`` have compiled, with a test."""
     log = os.path.join(ROOT, 'build', 'cuda_texts.jsonl')
     os.makedirs(os.path.dirname(log), exist_ok=True)
     if os.path.exists(log):
@@ -93,7 +93,7 @@ def texts_of_tests(path):
     with open(log) as file:
         for line in file:
             entry = json.loads(line)
-            found.setdefault(entry['code'], entry['test'])
+            found.setdefault((entry['code'], tuple(entry['options'])), entry['test'])
     return found
 
 
@@ -105,27 +105,28 @@ def main():
     parser.add_argument('--write', action='store_true', help='write the table of results')
     parser.add_argument('--functions', action='store_true')
     parser.add_argument('tests', nargs='*', default=[
-        'tests/cuda/test_programs.py', 'tests/cuda/test_static_graph.py'])
+        f'tests/cuda/test_{name}.py' for name in ('programs', 'rows', 'static_graph')])
     args = parser.parse_args()
     nvrtc = Nvrtc(args.nvrtc)
     if args.functions:
         return functions(nvrtc, args.arch)
     texts = texts_of_tests(args.tests)
     rows, wrong = [], []
-    for code, test in texts.items():
+    for (code, options), test in texts.items():
         if 'no_such_function' in code or 'expp(' in code:
             continue  # meant not to compile
+        options += ADDED
         measured = {}
         for arch in args.arch:
             try:
-                log, _ = nvrtc.compile(code, arch)
+                log, _ = nvrtc.compile(code, arch, options)
             except NvrtcError as error:
                 wrong.append(f'{test}, {arch}: {error}')
                 continue
             for name, stack, stores, loads, registers in _KERNEL.findall(log):
                 facts = int(registers), int(stores) + int(loads), int(stack)
                 measured.setdefault(name, {})[arch] = facts
-        vectors = nvrtc.compile(code, 'compute_90')[1] if measured else b''
+        vectors = nvrtc.compile(code, 'compute_90', options)[1] if measured else b''
         for name, facts in measured.items():
             rows.append((test, name, facts, has_vectors(vectors.decode(), name)))
             wrong += [f'{test}: {name} spills {spilled} bytes for {arch}'

@@ -7,7 +7,7 @@ its inputs only (and inputs that are the same for all rows).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Hashable, Iterable
 
 import numpy as np
 
@@ -21,15 +21,35 @@ from .schedule import ordering_edges, schedule
 NUMBERS = frozenset("biuf")
 
 
-def fuse(graph: Graph, takes: Callable[[Node], bool] | None = None) -> Graph:
+class Rows:
+    """What may be one group: nodes that are computed row by row."""
+
+    def has(self, node: Node) -> bool:
+        """Whether a node can be a member."""
+        return has_rows(node)
+
+    def joins(self, source: Node, node: Node) -> bool:
+        """Whether a member may read another one of its group."""
+        return by_rows(source, node) and source.dims[0] == node.dims[0]
+
+    def shared(self, source: Node, node: Node) -> Hashable | None:
+        """Equal for nodes that had better be one group since they read the same value."""
+        rows = node.dims[0]
+        return rows if by_rows(source, node) and source.size > rows else None
+
+
+def fuse(
+    graph: Graph, takes: Callable[[Node], bool] | None = None, kin: Rows | None = None
+) -> Graph:
     """Find the groups and bring the nodes of each together.
 
-    ``takes`` says which nodes may be part of one: those that have rows, or some of these.
+    ``takes`` says which nodes may be part of one, of those that have rows (or are ``kin``).
     """
     if graph.groups:
         return graph
-    rows = {node for node in graph.nodes if has_rows(node) and (takes is None or takes(node))}
-    groups = _groups(graph, _levels(graph, rows))
+    kin = kin or Rows()
+    rows = {node for node in graph.nodes if kin.has(node) and (takes is None or takes(node))}
+    groups = _groups(graph, _levels(graph, rows, kin), kin)
     if not groups:
         return graph
     units = {node: k for k, group in enumerate(groups) for node in group}
@@ -93,32 +113,32 @@ def _reduces_within_rows(node: Node) -> bool:
     return inner and bool(axes) and is_contiguous(x.shape, x.steps, x.dtype.itemsize)
 
 
-def _levels(graph: Graph, rows: set[Node]) -> dict[Node, int]:
+def _levels(graph: Graph, rows: set[Node], kin: Rows) -> dict[Node, int]:
     """A number for each node: two nodes of one level and rows have nothing foreign between them."""
     level: dict[Node, int] = {}
     before: dict[Node, list[Node]] = {}
     for earlier, later in ordering_edges(graph.nodes):
         before.setdefault(later, []).append(earlier)
     for node in graph.nodes:
-        needs = [level[s] + _hop(s, node, rows) for s in node.inputs if s in level]
+        needs = [level[s] + _hop(s, node, rows, kin) for s in node.inputs if s in level]
         needs += [level[s] + 1 for s in before.get(node, ())]
         level[node] = max(needs, default=0)
-    return _sink({node: k for node, k in level.items()}, graph, rows, before)
+    return _sink({node: k for node, k in level.items()}, graph, rows, before, kin)
 
 
-def _hop(source: Node, node: Node, rows: set[Node]) -> int:
+def _hop(source: Node, node: Node, rows: set[Node], kin: Rows) -> int:
     """0 where a node may follow its input in one group, or needs no group before it."""
     if source not in rows:
         return 0
-    return 0 if node in rows and _joins(source, node) else 1
-
-
-def _joins(source: Node, node: Node) -> bool:
-    return by_rows(source, node) and source.dims[0] == node.dims[0]
+    return 0 if node in rows and kin.joins(source, node) else 1
 
 
 def _sink(
-    level: dict[Node, int], graph: Graph, rows: set[Node], before: dict[Node, list[Node]]
+    level: dict[Node, int],
+    graph: Graph,
+    rows: set[Node],
+    before: dict[Node, list[Node]],
+    kin: Rows,
 ) -> dict[Node, int]:
     """Move nodes with rows down to the level of what uses them, where all of it comes later."""
     users = users_of(graph)
@@ -128,25 +148,24 @@ def _sink(
     kept = set(graph.outputs)
     for node in reversed(graph.nodes):
         if node in rows and node not in kept and node in users:
-            lowest = min(level[user] - _hop(node, user, rows) for user in users[node])
+            lowest = min(level[user] - _hop(node, user, rows, kin) for user in users[node])
             level[node] = max(level[node], lowest)
     return {node: k for node, k in level.items() if node in rows}
 
 
-def _groups(graph: Graph, level: dict[Node, int]) -> list[tuple[Node, ...]]:
+def _groups(graph: Graph, level: dict[Node, int], kin: Rows) -> list[tuple[Node, ...]]:
     """Connected nodes of one level and one number of rows; at least two that compute."""
     leader: dict[Node, Node] = {}
-    first: dict[tuple[Node, int, int], Node] = {}
+    first: dict[tuple[Node, int, Hashable], Node] = {}
     for node in graph.nodes:
         if node not in level:
             continue
         leader[node] = node
-        rows = node.dims[0]
         for source in node.inputs:
-            if source in level and level[source] == level[node] and _joins(source, node):
+            if source in level and level[source] == level[node] and kin.joins(source, node):
                 _unite(source, node, leader)
-            elif by_rows(source, node) and source.size > rows:
-                _unite(first.setdefault((source, level[node], rows), node), node, leader)
+            elif (key := kin.shared(source, node)) is not None:
+                _unite(first.setdefault((source, level[node], key), node), node, leader)
     found: dict[Node, list[Node]] = {}
     for node in leader:
         found.setdefault(_leader(node, leader), []).append(node)

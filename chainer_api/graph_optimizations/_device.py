@@ -51,11 +51,11 @@ def at(gpu: int | None, number: Any) -> Any:
 
 
 def schedule(
-    forward: Graph, backwards: Any, title: str, gpu: int | None, exact: bool
+    forward: Graph, backwards: Any, title: str, gpu: int | None, exact: bool | None
 ) -> Schedule:
-    """The programs of a graph whose arrays are on one device; those on a GPU are exact."""
+    """The programs of a graph whose arrays are on one device."""
     if gpu is None:
         return Schedule(forward, backwards, title, exact=exact)
     from chainwright.runtime.cuda import DeviceSchedule
 
-    return DeviceSchedule(forward, backwards, title, cuda.cupy, gpu)
+    return DeviceSchedule(forward, backwards, title, cuda.cupy, gpu, exact)

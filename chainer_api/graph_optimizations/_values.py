@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import dataclasses
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from types import BuiltinFunctionType, FunctionType
 from typing import Any
 
@@ -69,24 +69,47 @@ def same_bytes(a: np.ndarray, b: np.ndarray) -> bool:
 TOLERANCES = {"e": 1e-2, "f": 1e-4, "d": 1e-9}
 
 
-def close(a: np.ndarray, b: np.ndarray) -> bool:
+def largest(arrays: Iterable[Any]) -> float:
+    """The largest finite magnitude in arrays of floating-point numbers; None stands for no array.
+
+    >>> from chainer.graph_optimizations._values import largest
+    >>> largest([np.array([1.0, -3.0]), None, np.array([np.inf]), np.array([7])])
+    3.0
+    """
+    found = [0.0]
+    for array in arrays:
+        if array is not None and array.dtype.kind == "f":
+            sizes = np.abs(on_host(array))
+            found.append(float(sizes.max(initial=0.0, where=np.isfinite(sizes))))
+    return max(found)
+
+
+def close(a: np.ndarray, b: np.ndarray, beside: float = 0.0) -> bool:
     """Whether an array is as far from another one as code may be that is not exact.
+
+    ``beside`` is the largest value in what was computed with it: sums that cancel have the
+    rounding errors of their terms (the gradient of a bias before a normalization, which is zero).
 
     >>> from chainer.graph_optimizations._values import close
     >>> x = np.array([1, np.nan, np.inf, 1e3], np.float32)
     >>> close(x, x * np.float32(1 + 1e-6)), close(x, x + np.float32(1)), close(x, x[:3])
     (True, False, False)
+    >>> y = np.full(2, 1e-6, np.float32)
+    >>> close(y, -3 * y), close(y, -3 * y, beside=50.0)
+    (False, True)
     """
     tolerance = TOLERANCES.get(a.dtype.char)
     if tolerance is None or a.shape != b.shape or a.dtype != b.dtype:
         return same_bytes(a, b)
+    a, b = on_host(a), on_host(b)
     finite = np.isfinite(b)
     if not np.array_equal(a[~finite], b[~finite], equal_nan=True):
         return False
     one, other = a[finite].astype("d"), b[finite].astype("d")
     scale = np.abs(other).max(initial=0.0)
     # What is zero but for rounding has no digits to compare.
-    return bool(np.abs(one - other).max(initial=0.0) <= tolerance * max(scale, 1e-2))
+    scale = max(scale, 1e-2 * max(1.0, beside))
+    return bool(np.abs(one - other).max(initial=0.0) <= tolerance * scale)
 
 
 def copied(array: np.ndarray) -> np.ndarray:

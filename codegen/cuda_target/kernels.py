@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -132,16 +132,13 @@ class KernelText:
 
     @property
     def body(self) -> list[str]:
-        lines = []
-        for instr in self.launch.kernel.body:
-            text = f"{TYPES[instr.result]} {instr.name} = {expression(instr)};"
-            lines.append(f"{text:<48}  // {instr.origin}" if instr.origin else text)
+        lines = statements(self.launch.kernel.body)
         return [*lines, *(f"{operand} = {value};" for operand, value in self.launch.kernel.stores)]
 
     @property
     def parameters(self) -> str:
-        items = [f"const {stored(o)}* __restrict__ {o.name}" for o in self.reads]
-        items += [f"{stored(o)}* __restrict__ {o.name}" for o in self.writes]
+        items = [f"const {memory_type(o.dtype)}* __restrict__ {o.name}" for o in self.reads]
+        items += [f"{memory_type(o.dtype)}* __restrict__ {o.name}" for o in self.writes]
         items += [f"{TYPES[dtype]} {name}" for name, dtype in self.numbers]
         return ", ".join([*items, *(f"long long {name}" for name in (
             *self.lengths, *self._stride_names()))])
@@ -178,9 +175,9 @@ class KernelText:
         """The loop over single items."""
         lines, places = self._places()
         lines += [f"{TYPES[o.dtype]} y_{o.name};" for o in self.writes]
-        reads = [load(o, f"{o.name}[{places[o.name]}]") for o in self.reads]
+        reads = [loaded(o.dtype, f"{o.name}[{places[o.name]}]") for o in self.reads]
         lines.append(self._call([*reads], [f"y_{o.name}" for o in self.writes]))
-        return [*lines, *(f"{o.name}[{places[o.name]}] = {store(o, f'y_{o.name}')};"
+        return [*lines, *(f"{o.name}[{places[o.name]}] = {saved(o.dtype, f'y_{o.name}')};"
                           for o in self.writes)]
 
     @property
@@ -191,18 +188,16 @@ class KernelText:
         lines, places = self._places()
         for o in self.reads:
             at = f"{o.name}[{places[o.name]}]"
-            lines.append(
-                f"const {stored(o)} v_{o.name} = {at};" if o.inner == SAME else
-                f"const Four<{stored(o)}> v_{o.name} = *(const Four<{stored(o)}>*)&{at};")
-        lines += [f"Four<{stored(o)}> v_{o.name};" for o in self.writes]
+            lines.append(moved_in(memory_type(o.dtype), o.name, at, o.inner == UNIT))
+        lines += [f"Four<{memory_type(o.dtype)}> v_{o.name};" for o in self.writes]
         lines += ["#pragma unroll", "for (int k = 0; k < 4; k++) {"]
         lines += [f"  {TYPES[o.dtype]} y_{o.name};" for o in self.writes]
-        reads = [load(o, f"v_{o.name}" if o.inner == SAME else f"v_{o.name}.at[k]")
+        reads = [loaded(o.dtype, f"v_{o.name}" if o.inner == SAME else f"v_{o.name}.at[k]")
                  for o in self.reads]
         lines.append(f"  {self._call(reads, [f'y_{o.name}' for o in self.writes])}")
-        lines += [f"  v_{o.name}.at[k] = {store(o, f'y_{o.name}')};" for o in self.writes]
+        lines += [f"  v_{o.name}.at[k] = {saved(o.dtype, f'y_{o.name}')};" for o in self.writes]
         lines.append("}")
-        return [*lines, *(f"*(Four<{stored(o)}>*)&{o.name}[{places[o.name]}] = v_{o.name};"
+        return [*lines, *(moved_out(memory_type(o.dtype), o.name, f"{o.name}[{places[o.name]}]")
                           for o in self.writes)]
 
     def _call(self, reads: list[str], writes: list[str]) -> str:
@@ -210,17 +205,38 @@ class KernelText:
         return f"{self.name}_item({', '.join([*reads, *numbers, *writes])});"
 
 
-def stored(operand: Operand) -> str:
-    """The C type of an operand's items in memory."""
-    return "__half" if operand.dtype == "f16" else TYPES[operand.dtype]
+def memory_type(dtype: str) -> str:
+    """The C type of items in memory."""
+    return "__half" if dtype == "f16" else TYPES[dtype]
 
 
-def load(operand: Operand, text: str) -> str:
-    return f"__half2float({text})" if operand.dtype == "f16" else text
+def loaded(dtype: str, text: str) -> str:
+    return f"__half2float({text})" if dtype == "f16" else text
 
 
-def store(operand: Operand, text: str) -> str:
-    return f"__float2half_rn({text})" if operand.dtype == "f16" else text
+def saved(dtype: str, text: str) -> str:
+    return f"__float2half_rn({text})" if dtype == "f16" else text
+
+
+def moved_in(kind: str, name: str, at: str, vector: bool) -> str:
+    """Load four items, or the one that is the same for them."""
+    if not vector:
+        return f"const {kind} v_{name} = {at};"
+    return f"const Four<{kind}> v_{name} = *(const Four<{kind}>*)&{at};"
+
+
+def moved_out(kind: str, name: str, at: str) -> str:
+    """Store four items."""
+    return f"*(Four<{kind}>*)&{at} = v_{name};"
+
+
+def statements(body: Sequence[Instr]) -> list[str]:
+    """Steps as C statements, with the lines of the user."""
+    return [with_origin(f"{TYPES[i.result]} {i.name} = {expression(i)};", i.origin) for i in body]
+
+
+def with_origin(text: str, origin: str) -> str:
+    return f"{text:<48}  // {origin}" if origin else text
 
 
 def expression(instr: Instr) -> str:
@@ -236,18 +252,39 @@ def rounded(instr: Instr, text: str) -> str:
     return f"half_({text})" if instr.result == "f16" else text
 
 
-def cuda_text(launches: dict[str, Launch]) -> str:
-    """The text of all kernels of a program, by their names; nothing where there are none."""
-    if not launches:
+class KernelSource(NamedTuple):
+    """The text of a kernel, its steps, and the dtypes in it."""
+
+    text: str
+    body: Sequence[Instr]
+    dtypes: frozenset[str]
+    entries: tuple[str, ...]
+    rows: bool = False  # it has reductions within rows
+
+
+def source_of(name: str, launch: Launch) -> KernelSource:
+    """The text of a loop over items."""
+    kernel = launch.kernel
+    text = template("chainwright.codegen.cuda_target", "kernel.cu.j2").render(
+        kernel=KernelText(name, launch))
+    dtypes = frozenset((*(o.dtype for o in kernel.operands), *kernel.numbers))
+    entries = (name, f"{name}_by_four") if launch.by_four else (name,)
+    return KernelSource(text, kernel.body, dtypes, entries)
+
+
+def cuda_text(kernels: Sequence[KernelSource], rows: str = "") -> str:
+    """The text of all kernels of a program; nothing where there are none.
+
+    ``rows`` is what those with reductions within rows need.
+    """
+    if not kernels:
         return ""
-    kernels = [KernelText(name, launch) for name, launch in launches.items()]
-    return template("chainwright.codegen.cuda_target", "kernels.cu.j2").render(
-        preamble=_preamble([k.launch.kernel for k in kernels]), kernels=kernels)
+    lines = _preamble(kernels) + ([rows] if any(k.rows for k in kernels) else [])
+    return "\n\n".join(["\n".join(lines), *(k.text.rstrip() for k in kernels)]) + "\n"
 
 
-def _preamble(kernels: Sequence[Kernel]) -> list[str]:
-    dtypes = {o.dtype for k in kernels for o in k.operands}
-    dtypes |= {i.result for k in kernels for i in k.body} | {d for k in kernels for d in k.numbers}
+def _preamble(kernels: Sequence[KernelSource]) -> list[str]:
+    dtypes = {i.result for k in kernels for i in k.body}.union(*(k.dtypes for k in kernels))
     used = {(i.op, "double" if i.dtype == "f64" else "float") for k in kernels for i in k.body}
     lines = ["#include <cuda_fp16.h>", "", _HALF] if "f16" in dtypes else []
     for name in ("max", "min"):

@@ -11,8 +11,13 @@ import numpy as np
 from ..plan.arena import View
 from ..program import Loaded, Program
 
-#: No contraction of products and sums: the bits are those of one kernel after the other.
-OPTIONS = ("-std=c++17", "-fmad=false", "-lineinfo")
+
+def options(exact: bool) -> tuple[str, ...]:
+    """The options of the compiler.
+
+    Without contraction of products and sums the bits are those of one kernel after the other.
+    """
+    return ("-std=c++17", *(["-fmad=false"] if exact else []), "-lineinfo")
 
 
 class KernelError(Exception):

@@ -11,21 +11,25 @@ from chainwright.ir.passes import Pass
 from ..numpy_target.writer import with_copies
 from .ops import takes
 from .program import CudaProgram
+from .rows import RowSpaces
 from .writer import CudaWriter
 
 
 class CudaTarget:
-    """``cupy`` is the array module of the device."""
+    """``cupy`` is the array module of the device.
+
+    What is not ``exact`` has sums within rows in its kernels, and joins sums and products: the
+    last bits are others than define-by-run's.
+    """
 
     name = "cuda"
-    exact = True
 
-    def __init__(self, cupy: Any) -> None:
-        self.cupy = cupy
+    def __init__(self, cupy: Any, exact: bool = True) -> None:
+        self.cupy, self.exact = cupy, exact
         self.passes: tuple[Pass, ...] = (self._fuse,)
 
     def _fuse(self, graph: Graph) -> Graph:
-        return fuse(graph, takes)
+        return fuse(graph, kin=RowSpaces(graph, self.exact))
 
     def takes(self, node: Node) -> bool:
         """Whether a node may be part of a kernel."""
@@ -37,4 +41,4 @@ class CudaTarget:
         Raises:
             NotOnDevice: CuPy has no such function.
         """
-        return CudaWriter(with_copies(graph), title, saved_count, self.cupy).program()
+        return CudaWriter(with_copies(graph), title, saved_count, self.cupy, self.exact).program()

@@ -28,8 +28,10 @@ from ..native_target.steps import Fused, Group, Ints
 from ..numpy_target.tiles import escaping
 from ..numpy_target.writer import Writer
 from ..plan.storage import FRESH, Storage, can_fill, plan_storage
-from .kernels import Launch, cuda_text, launch_of, number_of
-from .program import OPTIONS, CudaProgram
+from .kernels import KernelSource, Launch, cuda_text, launch_of, number_of, source_of
+from .program import CudaProgram, options
+from .row_text import PREAMBLE, RowText
+from .rows import RowKernel, RowSpaces
 
 THREADS = 256
 MOST_BLOCKS = 2048
@@ -90,12 +92,13 @@ class CudaNames(Names):
 class KernelGroup:
     """A group of a graph as kernels: what only its kernels see takes no memory."""
 
-    inner: Group
+    inner: Group | RowText
+    nodes: tuple[Node, ...]
     local: frozenset[Node]
 
     @property
     def group(self) -> tuple[Node, ...]:
-        return self.inner.nodes
+        return self.nodes
 
     def shape(self, node: Node) -> Ints:
         return (0, *node.dims[1:])
@@ -116,10 +119,12 @@ class Forms:
 class CudaWriter(Writer):
     """Writes one program; see the module's text."""
 
-    def __init__(self, graph: Graph, title: str, saved_count: int, cupy: Any) -> None:
+    def __init__(
+        self, graph: Graph, title: str, saved_count: int, cupy: Any, exact: bool = True
+    ) -> None:
         self.made_names = functools.partial(CudaNames, cupy)  # type: ignore[assignment]
-        self.cupy = cupy
-        self.launches: dict[str, Launch] = {}
+        self.cupy, self.exact = cupy, exact
+        self.sources: list[KernelSource] = []
         self._kernels: dict[Any, str] = {}
         self.kernel_groups: dict[Node, KernelGroup] = {}
         super().__init__(graph, title, saved_count)
@@ -127,10 +132,18 @@ class CudaWriter(Writer):
     def _plan(self, saved_count: int) -> Storage:
         outside = escaping(self.graph, roots_of(self.graph.nodes))
         forms: Any = Forms()
+        spaces = RowSpaces(self.graph, self.exact)
         for nodes in self.graph.groups:
-            inner = Group(nodes, forms, outside.__contains__)
-            local = frozenset(n for n in nodes if inner.roots[n] not in inner.stored)
-            self.kernel_groups.update(dict.fromkeys(nodes, KernelGroup(inner, local)))
+            roots, space = roots_of(nodes), spaces.of_group(nodes)
+            inner: Group | RowText
+            if space is None:
+                inner = Group(nodes, forms, outside.__contains__)
+                stored = frozenset(inner.stored)
+            else:
+                stored = frozenset(n for n in nodes if roots[n] is n and n in outside)
+                inner = RowText(RowKernel(nodes, space, stored))
+            local = frozenset(n for n in nodes if roots[n] in roots and roots[n] not in stored)
+            self.kernel_groups.update(dict.fromkeys(nodes, KernelGroup(inner, nodes, local)))
         return plan_storage(self.graph, saved_count, self.kernel_groups, self._fills)
 
     def _fills(self, node: Node) -> bool:
@@ -147,13 +160,15 @@ class CudaWriter(Writer):
             elif node is group.group[0]:
                 self._write_group(group)
             self._free(self.frees.get(k, ()))
-        return CudaProgram(**self._facts(), cupy=self.cupy, cuda=cuda_text(self.launches))
+        return CudaProgram(**self._facts(), cupy=self.cupy, cuda=self._cuda())
+
+    def _cuda(self) -> str:
+        return cuda_text(self.sources, PREAMBLE)
 
     def _render(self, **parts: Any) -> str:
-        names = [entry for name, launch in self.launches.items()
-                 for entry in ([name, f"{name}_by_four"] if launch.by_four else [name])]
+        names = [entry for source in self.sources for entry in source.entries]
         return template("chainwright.codegen.cuda_target", "program.py.j2").render(
-            cuda=cuda_text(self.launches), options=OPTIONS, kernels=names, **parts)
+            cuda=self._cuda(), options=options(self.exact), kernels=names, **parts)
 
     # -- kernels -------------------------------------------------------------------------------
 
@@ -166,8 +181,20 @@ class CudaWriter(Writer):
                 self._allocate(node, self.plan.place_of(node))
             else:
                 self._view(node)
+        if isinstance(group.inner, RowText):
+            return self._launch_rows(group.inner)
         for stage in group.inner.stages:
             self._launch(group.inner, stage.nodes)
+
+    def _launch_rows(self, text: RowText) -> None:
+        if text.form not in self._kernels:
+            self._add_kernel(text.form, text.source)
+        name = self._kernels[text.form]
+        chosen = self._aligned(name, text.vectors) if text.by_four else name
+        numbers = [self._number(number_of(*item)) for item in text.numbers]
+        arguments = [*map(self.operand, text.values), *numbers, *map(str, text.sizes)]
+        blocks = min(text.blocks, MOST_BLOCKS)
+        self.body.append(f"{chosen}(({blocks},), ({text.threads},), ({', '.join(arguments)},))")
 
     def _launch(self, group: Group, nodes: Sequence[Node]) -> None:
         fused = Fused(group, nodes, by_rows=False)
@@ -188,21 +215,29 @@ class CudaWriter(Writer):
             return name, 1
         vectors = [x for x, operand in zip(values, launch.kernel.operands, strict=True)
                    if operand.inner == UNIT]
+        chosen = self._aligned(name, vectors)
+        return chosen, 1 if chosen == name else 4
+
+    def _aligned(self, name: str, vectors: Sequence[Node]) -> str:
+        """The form of a kernel that moves vectors, where these arrays lie at multiples of 16."""
         if any(self.located[x].offset % 16 for x in vectors if x in self.located):
-            return name, 1
+            return name
         unknown = [self.operand(x) for x in vectors
                    if x not in self.located and self.plan.place_of(x) != FRESH]
         if not unknown:
-            return f"{name}_by_four", 4
-        return f"aligned({name}_by_four, {name}, {', '.join(unknown)})", 4
+            return f"{name}_by_four"
+        return f"aligned({name}_by_four, {name}, {', '.join(dict.fromkeys(unknown))})"
 
     def _kernel(self, launch: Launch) -> str:
         """The name of a kernel's text; equal ones are written once."""
         if launch.form not in self._kernels:
-            name = self.names.new(f"kernel{len(self._kernels)}")
-            self._kernels[launch.form] = name
-            self.launches[name] = launch
+            self._add_kernel(launch.form, lambda name: source_of(name, launch))
         return self._kernels[launch.form]
+
+    def _add_kernel(self, form: Any, source: Callable[[str], KernelSource]) -> None:
+        name = self.names.new(f"kernel{len(self._kernels)}")
+        self._kernels[form] = name
+        self.sources.append(source(name))
 
     def _number(self, value: np.generic) -> str:
         return self.names.number(value)  # type: ignore[attr-defined]

@@ -930,6 +930,8 @@ class Memory(Protocol):
 class Fused:
     """One loop for several nodes of one shape: what one computes the next has in a register."""
 
+    prefix, reads = "t", "a"  # of the names of steps, and of values that are read
+
     def __init__(self, group: Memory, nodes: Sequence[Node], by_rows: bool) -> None:
         self.group, self.nodes, self.by_rows = group, nodes, by_rows
         self.inputs: dict[Node, str] = {}
@@ -979,7 +981,7 @@ class Fused:
         if node.op in ("cast", "copy", "positive"):
             self.names[node] = args[0]
             return
-        name = f"t{len(self.body)}"
+        name = f"{self.prefix}{len(self.body)}"
         compute = dtype_name(dtypes[-1])
         text = OPS[node.op].scalar
         self.body.append(Instr(name, node.op, compute, dtype_name(node.dtype), args, text, origin))
@@ -993,12 +995,12 @@ class Fused:
         if x in self.names:
             name = self.names[x]
         else:
-            name = self.inputs.setdefault(x, f"a{len(self.inputs)}")
+            name = self.inputs.setdefault(x, f"{self.reads}{len(self.inputs)}")
         have = dtype_name(x.dtype)
         if have == kind:
             return name
         if (name, kind) not in self.casts:
-            cast = f"t{len(self.body)}"
+            cast = f"{self.prefix}{len(self.body)}"
             text = f"({kind}) {{0}}"
             self.body.append(Instr(cast, "cast", have, kind, (name,), text, origin))
             self.casts[name, kind] = cast

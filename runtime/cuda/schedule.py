@@ -15,6 +15,7 @@ from chainwright.codegen.cuda_target import CudaTarget, KernelError, NotOnDevice
 from chainwright.ir import Graph, Stage, build, stages
 from chainwright.ir.passes import PASSES_ANYWHERE
 
+from ..options import OPTIONS
 from ..schedule import Backward, MakePool, Pool, Runner, Schedule, programs_of
 
 
@@ -66,13 +67,15 @@ class DeviceSchedule(Schedule):
         title: str,
         cupy: Any,
         device: int,
+        exact: bool | None = None,
     ) -> None:
         started = time.perf_counter()
         self.recorded, self.recorded_backwards = forward, backwards
-        self.title, self.target, self.exact = title, "cuda", True
+        self.title, self.target = title, "cuda"
+        self.exact = OPTIONS.exact() if exact is None else exact
         self.native_programs, self._left = None, -1
         self._device = _Device(cupy, device)
-        self._target = target = CudaTarget(cupy)
+        self._target = target = CudaTarget(cupy, self.exact)
         self.built = build(forward, backwards, target.passes, PASSES_ANYWHERE)
         self._n = len(self.built.forward.outputs) - len(self.built.saved)
 

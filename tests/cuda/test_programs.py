@@ -3,32 +3,18 @@ import re
 
 import numpy as np
 import pytest
+from device_graphs import Building
 
 from chainer.backends import cuda
 from chainwright.codegen.cuda_target import CudaTarget, KernelError, NotOnDevice
 from chainwright.codegen.cuda_target.ops import FORMS
-from chainwright.ir import Graph, Origin, build, literal, make, placeholder
+from chainwright.ir import Graph, build, make, placeholder
 from chainwright.ir.op import OPS
 from chainwright.ir.passes import PASSES_ANYWHERE
 
 cupy = cuda.cupy
 TARGET = CudaTarget(cupy)
 SPECIAL = [0., -0., np.inf, -np.inf, np.nan, 1., -1., 1e-30, 3e4]
-
-
-class Building:
-    """Makes nodes by the names of their ops."""
-
-    def __init__(self):
-        self.nodes = []
-
-    def __getattr__(self, op):
-        def add(*inputs, **attrs):
-            inputs = [x if hasattr(x, 'op') else literal(x) for x in inputs]
-            origin = Origin('net.py', len(self.nodes) + 1, 'F')
-            self.nodes.append(make(op, *inputs, origin=origin, **attrs))
-            return self.nodes[-1]
-        return add
 
 
 def loaded(inputs, nodes, outputs):
@@ -124,6 +110,17 @@ def test_layouts_and_vectors():
         y = g.tanh(g.multiply(g.add(a, 1.0), a))
         _, made = loaded((a,), g.nodes, (y,))
         assert same_bits(run(made, x)[0], cupy.tanh((x + 1.0) * x))
+
+
+def test_views_of_what_kernels_only_read():
+    """A view at the head of a group is written before the kernel that reads it."""
+    g = Building()
+    a = placeholder('a', (4, 8), 'f')
+    y = g.tanh(g.exp(g.reshape(a, shape=(4, 2, 4))))
+    program, made = loaded((a,), g.nodes, (y,))
+    x = cupy.asarray(np.random.RandomState(0).standard_normal((4, 8)).astype('f'))
+    assert same_bits(run(made, x)[0], cupy.tanh(cupy.exp(x.reshape(4, 2, 4))))
+    assert 'kernel0((' in program.source
 
 
 def test_one_text_for_kernels_of_one_form():

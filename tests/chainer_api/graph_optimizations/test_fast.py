@@ -106,5 +106,29 @@ def test_close(a, b, expected):
     assert _values.close(np.array(a, "f"), np.array(b, "f")) is expected
 
 
+def test_gradients_that_are_zero_but_for_rounding():
+    """That of a bias before a normalization: not its digits count, but those of its terms."""
+
+    class Normalized(chainer.Chain):
+        def __init__(self):
+            super().__init__()
+            with self.init_scope():
+                self.l, self.bn = L.Linear(7, 11), L.BatchNormalization(11)
+
+        @chainer.static_graph(exact=False)
+        def forward(self, x):
+            return F.tanh(self.bn(self.l(x)))
+
+    np.random.seed(0)
+    model = Normalized()
+    for k in range(9):
+        y = model(np.random.RandomState(k).randn(64, 7).astype("f"))
+        y.grad = np.random.RandomState(k).randn(*y.shape).astype("f") * 1e4
+        model.cleargrads()
+        y.backward()
+    report = model.schedule_manager.report()[0]
+    assert report.checks and report.hits >= 6 and "distrusted" not in str(report)
+
+
 def test_integers_have_to_be_equal():
     assert not _values.close(np.array([1000000]), np.array([1000001]))

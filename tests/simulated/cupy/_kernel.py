@@ -36,13 +36,13 @@ def no_compiler():
 _ENTRY = re.compile(r'extern\s+"C"\s+__global__\s+void\s+(?:__launch_bounds__\([^)]*\)\s*)?(\w+)')
 
 
-def _write_down(code):
-    """Give the text to whoever collects all (``benchmarks/check_cuda.py``)."""
+def _write_down(code, options):
+    """Give the text of a module to whoever collects all (``benchmarks/check_cuda.py``)."""
     path = os.environ.get('CUDASIM_LOG')
     if path:
         test = os.environ.get('PYTEST_CURRENT_TEST', '?').partition(' ')[0].rpartition('/')[2]
         with open(path, 'a') as file:
-            file.write(json.dumps({'code': code, 'test': test}) + '\n')
+            file.write(json.dumps({'code': code, 'options': options, 'test': test}) + '\n')
 
 
 class RawModule:
@@ -55,7 +55,7 @@ class RawModule:
             raise ValueError('the simulated device needs the text of a module')
         self.code, self.options, self.backend = code, tuple(options), backend
         self._library = None
-        _write_down(code)
+        _write_down(code, self.options)
 
     def compile(self, log_stream=None):
         if self._library is None:
