@@ -95,6 +95,7 @@ def default_settings():
         'use_cudnn_tensor_core': _choice('CHAINER_USE_CUDNN_TENSOR_CORE', _TERNARY, 'auto'),
         'use_ideep': _choice('CHAINER_USE_IDEEP', _TERNARY, 'never'),
         'use_static_graph': True,
+        'static_budget': 0.1,
         'static_check': 'spaced',
         'static_profile': False,
         'warn_nondeterministic': _flag('CHAINER_WARN_NONDETERMINISTIC'),
@@ -104,6 +105,7 @@ def default_settings():
 vars(global_config).update(default_settings())
 OPTIONS.target = lambda: configuration.peek('static_target')
 OPTIONS.profile = lambda: configuration.peek('static_profile')
+OPTIONS.budget = lambda: configuration.peek('static_budget')
 OPTIONS.exact = lambda: configuration.peek('static_exact')
 
 

@@ -66,6 +66,11 @@ _ADVICE = (
     ("written after its use", "an array is changed after a function has used it: make a new one"),
     ("another way", "the calls go different ways, or shapes differ: pad or bucket them"),
     (
+        "would take too long",
+        "nothing: it is compiled when that pays; chainer.config.static_budget = None compiles at "
+        "once",
+    ),
+    (
         "function hooks",
         "hooks see each function, so that nothing compiled runs: to measure what is compiled, set "
         "chainer.config.static_profile = True, and look at the report",
@@ -151,6 +156,11 @@ class Ledger:
         self._stride = self._until_sample = 1
         self._said: set[tuple[str, str, str]] = set()
         self._events: deque[Event] = deque(maxlen=size)
+
+    @property
+    def hits(self) -> int:
+        """Calls that ran programs."""
+        return self.without_python + self.with_python
 
     def add(self, kind: str, reason: str, where: str = "", seconds: float = 0.0) -> None:
         """Write an event down, and log it: once, with what to do; what is wrong as a warning."""

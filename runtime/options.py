@@ -33,13 +33,15 @@ class Options:
     """Where a :class:`~chainwright.runtime.Schedule` finds its settings; a front end sets them.
 
     ``target`` gives the target of schedules that do not name one, ``exact`` whether their bits are
-    to be those of NumPy's calls; ``record`` makes the graph of
+    to be those of NumPy's calls; ``budget`` whether it is looked at the clock before something is
+    compiled (a number), or not (None); ``record`` makes the graph of
     array code: of a function, the layouts of its arrays (shape, dtype, strides), and its settings.
     """
 
     def __init__(self) -> None:
         self.profile: Callable[[], bool] = lambda: False
         self.target: Callable[[], str] = default_target
+        self.budget: Callable[[], float | None] = lambda: None
         self.exact: Callable[[], bool] = lambda: True
         self.record: Callable[[Callable[..., Any], list[Any], dict[str, Any]], Graph] | None = None
 

@@ -38,13 +38,15 @@ from .logs import LOGS, tell
 from .native import native_target
 from .options import OPTIONS, checked
 from .profile import Profile
+from .rate import Rate
 
 logger = logging.getLogger("chainwright")
 
 Tell = Callable[[int, Any], None]
 
 _IDLE = 4  # buffer sets kept for calls to come
-_HITS = 3  # calls before native code is asked for
+_HITS = 3  # calls before native code is asked for, and a part of the time that it takes to compile
+COMPILING = Rate(1e-3, 0.05)  # native code, for each node of the graphs; LLVM is loaded once
 
 
 class Pool:
@@ -155,6 +157,7 @@ class Schedule:
         }
         self._saves = bool(self.backwards)
         self._left = _HITS if self.target == "auto" else -1  # calls until native code is asked for
+        self._ran = 0.0  # seconds of forward, while it is waited for
         if self.target == "native":
             self.go_native()
         self.seconds = time.perf_counter() - started
@@ -165,13 +168,15 @@ class Schedule:
 
     def forward(self, arrays: tuple[Any, ...]) -> tuple[tuple[Any, ...], Kept | None]:
         """Run the forward program; the second result is to be held until backward is done."""
-        if self._left >= 0:
-            self._count_down()
+        started = time.perf_counter() if self._left >= 0 else 0.0
         runner = self._runner
         scratch, kept = runner.scratch.take(), runner.kept.take()
         function = runner.profile.function if OPTIONS.profile() else runner.function
         results = function(*arrays, scratch, kept)
         runner.scratch.give(scratch)
+        if started:
+            self._ran += time.perf_counter() - started
+            self._count_down()
         if self._saves:
             n = self._n
             return results[:n], Kept(results[n:], kept, runner.kept)
@@ -179,9 +184,17 @@ class Schedule:
         return results, None
 
     def _count_down(self) -> None:
-        self._left -= 1
-        if self._left >= 0:
+        if self._left > 0:
+            self._left -= 1
             return
+        if OPTIONS.budget() is None or self._ran >= COMPILING.of(self._size()) / 4:
+            self.ask_for_native()
+
+    def ask_for_native(self) -> None:
+        """Have native code compiled in the background, where nobody has asked for it yet."""
+        if self._left < 0:
+            return
+        self._left = -1
         myself = weakref.ref(self)
 
         def compile_in_background() -> None:
@@ -190,6 +203,10 @@ class Schedule:
                 schedule.go_native()
 
         BACKGROUND.do(compile_in_background)
+
+    def _size(self) -> int:
+        """How many nodes the graphs have."""
+        return sum([len(g.nodes) for g in (self.built.forward, *self.built.backwards.values())])
 
     def go_native(self) -> None:
         """Compile native code, to run from the next call on; if it fails, NumPy programs stay."""
@@ -209,6 +226,7 @@ class Schedule:
         for key, runner in backwards.items():
             self.backwards[key].runner = runner
         self.native_seconds = time.perf_counter() - started
+        COMPILING.learn(self.native_seconds, self._size())
         self.native_programs = programs  # type: ignore[assignment]
         tell("code", f"{self.title}, native", self.listing)
         for backward in self.backwards.values():

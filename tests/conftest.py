@@ -28,11 +28,14 @@ for folder in ("chainer_api/graph_optimizations", "chainer_api/functions"):
     sys.path.insert(0, str(pathlib.Path(__file__).parent / folder))
 
 
-@pytest.fixture
-def whatever_it_costs(monkeypatch):
-    """Compile and prove without looking at the clock: what is counted is so on each machine."""
-    from chainer.graph_optimizations import _account
+@pytest.fixture(autouse=True, scope="session")
+def whatever_it_costs():
+    """Compile and prove without looking at the clock: what is counted is so on each machine.
 
-    for question in ("allows", "allows_proof"):
-        monkeypatch.setattr(_account.Account, question, lambda self: True)
-    monkeypatch.setattr(_account.Account, "pays", lambda self, gain: True)
+    The tests of what looks at the clock set ``static_budget`` themselves.
+    """
+    import chainer
+
+    before, chainer.global_config.static_budget = chainer.global_config.static_budget, None
+    yield
+    chainer.global_config.static_budget = before

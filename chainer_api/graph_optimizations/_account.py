@@ -2,51 +2,74 @@
 
 from __future__ import annotations
 
+import math
 import time
 from typing import TYPE_CHECKING
 
+from chainer import configuration
 from chainwright.runtime import Ledger
+from chainwright.runtime.rate import Rate
 
 if TYPE_CHECKING:
+    from ._dry import Carrier
     from ._piece import Piece
+    from ._proof import Proof
+    from ._run import Run
+    from ._tree import Application
 
-_SHARE = 0.1  # of the time spent in the method that traces may take, besides what they save
-_CALLS = 10.0  # plain calls' time that may be owed to begin with
-_NOTINGS = 8  # calls that may be noted in any case: they tell numbers from constants
-_LOSSES = 16  # calls in a row that are slower than plain ones, until programs rest
-_FOLLOWING = 2e-6  # seconds that it takes to follow a function, instead of applying it
-_PIECE = 4e-5  # seconds that a program takes besides what is measured
-_CALL = 3e-5  # and a call
-_REBUILDING = 4e-6  # seconds that it takes to apply a function again, besides applying it
+_CALLS = 10  # calls' time that may be owed to begin with
+_HORIZON = 200  # calls in which what is spent is to come back
+_GAIN = 0.1  # of a call's time that programs are expected to save, as long as none has run
+_KNOWN = 8  # calls with programs, until it is known what they save
+_LONGEST = 1024  # calls until it is asked again whether a trace pays
+_NOTINGS = 6  # calls that may be noted in any case: they tell numbers from constants
+_BACKWARD = 3.0  # times as long as forward: forward and backward, by the usual rule
+_WARM, _COLD = 3, 0.4  # the first calls are slow; what is a usual call's time then
+_LOSSES = 8  # calls in a row that are slower than plain ones, until programs rest
+
+# For each function application, on this machine. The first time modules are imported, templates
+# and the library's sources read.
+COMPILING, PROVING = Rate(1e-3, 5e-3), Rate(7e-4, 0.01)
+
+
+#: Of what is spent: seconds of this thread alone, whatever else the machine does.
+clock = time.thread_time
+
+
+def _budget() -> float:
+    """The part of the time spent in a method that may be owed."""
+    share = configuration.peek("static_budget")
+    return math.inf if share is None else share
 
 
 class Meter:
-    """Seconds that a program takes, and that the functions take for which it stands.
+    """Seconds that something takes with programs, and without.
 
-    Both are the least that was seen, since other work of the machine only adds to them; that of
-    the program is forgotten slowly, since it becomes native code, for instance.
+    Both are the least that was seen, since other work of the machine only adds to them; those of
+    programs are forgotten slowly, since they become native code, for instance. ``factor`` corrects
+    the time of functions that were applied once more, to be compared with.
     """
 
-    __slots__ = ("plain", "program")
+    __slots__ = ("factor", "plain", "program")
 
     def __init__(self) -> None:
         self.plain = self.program = 0.0
+        self.factor = 1.0
 
     def took(self, seconds: float) -> float:
-        """The program took ``seconds``; gives what it has saved."""
+        """Programs took ``seconds``; gives what they have saved."""
         program = self.program
         self.program = min(seconds, 1.02 * program) if program else seconds
-        return self.plain - self.program if self.plain else 0.0
+        return self.gain
 
-    def took_plainly(self, seconds: float, rebuilt: int = 0) -> None:
-        """The functions took ``seconds``, some of them applied to be compared with."""
-        seconds = max(seconds - rebuilt * _REBUILDING, 1e-6)
+    def took_plainly(self, seconds: float) -> None:
+        """It took ``seconds`` without programs."""
         self.plain = min(seconds, self.plain or seconds)
 
     @property
     def gain(self) -> float:
-        """Seconds that the program saves; 0 where that is not known."""
-        return self.plain - self.program - _PIECE / 2 if self.plain and self.program else 0.0
+        """Seconds that programs save; 0 where that is not known."""
+        return self.factor * self.plain - self.program if self.plain and self.program else 0.0
 
 
 class Account:
@@ -57,46 +80,53 @@ class Account:
         self.exact = exact  # whether the last bits matter; None: as the configuration says
         self.in_method = 0.0
         self.new_backwards: list[Piece] = []  # for which a new kind of backward has come
-        self.plain = 0.0  # seconds of a call without programs, lately
-        self.traces = self._notings = 0
-        self._granted, self._grants = False, 2
+        self.plain = 0.0  # seconds of a call without programs
+        self.calls = self._notings = 0
+        self._weight = 1.0
         self._losses = 0  # calls in a row that programs have made slower
 
-    def spend(self, what: str, since: float) -> None:
-        """The seconds since ``since`` went into ``what``."""
-        self.ledger.spent[what] += time.perf_counter() - since
+    def spend(self, what: str, since: float) -> float:
+        """The seconds since ``since`` went into ``what``; gives them."""
+        seconds = clock() - since
+        self.ledger.spent[what] += seconds
+        return seconds
 
-    def allows(self) -> bool:
-        """Whether something new may be traced now.
+    def wait_for_trace(self, applications: int, calls: int) -> int:
+        """In how many calls functions may be traced that ``calls`` of those so far have applied."""
+        ledger = self.ledger
+        served = ledger.with_python + ledger.without_python
+        gain = _GAIN * self._weight * self.plain
+        if served >= _KNOWN:
+            gain = max(ledger.saved, 0.0) / served
+        missing = self._missing(COMPILING.of(applications), calls * gain)
+        if missing <= 0.0:
+            return 0
+        each = max(_budget() * self._weight * self.plain, 1e-9)
+        return 1 + int(min(missing / each, max(self.calls, 4), _LONGEST))
 
-        The first trace is always allowed; more of them as they pay, and as the time spent in the
-        method grows.
+    def affords_proof(self, applications: int, calls: int) -> bool:
+        """Whether a way may be proved that ``calls`` of the calls so far have gone."""
+        return self._missing(PROVING.of(applications), calls * _GAIN * self.plain) <= 0.0
+
+    def _missing(self, seconds: float, gain: float) -> float:
+        """Seconds that are missing to spend ``seconds`` on what would have saved ``gain`` so far.
+
+        What is owed is what was spent and has not been saved yet. It may come to a share of the
+        time spent in the method, the budget, and besides to what is expected to be saved in the
+        first calls.
         """
-        if not self.traces or self._granted:
-            return True
-        spent = sum(self.ledger.spent.values()) - self.ledger.spent["prove"]
-        owed = spent - self.ledger.saved
-        return owed <= max(_SHARE * self.in_method, _CALLS * self.plain)
+        expected = gain * max(_HORIZON / max(self.calls, 1) - 1, 0.0)
+        owed = sum(self.ledger.spent.values()) - self.ledger.saved + seconds
+        earned = max(_budget() * self.in_method, _CALLS * self.plain)
+        return owed - self._weight * earned - expected
 
     def allows_noting(self) -> bool:
         """Whether a call may be noted, which takes as long as a plain one besides."""
         self._notings += 1
-        return self._notings <= _NOTINGS or self.allows()
-
-    def traced(self) -> None:
-        """Something new has been traced."""
-        self.traces += 1
-        self._granted = False
-
-    def allows_proof(self) -> bool:
-        """Whether a call may be read, to go without its Python later."""
-        spent = self.ledger.spent["prove"]
-        return spent <= max(_SHARE / 2 * self.in_method, _CALLS / 4 * self.plain)
-
-    def grant(self) -> None:
-        """Allow the next trace, where something has been learned that ends retracing."""
-        self._granted = self._grants > 0
-        self._grants -= 1
+        return self._notings <= _NOTINGS or (
+            self.ledger.spent["noting"] <= _budget() / 4 * self._weight * self.in_method
+            and self._missing(self.plain, 0.0) <= 0.0
+        )
 
     def distrust(self, piece: Piece, what: str) -> None:
         """A program gave other numbers than define-by-run."""
@@ -107,29 +137,67 @@ class Account:
             "the method stays define-by-run. Please report it",
         )
 
-    def called_without_python(self, seconds: float, programs: int, gain: float) -> bool:
-        """Likewise for a call that has gone without its Python."""
-        self.in_method += seconds
-        self.ledger.without_python += 1
-        self.ledger.sample()
-        return self.pays(gain + programs * _FOLLOWING)
+    def called(self, run: Run, seconds: float) -> bool:
+        """A call has ended; whether programs pay."""
+        self._weight = _BACKWARD if run.settings.backprop else 1.0
+        app = run.app
+        if run.programs:
+            self.ledger.with_python += 1
+            return self._ended(seconds, app.meter, app.plain, run)
+        self.ledger.eager_calls += 1
+        self._ended_plainly(seconds - run.noting, app if run.noted else None)
+        return True
 
-    def called(self, seconds: float, programs: int, gain: float) -> bool:
-        """A call has ended, ``gain`` seconds before a plain one; whether programs pay."""
-        ledger = self.ledger
+    def called_without_python(self, seconds: float, proof: Proof, carrier: Carrier) -> bool:
+        """Likewise for a call that has gone without its Python."""
+        self.ledger.without_python += 1
+        return self._ended(seconds, proof.meter, proof.app.plain, carrier)
+
+    def called_plainly(self, seconds: float, app: Application) -> None:
+        """A call that may have gone the way to ``app`` has been timed."""
+        self.ledger.eager_calls += 1
+        self._ended_plainly(seconds, app)
+
+    def _ended_plainly(self, seconds: float, app: Application | None) -> None:
+        self._count(seconds)
+        # The first calls make what is kept for later ones.
+        cold = _COLD if self.calls <= _WARM else 1.0
+        self.plain = min(cold * seconds, 1.01 * self.plain) if self.plain else cold * seconds
+        if app is not None:
+            app.plain = min(seconds, app.plain or seconds)
+
+    def called_asleep(self) -> None:
+        """A call has ended that was left alone."""
+        self.ledger.eager_calls += 1
+        self.calls += 1
+        self.in_method += self.plain
+
+    def _count(self, seconds: float) -> None:
         self.in_method += seconds
-        ledger.sample()
-        if not programs:
-            ledger.eager_calls += 1
-            self.plain = seconds if not self.plain else 0.8 * self.plain + 0.2 * seconds
-            return True
-        ledger.with_python += 1
-        return self.pays(gain - programs * _FOLLOWING - _CALL)
+        self.calls += 1
+        self.ledger.sample()
+
+    def _ended(self, seconds: float, meter: Meter, plain: float, run: Run | Carrier) -> bool:
+        """A call of which ``plain`` is the time without programs."""
+        self._count(seconds)
+        forwards = sum([piece.forward_meter.plain for piece in run.pieces])
+        if plain:
+            meter.plain = plain
+            gain = meter.took(seconds - run.checking)
+            factor = min(plain / forwards, 1.0) if forwards else 1.0
+        else:
+            gain = sum([piece.forward_meter.gain for piece in run.pieces])
+            factor = 1.0
+        self.ledger.saved += gain
+        for piece in run.pieces:
+            piece.backward_meter.factor = factor
+            gain += piece.backward_meter.gain
+        return self.pays(gain)
 
     def pays(self, gain: float) -> bool:
         """Whether programs pay, after a call in which they have saved ``gain`` seconds."""
         self._losses = self._losses + 1 if gain < 0 else 0
-        if self._losses < _LOSSES:
+        if self._losses < _LOSSES or _budget() == math.inf:
             return True
         self._losses = 0
         return False

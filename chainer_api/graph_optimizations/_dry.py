@@ -40,7 +40,10 @@ _Promise = _tracing.Promise
 class Carrier:
     """What programs need of a run: values by slot, and random numbers."""
 
-    __slots__ = ("drawn", "effects", "failed", "first_state", "gain", "numbers", "states", "values")
+    __slots__ = (
+        "checking", "drawn", "effects", "failed", "first_state", "numbers", "pieces", "states",
+        "values",
+    )
 
     def __init__(self) -> None:
         self.values: list[Any] = []
@@ -48,7 +51,8 @@ class Carrier:
         self.states: dict[Any, Any] = {}
         self.numbers: dict[Any, Any] = {}
         self.first_state: Any = None
-        self.gain = 0.0  # seconds that programs have saved
+        self.pieces: list[Any] = []  # whose programs have run
+        self.checking = 0.0  # seconds that went into checks of them
         self.effects = self.failed = False
 
     @property

@@ -11,6 +11,7 @@ import ast
 import builtins
 import sys
 from collections.abc import Generator, Iterator
+from inspect import CO_GENERATOR
 from types import FunctionType
 from typing import Any
 
@@ -149,7 +150,8 @@ class Interpreter(Objects):
         if isinstance(node, ast.AsyncFunctionDef):
             raise NotProvable("a coroutine")
         body = self._body(frame)
-        if _is_generator(node):
+        function = frame.function
+        if function.__code__.co_flags & CO_GENERATOR if function else _is_generator(node):
             return self._generator(frame, body)
         self.frames.append(frame)
         try:

@@ -22,7 +22,7 @@ from chainer.variable import Variable
 from chainwright.ir import Graph
 from chainwright.runtime import Schedule
 
-from ._account import Account, Meter
+from ._account import Account, Meter, clock
 from ._device import ARRAYS, at, schedule
 from ._node import NUMBERS, Rebuilt, StaticScheduleFunction
 from ._random import set_generator_state
@@ -125,7 +125,7 @@ class Piece:
                 self.keys[(None, alone, (y.dtype, strides, True))] = None
 
     def _record(self, expect: Any = None) -> Traced:
-        started = time.perf_counter()
+        started = clock()
         traced = Traced(self.name, self.apps, self._specs, self.results, self._names)
         if expect is not None:
             expect(traced)
@@ -142,7 +142,7 @@ class Piece:
                 self.dropped = True  # through the graph, backward takes longer than define-by-run
                 self.account.ledger.add("define-by-run", f"{e}", self._where())
         self.account.spend("trace", started)
-        started = time.perf_counter()
+        started = clock()
         graphs = {key: backward.graph for key, backward in self.backwards.items()}
         self.schedule = self._schedule(traced.forward, graphs)
         self.agree = same_bytes if self.schedule.exact else close
@@ -260,8 +260,8 @@ class Piece:
         made, kept = self.schedule.forward(arrays)
         self._deliver(run, made, kept, leaves, live, places)
         del kept
-        self.account.ledger.saved += self.forward_meter.took(time.perf_counter() - started)
-        run.gain += self.forward_meter.gain + self.backward_meter.gain
+        self.forward_meter.took(time.perf_counter() - started)
+        run.pieces.append(self)
         if due:
             self._check(run, leaves, made, graph)
 
@@ -328,7 +328,7 @@ class Piece:
         Two sets of intermediate values at a time are too much, where they are large: either the
         ``graph`` is built later again, or that of the program is let go.
         """
-        started = time.perf_counter()
+        started = clock()
         node = self.last() if self.chained else None
         nodes = None if node is None else node.inputs
         if node is not None and graph and self._is_large():
@@ -339,7 +339,7 @@ class Piece:
         before = {slot: copied(leaves[slot]) for slot in self.read}
         with _tracing.aside():
             rebuilt = self.rebuild(leaves, run.states, nodes, graph=graph)
-        self.forward_meter.took_plainly(time.perf_counter() - started, len(self.apps))
+        self.forward_meter.took_plainly(clock() - started)
         wrong = []
         for slot, array in zip(self.results, made, strict=True):
             plain = rebuilt.values[slot]._array
@@ -359,7 +359,7 @@ class Piece:
             else:
                 node._results = dict(zip(self.results, made, strict=True))
         self.account.ledger.checks += 1
-        self.account.spend("check", started)
+        run.checking += self.account.spend("check", started)
         if wrong:
             app = next((a for a in self.apps if wrong[0] in a.output_slots), self.apps[-1])
             self.account.distrust(self, f"the result of {app.label} ({_line(app)})")

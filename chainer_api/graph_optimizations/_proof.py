@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from chainer import configuration
 from chainer.variable import Variable
 
+from ._account import PROVING, Meter, clock
 from ._dry import Carrier, Dry, NoWay
 from ._objects import OwnObject
 from ._residual import MISS, PLAIN, NotProvable, Sym
@@ -39,7 +40,7 @@ class Proof:
         self.settings, self.app, self.plans = settings, dry.app, dry.plans
         self.holds, self.replay = _compiled(dry)
         self.expected = _described(result)
-        self.programs = sum([p[0].depth - p[1] + 1 for p in dry.plans])
+        self.meter = Meter()
         #: How many functions come before values that the call computes decide; None if none do.
         self.decided = dry.decided
         self.uses = self.misses = 0
@@ -104,16 +105,16 @@ class Proofs:
                     self._drop(proof)
                 continue
             proof.uses += 1
-            self._count(proof, started, carrier.gain)
+            self._count(proof, started, carrier)
             return result, None
         return MISS, None
 
-    def _count(self, proof: Proof, started: float, gain: float) -> None:
+    def _count(self, proof: Proof, started: float, carrier: Carrier) -> None:
         proofs = self.proofs
         if proofs and proofs[0] is not proof and proof in proofs:
             self.proofs = (proof, *[p for p in proofs if p is not proof])
         seconds = time.perf_counter() - started
-        if not self.site.account.called_without_python(seconds, proof.programs, gain):
+        if not self.site.account.called_without_python(seconds, proof, carrier):
             self.site.rest()
 
     def _drop(self, proof: Proof) -> None:
@@ -136,7 +137,7 @@ class Proofs:
         tries = app.proof_tries
         if tries < _TRIES + _PROOFS and app.followed >= _AFTER * 4 ** min(tries, 5):
             self._target = app
-            self.wanted = self.site.account.allows_proof()
+            self.wanted = self.site.account.affords_proof(app.depth, app.followed)
 
     def _check(self, proof: Proof, run: Any, result: Any, raised: bool) -> None:
         """Whether the call has done what the proof says."""
@@ -166,8 +167,9 @@ class Proofs:
     def _try(self, settings: Any, chain: Any, args: Any, kw: Any) -> None:
         if not self._lock.acquire(blocking=False):
             return
-        started = time.perf_counter()
+        started = clock()
         self.wanted = False
+        depth = self._target.depth if self._target is not None else 1
         dry = Dry(self.site, chain, args, kw)
         try:
             try:
@@ -180,7 +182,11 @@ class Proofs:
             except NoWay as e:
                 # Another way than the one that was to be proved: perhaps the next call goes it.
                 self._lost += 1
-                self.wanted = self._lost < _LOST and self.site.account.allows_proof()
+                target = self._target
+                self.wanted = (
+                    self._lost < _LOST and target is not None
+                    and self.site.account.affords_proof(target.depth, target.followed)
+                )
                 if not self.wanted:
                     self._refused(str(e), dry.interpreter.failed_at)
                     self._lost = 0
@@ -199,6 +205,7 @@ class Proofs:
             dry.forget()
             self._lock.release()
             self.site.account.spend("prove", started)
+            PROVING.learn(clock() - started, depth)
 
     def _refused(self, reason: str, where: str) -> None:
         if (reason, where) not in self.why_not and len(self.why_not) < 20:

@@ -11,7 +11,6 @@ from __future__ import annotations
 import logging
 import sys
 import threading
-import time
 import weakref
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -21,6 +20,7 @@ from chainer import _tracing
 from chainer.function_node import FunctionNode
 from chainer.variable import Variable
 
+from ._account import clock
 from ._device import ARRAYS, gpu_of
 from ._random import generator_state, set_generator_state, whole_generator_state
 from ._tree import (
@@ -41,6 +41,7 @@ from ._tree import (
 from ._values import Incomparable, copied, form_of, same_bytes
 
 if TYPE_CHECKING:
+    from ._piece import Piece
     from .static_graph import Site
 
 logger = logging.getLogger("chainwright")
@@ -82,7 +83,8 @@ class Run:
         self.syncs: list[Sync] = []
         self.stopped: str | None = None  # why the rest of the call is define-by-run
         self.programs = self.realized = self.noted = 0
-        self.gain = 0.0  # seconds that programs save against the functions
+        self.pieces: list[Piece] = []  # whose programs have run
+        self.checking = 0.0  # seconds that went into checks of them
         self.stops: list[tuple[str, str]] = []  # sync points: why, and the user's line
         self.statistics: set[int] = set()  # ids of arrays of the library's links; see WrittenArray
         self.looked: set[int] = set()  # ids of arrays that are written, and that the user knows
@@ -186,7 +188,7 @@ class Run:
         self.step = matches_nothing
 
     def _note(self, func: FunctionNode, inputs: Any) -> Any:
-        started = time.perf_counter()
+        started = clock()
         settings = settings_now()
         if settings is None or settings.debug:
             self.stop("a configuration that cannot be compared, or debug mode")
@@ -214,7 +216,7 @@ class Run:
         if self.app.depth >= self.first and here.eager:
             self._noted_sync("an opaque function")
         before = set(vars(func)) if learn and here.direct and here.eager is None else None
-        self.noting += time.perf_counter() - started
+        self.noting += clock() - started
         try:
             outs = self.plainly(func, inputs)
         except BaseException:  # its leaves have not been used: they are new to what comes
@@ -222,7 +224,7 @@ class Run:
                 del seen[id(x)]
             self.count -= len(new)
             raise
-        started = time.perf_counter()
+        started = clock()
         if before is not None and leaves_more(func, before):
             here.eager = "the user's code may look at what it leaves on itself"
         if known is None and any([type(y._array) not in ARRAYS for y in outs]):
@@ -239,7 +241,7 @@ class Run:
         self.app = child
         if child.eager:
             self.first = child.depth + 1
-        self.noting += time.perf_counter() - started
+        self.noting += clock() - started
         return outs
 
     def _grow(self, made: Application, key: Any, known: Any, func: Any, outs: Any) -> Application:
@@ -269,7 +271,6 @@ class Run:
             numbers = None if sibling is None else made.differing_numbers(sibling)
             if numbers and sibling.eager is None and of_the_library(made.kind):
                 self.site.forget(parent, k)
-                self.site.account.grant()
                 parent.numbers_at.setdefault(place, []).append(numbers)
                 images = made.without(numbers)
                 made.take_numbers(numbers)

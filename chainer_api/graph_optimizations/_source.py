@@ -7,10 +7,15 @@ import ast
 import dis
 import inspect
 import linecache
+import os
+import time
 from types import CodeType, FunctionType
 from typing import Any
 
+from chainwright.tracer import is_library
+
 _FUTURE = sum(getattr(__future__, name).compiler_flag for name in __future__.all_feature_names)
+_BEGUN = time.time() - time.process_time() - 1.0  # at the latest
 _known: dict[CodeType, Any] = {}
 
 
@@ -29,7 +34,10 @@ def syntax_of(function: FunctionType) -> Any:
     except KeyError:
         pass
     found = None
-    for node in _candidates(code, function.__globals__):
+    candidates = _candidates(code, function.__globals__)
+    if len(candidates) == 1 and _is_settled(code.co_filename):
+        found = candidates[0]
+    for node in candidates if found is None else ():
         if _compiles_to(node, code):
             found = node
             break
@@ -37,6 +45,14 @@ def syntax_of(function: FunctionType) -> Any:
         _known.clear()
     _known[code] = found
     return found
+
+
+def _is_settled(filename: str) -> bool:
+    """Whether a file is a library's that has not been written since this process began."""
+    try:
+        return is_library(filename) and os.stat(filename).st_mtime < _BEGUN
+    except OSError:
+        return False
 
 
 def _candidates(code: CodeType, names: dict[str, Any]) -> list[Any]:

@@ -26,6 +26,7 @@ from chainer.variable import Variable
 from chainwright.ir import Origin
 from chainwright.tracer import is_library, user_frame
 
+from ._account import Meter
 from ._device import ARRAYS, gpu_of
 from ._random import PLAIN_DRAWS, draw_function, generator_state, whole_generator_state
 from ._values import Incomparable, differs, image
@@ -202,6 +203,8 @@ class Application:
         self.writes: frozenset[int] = frozenset()  # slots of arrays that it changes; likewise
         self.followed = self.proof_tries = 0  # calls that have ended here, and tries of a proof
         self.fails = False  # whether it may raise for some values; known then, too
+        self.plain = 0.0  # seconds of a call that ends here, without programs
+        self.meter = Meter()  # of calls that end here
 
     def describe(
         self, func: FunctionNode, inputs: Any, settings: Settings,

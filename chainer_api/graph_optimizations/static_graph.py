@@ -14,12 +14,12 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any, TypeVar, overload
 
-from chainer import _tracing, function_hook
+from chainer import _tracing, configuration, function_hook
 from chainer.variable import Parameter
 from chainwright.runtime import Ledger
 
 from . import _array_code  # noqa: F401 - whoever runs define-by-run code natively asks it
-from ._account import Account
+from ._account import COMPILING, Account, clock
 from ._node import StaticScheduleFunction
 from ._piece import Plan
 from ._proof import Proofs
@@ -53,8 +53,9 @@ _PATIENCE = 16  # calls without a program until the method is left alone for a w
 _USUAL_FORMS = 4  # of arguments: of training, of evaluation, of last batches
 _OFTEN = 7  # earlier calls with arguments of one form, where there are more than these
 _WORTH = 4  # calls that leave a way in the middle lose what a call gains that follows it
-_SOME = {8, 32, 128, 512}  # of these calls get them in any case
+_TIMED_FIRST = 4  # hits after which a call is timed without programs
 _LONGEST = 1024  # calls for which it is left alone at most
+_AWHILE = 32  # and where the arguments have forms of which some may come again
 _OPTIONS = (
     "force_test_define_by_run",
     "minimize_cache_size",
@@ -64,6 +65,8 @@ _OPTIONS = (
     "report",
 )
 _LEFT_ALONE = "left alone for a while: no program was found for earlier calls, or none has paid"
+_DEAR = "to compile it would take too long for what its calls have taken so far"
+_TIMED = "timed, to know what programs save"
 _state = _tracing.state
 Method = TypeVar("Method", bound=Callable[..., Any])
 _function_hooks = function_hook._thread_local
@@ -119,8 +122,11 @@ class Site:
         self.forms_differ = False  # whether calls have left such ways
         self._without = 0  # calls in a row without a program
         self._pause, self._asleep = 4, 0
-        self._unserved = 0  # calls that would have had more programs, were they allowed
-        self._resting = 64  # calls for which it is left alone where programs are slower
+        self._why = _LEFT_ALONE  # it is asleep
+        self._waits = False  # whether tracing has been too dear
+        #: With so many hits a call is timed without programs.
+        self._timed = _TIMED_FIRST
+        self._resting = 16  # calls for which it is left alone where programs are slower
         self.proofs = Proofs(self)
 
     def __call__(self, chain: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -139,18 +145,35 @@ class Site:
         if self.options.force_test_define_by_run and not settings.train:
             return self._plainly(chain, args, kwargs, "force_test_define_by_run is set")
         proofs, proof = self.proofs, None
+        if self.ledger.hits >= self._timed and self._is_timed():
+            return self._timed_plainly(chain, args, kwargs)
         if proofs.proofs or proofs.wanted:
             result, proof = proofs.call(settings, chain, args, kwargs)
             if result is not MISS:
                 return result
         return self._run(settings, chain, args, kwargs, proof)
 
+    def _is_timed(self) -> bool:
+        """Whether a call is to go without programs, to know what they save.
+
+        That changes, since functions become native code, too.
+        """
+        self._timed *= 4
+        return not self.forms_differ and configuration.peek("static_budget") is not None
+
+    def _timed_plainly(self, chain: Any, args: Any, kwargs: Any) -> Any:
+        started = time.perf_counter()
+        result = self.method(chain, *args, **kwargs)
+        self.account.called_plainly(time.perf_counter() - started, self._last)
+        self.ledger.plainly[_TIMED] += 1
+        return result
+
     def _plainly(self, chain: Any, args: Any, kwargs: Any, why: str = "") -> Any:
         if _state.run is None and _state.trace is None:
-            self.ledger.eager_calls += 1
+            self.account.called_asleep()
             if _function_hooks.function_hooks:
                 why = "function hooks are registered"
-            self.ledger.plainly[why or _LEFT_ALONE] += 1
+            self.ledger.plainly[why or self._why] += 1
             if self._asleep:
                 self._asleep -= 1
         return self.method(chain, *args, **kwargs)
@@ -160,7 +183,7 @@ class Site:
         run = Run(self, settings, (args, kwargs))
         if run.stopped is not None:
             result = self.method(chain, *args, **kwargs)
-            self.account.called(time.perf_counter() - started, 0, 0.0)
+            self.account.called(run, time.perf_counter() - started)
             return result
         result, raised = None, True
         _tracing.begin(run)
@@ -199,15 +222,15 @@ class Site:
 
     def _after(self, run: Run, seconds: float) -> None:
         account = self.account
-        pays = account.called(seconds, run.programs, run.gain)
+        pays = account.called(run, seconds)
         for reason, where in run.stops:
             self.ledger.stopped(reason, where)
         if run.programs:
             self._without, self._pause = 0, 4
             if not pays:
                 self.rest()
-        elif run.stopped is not NEW:
-            self._has_no_program()
+        else:
+            self._has_no_program(_LONGEST if run.stopped is not NEW else _AWHILE)
         if run.noting:
             self.ledger.spent["noting"] += run.noting
         if run.syncs or account.new_backwards or run.app is not self._last:
@@ -221,10 +244,11 @@ class Site:
             elif run.app.hot and run.stopped is None:
                 self.hot_forms[run.form] = min(score + _WORTH, 4 * _WORTH)
 
-    def _has_no_program(self) -> None:
+    def _has_no_program(self, longest: int) -> None:
         self._without += 1
         if self._without >= _PATIENCE:
-            self._asleep, self._pause = self._pause, min(2 * self._pause, _LONGEST)
+            self._why = _LEFT_ALONE
+            self._asleep, self._pause = self._pause, min(2 * self._pause, longest)
             if self._pause > 8:
                 self._without = _PATIENCE - 4
 
@@ -233,23 +257,32 @@ class Site:
         if self._resting < _LONGEST:
             reason = "programs were slower than define-by-run"
             self.ledger.add("slower", reason, line_of(self.method))
+        self._why = _LEFT_ALONE
         self._asleep, self._resting = self._resting, min(4 * self._resting, 16 * _LONGEST)
+        for plan in self.plans():
+            for piece in plan.pieces:
+                piece.schedule.ask_for_native()  # which may be faster
 
     def _learn(self, run: Run) -> None:
         """Trace what has been seen twice, as far as the account allows it."""
         app = run.app
         self._remember(app)
-        new = []
+        least = _LONGEST
         for sync in run.syncs:
             seen = sync.app.sightings[sync.first] = sync.app.sightings.get(sync.first, 0) + 1
-            if seen >= 2:
-                new.append(sync)
+            least = min(least, seen)
         # Following a way of which a part has no program takes longer than no program at all.
-        self._unserved += bool(new) and run.realized > 0
-        allowed = self.account.allows() or new and self._unserved in _SOME
-        if new and len(new) == len(run.syncs) and allowed:
-            with _no_collection():
-                self._compile(new, run)
+        if run.syncs and least >= 2:
+            functions = sum([s.app.depth - s.first + 1 for s in run.syncs])
+            wait = self.account.wait_for_trace(functions, least)
+            if wait and not run.programs:
+                self._asleep, self._why = wait, _DEAR
+                if not self._waits:
+                    self._waits = True
+                    self.ledger.add("waits", _DEAR, line_of(self.method))
+            elif not wait:
+                with _no_collection():
+                    self._compile(run.syncs, run)
         # Without a program, a backward takes longer than define-by-run: these do not wait.
         pieces, self.account.new_backwards = self.account.new_backwards, []
         for piece in pieces:
@@ -262,8 +295,7 @@ class Site:
         specs = _specs(path)
         names = self._names(run)
         waiting = list(syncs)
-        self.account.traced()
-        started = time.perf_counter()
+        started = clock()
         while waiting:
             sync = waiting.pop(0)
             if sync.app.depth < sync.first:
@@ -295,20 +327,21 @@ class Site:
                 waiting.insert(0, sync)
         for app in path:
             app.becomes(hot=True)
-        seconds = time.perf_counter() - started
+        seconds = clock() - started
         new = [piece for s in syncs if (plan := s.app.plans.get(s.first)) for piece in plan.pieces]
+        COMPILING.learn(seconds, sum([len(piece.apps) for piece in new]))
         labels = "; ".join(dict.fromkeys(label_of(self.name, piece) for piece in new))
         reason = f"a way through the method was seen for the second time: {labels}"
         self.ledger.add("compile", reason, line_of(self.method), seconds)
 
     def _renew(self, piece: Any) -> None:
-        started = time.perf_counter()
+        started = clock()
         try:
             piece.renew()
         except Untraceable as e:  # what could be traced once can be traced again
             piece.dropped = True
             self.ledger.add("define-by-run", str(e), _place(e.app))
-        seconds = time.perf_counter() - started
+        seconds = clock() - started
         reason = f"a new kind of backward has come: {label_of(self.name, piece)}"
         self.ledger.add("compile", reason, line_of(self.method), seconds)
 

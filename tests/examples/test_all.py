@@ -92,7 +92,6 @@ STATIC_GRAPH = [
      {'RNNForLMUnrolled.forward': MOST}),
 ]
 SCRIPTS = sorted({run[0] for run in RUNS + STATIC_GRAPH})
-pytestmark = pytest.mark.usefixtures('whatever_it_costs')
 REPLAYED = re.compile(r'([\w.]+): (\d+) replayed, (\d+) define-by-run')
 
 

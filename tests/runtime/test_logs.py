@@ -10,6 +10,7 @@ from chainwright.runtime.ledger import Ledger
 
 SCRIPT = """
 import numpy as np, chainer, chainer.functions as F
+chainer.config.static_budget = None
 class Model(chainer.Chain):
     @chainer.static_graph
     def forward(self, x):

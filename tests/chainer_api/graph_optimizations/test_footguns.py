@@ -433,7 +433,6 @@ class Failing(MLP):
         return self.l2(h)
 
 
-@pytest.mark.usefixtures("whatever_it_costs")
 def test_s10_an_exception_while_tracing_leaves_everything_usable():
     plain, static = pair(Failing)
     x = chainer.Variable(np.ones((3, 4), "f"))

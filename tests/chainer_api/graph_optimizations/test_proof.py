@@ -20,7 +20,6 @@ import chainer
 import chainer.functions as F
 import chainer.links as L
 
-pytestmark = pytest.mark.usefixtures("whatever_it_costs")
 CALLS, CHANGE = 24, 18  # the last calls before the change are 17 and 18: no check is due there
 GUARDS, guard = table()
 EFFECTS, effect = table()

@@ -15,7 +15,6 @@ import chainer.functions as F
 import chainer.links as L
 from chainer.graph_optimizations import _piece
 
-pytestmark = pytest.mark.usefixtures("whatever_it_costs")
 ROWS = np.arange(5)
 USES = {
     "labels": lambda m, y: F.softmax_cross_entropy(y, m.labels),

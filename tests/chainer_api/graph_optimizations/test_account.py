@@ -1,0 +1,113 @@
+"""What a method may spend, and when: seconds are set here, none is measured."""
+
+import numpy as np
+import pytest
+
+import chainer
+import chainer.functions as F
+from chainer.graph_optimizations import _account
+from chainwright.runtime import Ledger
+from chainwright.runtime.rate import Rate
+
+
+@pytest.fixture(autouse=True)
+def budget():
+    with chainer.using_config("static_budget", 0.1):
+        yield
+
+
+@pytest.fixture
+def account(monkeypatch):
+    """One of a method whose calls take a second; to trace a function takes one, too."""
+    monkeypatch.setattr(_account, "COMPILING", Rate(1.0, 0.0))
+    monkeypatch.setattr(_account, "PROVING", Rate(1.0, 0.0))
+    found = _account.Account(Ledger("forward"))
+    found.plain = 1.0
+    return found
+
+
+def after(account, calls, spent=0.0, saved=0.0, hits=0):
+    account.calls, account.in_method = calls, float(calls)
+    account.ledger.spent["trace"], account.ledger.saved = spent, saved
+    account.ledger.with_python = hits
+    return account
+
+
+def test_at_first_ten_calls_and_what_is_to_come_back(account):
+    # Ten calls' time, and a tenth of what is left of the first 200.
+    assert after(account, 2).wait_for_trace(29, 2) == 0
+    assert after(account, 2).wait_for_trace(30, 2) > 0
+    assert after(account, 2).wait_for_trace(20, 1) > 0  # half of the calls go another way
+
+
+def test_later_a_tenth_of_the_time(account):
+    assert after(account, 1000).wait_for_trace(100, 1000) == 0
+    assert after(account, 1000).wait_for_trace(101, 1000) == 11
+    assert after(account, 1000, spent=1.0).wait_for_trace(100, 1000) == 11
+    assert after(account, 1000, spent=1.0, saved=1.0).wait_for_trace(100, 1000) == 0
+
+
+def test_what_programs_have_saved_tells_what_others_will(account):
+    assert after(account, 20, saved=-8.0, hits=8).wait_for_trace(3, 10) > 0
+    assert after(account, 20, saved=8.0, hits=8).wait_for_trace(100, 20) == 0
+
+
+def test_backward_counts(account):
+    account._weight = 3.0
+    assert after(account, 1000).wait_for_trace(300, 1000) == 0
+
+
+def test_whatever_it_costs(account):
+    with chainer.using_config("static_budget", None):
+        assert after(account, 1).wait_for_trace(10**6, 1) == 0
+        assert account.affords_proof(10**6, 1) and account.allows_noting()
+        assert all([account.pays(-1.0) for _ in range(100)])
+    assert after(account, 1).wait_for_trace(10**6, 1) > 0
+    assert not account.affords_proof(10**6, 1)
+
+
+def test_losses_in_a_row(account):
+    assert all([account.pays(-1.0) for _ in range(_account._LOSSES - 1)]) and account.pays(1.0)
+    assert [account.pays(-1.0) for _ in range(_account._LOSSES)][-1] is False
+
+
+def test_a_meter():
+    meter = _account.Meter()
+    assert meter.took(2.0) == 0.0  # there is nothing to compare it with
+    meter.took_plainly(3.0)
+    assert meter.took(1.0) == 2.0
+    assert meter.took(5.0) == pytest.approx(3 - 1.02)  # other work of the machine
+    meter.factor = 0.5
+    assert meter.gain == pytest.approx(1.5 - 1.02)
+
+
+class Model(chainer.Chain):
+    @chainer.static_graph
+    def forward(self, x):
+        return F.tanh(x) * 2
+
+
+def report(calls):
+    model = Model()
+    for _ in range(calls):
+        model(np.ones((2, 3), "f"))
+    return model.schedule_manager.report()[0]
+
+
+def test_a_method_that_waits_says_so(monkeypatch):
+    monkeypatch.setattr(_account, "COMPILING", Rate(1e6, 0.0))
+    found = report(20)
+    assert found.hits == 0 and found.spent.keys() == {"noting"}
+    assert [event.kind for event in found.events] == ["waits"]
+    assert any("static_budget" in what for what in found.advice)
+    assert sum(found.plainly.values()) >= 16
+
+
+def test_calls_are_timed_without_programs(monkeypatch):
+    rate = Rate(0.0, 0.0)
+    monkeypatch.setattr(_account, "COMPILING", rate)
+    monkeypatch.setattr("chainer.graph_optimizations.static_graph.COMPILING", rate)
+    monkeypatch.setattr(_account.Account, "pays", lambda self, gain: True)
+    found = report(30)
+    assert found.plainly == {"timed, to know what programs save": 2}
+    assert (found.hits, found.eager_calls) == (26, 4)
