@@ -51,7 +51,8 @@ class StaticScheduleFunction(FunctionNode):
         self._piece, self._states = piece, states
         #: By slot: the leaves as they were, and those that a caller may have written into since.
         self._leaves, self._live = leaves, live
-        FunctionNode._pieces_exist = True
+        if not FunctionNode._pieces_exist:  # what is set on a class has it looked up anew
+            FunctionNode._pieces_exist = True
         self._small_results: dict[int, bytes] = {}  # by slot; a caller may write into results
         self._retained: dict[int, Any] = {}  # arrays of results that functions retain
 
