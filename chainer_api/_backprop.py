@@ -19,6 +19,7 @@ from chainer.backends import cuda
 from chainer.function_node import FunctionNode, check_nan
 
 _Variable = variable.Variable
+_backward_method = _Variable.backward
 _ndarray = numpy.ndarray
 _peek = configuration.peek
 _hook_state = function_hook._thread_local
@@ -353,6 +354,24 @@ def backward_from_variable(var, retain_grad, enable_double_backprop, loss_scale)
         _backward_from(var, node, retain_grad, enable_double_backprop, loss_scale)
 
 
+def backward_of_piece(var):
+    """Do what ``var.backward()`` does, where a compiled method alone has made the variable.
+
+    Return False where that takes more, or where nobody knows beforehand whose code is going to run.
+    """
+    if type(var) is not _Variable or _Variable.backward is not _backward_method or (
+            _tracing.state.run is not None):
+        return False
+    node = var._node
+    func = node._creator_node
+    if func is None or not func._is_piece or node._grad_var is not None or not _nobody_watches():
+        return False
+    array = var._array
+    if type(array) is not _ndarray or array.ndim:
+        return False
+    return func._give_gradients(node, variable._make_gradient(numpy.array(1, array.dtype), True))
+
+
 def _backward_from(var, node, retain_grad, enable_double_backprop, loss_scale):
     gy = node._grad_var
     if gy is None:
@@ -367,6 +386,9 @@ def _backward_from(var, node, retain_grad, enable_double_backprop, loss_scale):
     _show_functions([node], enable_double_backprop)
     func = node._creator_node
     node._grad_var = None
+    if func._is_piece and gy is not None and not retain_grad and not enable_double_backprop and (
+            loss_scale is None and _nobody_watches() and func._give_gradients(node, gy)):
+        return
     # What configuration.using_config('enable_backprop', ...) does, in less time.
     entries = configuration.local_entries.__dict__
     old = entries.get('enable_backprop', entries)
@@ -406,14 +428,19 @@ def _show_functions(nodes, enable_double_backprop):
             stack.extend(func.inputs)
 
 
+def _nobody_watches():
+    """Return whether nobody wants to see how backward goes."""
+    return not (
+        _hook_state.function_hooks or cuda.available or _peek('debug') or _peek('lazy_grad_sum')
+        or _watch.tell is not None)
+
+
 def _chain_behind(func):
     """Return the inputs, by their numbers, through which backward goes down from ``func``.
 
     ``None`` if it has more than one way, or if somebody wants to see how it goes.
     """
-    if _hook_state.function_hooks or cuda.available or _peek('debug') or _peek('lazy_grad_sum'):
-        return None
-    if _watch.tell is not None:
+    if not _nobody_watches():
         return None
     chain = []
     while True:

@@ -8,12 +8,13 @@ from typing import Any, Self
 import numpy
 
 import chainer
-from chainer import configuration, optimizer_hooks, variable
+from chainer import _backprop, configuration, optimizer_hooks, variable
 from chainer import link as link_module
 from chainer import serializer as serializer_module
 from chainer.backends import _chainerx
 
 _TIMINGS = ('pre', 'post', 'auto')
+_cleargrads = link_module.Link.cleargrads
 
 
 class Hyperparameter:
@@ -754,16 +755,14 @@ class GradientMethod(Optimizer):
         """
         if self.target is None:
             self._check_set_up()
+        params = None
         if lossfun is not None:
             loss = lossfun(*args, **kwds)
-            if self._use_cleargrads:
-                self.target.cleargrads()
-            else:
-                self.target.zerograds()
-            loss.backward(loss_scale=self._loss_scale)
+            params = self._backward(loss)
             del loss
         plain = type(self).reallocate_cleared_grads is GradientMethod.reallocate_cleared_grads
-        params = list(self.target.params())
+        if params is None:
+            params = list(self.target.params())
         if plain:
             _fill_missing_grads(params)
         else:
@@ -784,6 +783,22 @@ class GradientMethod(Optimizer):
             self.reallocate_cleared_grads()
         self.call_hooks('post')
         self.update_loss_scale()
+
+    def _backward(self, loss):
+        """Compute gradients; return the parameters, where nothing can have changed them since."""
+        target, params = self.target, None
+        if not self._use_cleargrads:
+            target.zerograds()
+        elif type(target).cleargrads is _cleargrads and 'cleargrads' not in target.__dict__:
+            params = list(target.params())
+            for param in params:
+                param.cleargrad()
+            if self._loss_scale is None and _backprop.backward_of_piece(loss):
+                return params
+        else:
+            target.cleargrads()
+        loss.backward(loss_scale=self._loss_scale)
+        return None
 
     def use_cleargrads(self, use=True):
         """Sets whether :meth:`update` clears gradients, or else fills them with zeros.

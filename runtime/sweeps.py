@@ -89,6 +89,14 @@ class SweepCode:
         self.loop = loop
         self.hopeless = loop is None
 
+    def distrust(self) -> None:
+        """It gives other values than NumPy's calls: do not use it any more."""
+        logger.warning(
+            "%s: native code gave other values than the loop over parameters, which is used from "
+            "now on. Please report it", self.title,
+        )
+        self.hopeless = True
+
     def over(self, items: Items) -> Sweep:
         """The sweep over sets of arrays."""
         target = native_target()

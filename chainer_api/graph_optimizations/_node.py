@@ -117,6 +117,41 @@ class StaticScheduleFunction(FunctionNode):
         passed = set[int]().union(*[self._piece.covers[k] for k in here if here[k] in nodes])
         return passed.issuperset(here)
 
+    def _give_gradients(self, node: Any, gy: Variable) -> bool:
+        """Give the leaves their gradients, where backward from ``node`` has nothing else to do.
+
+        False, and nothing was done, if the leaves have gradients already or are used several
+        times, if there is no program, or if it is to be checked.
+        """
+        piece, inputs, outputs = self._piece, self.inputs, self.outputs
+        assert inputs is not None and outputs is not None
+        if self._checking or self.rank or piece.same_leaf or self._local_function_hooks:
+            return False
+        for x in inputs:
+            if x._creator_node is not None or x._grad_var is not None:
+                return False
+            if x._old_style_grad_generator is not None:
+                return False
+        gys: tuple[Any, ...] = (gy,)
+        if len(outputs) > 1:
+            others = [y for ref in outputs if (y := ref()) is not None and y is not node]
+            if any([y._grad_var is not None for y in others]):
+                return False
+            gys = tuple([gy if ref() is node else None for ref in outputs])
+        started = time.perf_counter()
+        key = self._key(gys)
+        run = self._backwards.get(key)
+        if run is None:
+            return False
+        found = self._by_program(run, piece.backwards[key], gys)
+        if found is None:
+            return False
+        piece.account.ledger.saved += piece.backward_meter.took(time.perf_counter() - started)
+        for x, gx in zip(inputs, found, strict=False):
+            if x._requires_grad:
+                x._grad_var = gx
+        return True
+
     def siblings_of(self, reached: Sequence[bool]) -> list[int]:
         sets = [s for s, r in zip(self._piece.siblings, reached, strict=True) if r]
         return [k for k, r in enumerate(reached) if not r and any(k in s for s in sets)]
@@ -187,16 +222,14 @@ class StaticScheduleFunction(FunctionNode):
 
     def _by_program(self, run: Any, backward: Backward, grad_outputs: Any) -> Any:
         arrays = [g._array for g in grad_outputs if g is not None]
-        for late in backward.late:
+        for late, form in zip(backward.late, backward.forms, strict=True):
             if late.number is not None:
                 piece = self._piece
                 number = piece.computed[late.number](self._leaves[NUMBERS])
                 arrays.append(at(piece.gpu, number))
                 continue
             array = self._late(late)
-            if array is None or (array.shape, array.dtype, array.strides) != (
-                late.node.shape, late.node.dtype, late.node.strides
-            ):
+            if array is None or (array.shape, array.dtype, array.strides) != form:
                 return None
             arrays.append(array)
         made = self._run(run, backward, tuple(arrays))
@@ -241,9 +274,9 @@ class StaticScheduleFunction(FunctionNode):
     def _order(self) -> Any:
         """Ranks of the leaves, where the order of sums inside depends on them."""
         piece, inputs = self._piece, self.inputs
-        assert inputs is not None
         if self.rank == 0 or not piece.order_matters:
             return None
+        assert inputs is not None
         ranks = [inputs[piece.input_of[slot]]._rank for slot in piece.order_matters]
         return piece.normal_order(tuple(ranks))
 

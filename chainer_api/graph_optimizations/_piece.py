@@ -28,7 +28,7 @@ from ._node import NUMBERS, Rebuilt, StaticScheduleFunction
 from ._random import set_generator_state
 from ._trace import Backward, Input, Traced, Untraceable, application_order, gpu_of_apps
 from ._tree import Application, Settings, Spec
-from ._values import close, copied, same_bytes
+from ._values import check_is_due, close, copied, same_bytes
 
 if TYPE_CHECKING:
     from ._run import Run
@@ -237,16 +237,23 @@ class Piece:
         """
         started = time.perf_counter()
         values = run.values
-        numbers = tuple([run.number(self.apps[k], name) for k, name in self.numbers])
+        numbers: tuple[Any, ...] = ()
+        if self.numbers:
+            numbers = tuple([run.number(self.apps[k], name) for k, name in self.numbers])
         arrays = self.arrays(values, drawn, numbers)
         if self.gpu is not None and run.guards:
             pairs = zip(self.inputs, arrays, strict=True)
             arrays = tuple([
                 run.guards[i.slot][1] if i.slot in run.guards else a for i, a in pairs])
-        leaves = {i.slot: a for i, a in zip(self.inputs, arrays, strict=True) if i.slot is not None}
+        if self.slots is not None:
+            leaves = dict(zip(self.slots, arrays, strict=True))
+        else:
+            pairs = zip(self.inputs, arrays, strict=True)
+            leaves = {i.slot: a for i, a in pairs if i.slot is not None}
         if self.numbers:
             leaves[NUMBERS] = numbers
-        due, live, graph = self._check_is_due(), leaves, not self._is_large()
+        due, live = self._check_is_due(), leaves
+        graph = not (due and self._is_large())
         keeps_copies = self._copies_are_cheap
         if self._unsettled:
             # A backward of a kind that no program is there for may come, and come late, when
@@ -313,14 +320,8 @@ class Piece:
     # -- checks
 
     def _check_is_due(self) -> bool:
-        how = configuration.peek("static_check")
         self.uses_since_check += 1
-        n = self.uses_since_check
-        if how == "always":
-            return True
-        if how == "never" or how == "first" and n > 1:
-            return False
-        return n & (n - 1) == 0 if n <= 1024 else n % 1024 == 0
+        return check_is_due(self.uses_since_check)
 
     def _check(self, run: Run, leaves: dict[int, Any], made: Any, graph: bool) -> None:
         """Compare what the program has computed with what the functions themselves give.

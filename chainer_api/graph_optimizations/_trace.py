@@ -341,7 +341,10 @@ class Traced:
         first.update({id(g): -1 - k for k, g in reversed([*enumerate(present_given)])})
         same = tuple([first[id(g)] for g in objects])
         shared = same != tuple(range(len(same)))
-        return Backward(graph, present, requires_grad, tuple(late), same, shared)
+        forms = tuple([
+            x.node and (x.node.shape, x.node.dtype, x.node.strides) for x in late
+        ])
+        return Backward(graph, present, requires_grad, tuple(late), forms, same, shared)
 
     def _read_late(self) -> None:
         """Have functions find other arrays in what they have retained and a caller can reach."""
@@ -424,7 +427,8 @@ class Backward(NamedTuple):
     """A recorded backward.
 
     ``present`` are the uses that get a gradient, ``requires_grad`` whether each of these requires
-    one itself, ``late`` what it reads besides what forward has kept. ``same`` tells which gradients
+    one itself, ``late`` what it reads besides what forward has kept, and ``forms`` the shape, dtype
+    and strides that each of these has to have. ``same`` tells which gradients
     are one object with an earlier one (its number among them), or with one that is given (-1 for
     the first, -2 for the second); the others have their own number. ``shared``: whether any is.
     """
@@ -433,6 +437,7 @@ class Backward(NamedTuple):
     present: tuple[int, ...]
     requires_grad: tuple[bool, ...]
     late: tuple[Late, ...]
+    forms: tuple[Any, ...]
     same: tuple[int, ...]
     shared: bool
 

@@ -9,7 +9,10 @@ difference that anybody could see, in numbers, warnings, exceptions or counts.
 from __future__ import annotations
 
 import functools
+import operator
+from collections import Counter
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -22,7 +25,9 @@ from chainwright.runtime.sweeps import DONE, RAISED, Items, Sweep, SweepCode, sa
 from chainwright.tracer import Recorder
 
 from ._tree import errors
+from ._values import check_is_due, copied, same_bytes
 
+_CHECKED = 8 << 20  # bytes that a check of an update copies at most, but for one parameter
 _LENGTH = 1024  # of the arrays that are recorded; no part of what comes out
 _DTYPES = frozenset({np.dtype(np.float32), np.dtype(np.float64)})
 _NUMBERS = frozenset({float, int, bool})
@@ -140,10 +145,17 @@ class Entry(NamedTuple):
     rule: Any
     array: np.ndarray
     state: dict[str, Any]
-    held: tuple[tuple[str, np.ndarray], ...]
+    names: tuple[str, ...]  # of the states
+    attributes: dict[str, Any]  # of the rule
+    count: int  # how many these are
     hyperparam: Any
-    entries: int  # of the hyperparam's own dictionary
+    own: int  # entries of the hyperparam's own dictionary
     group: Group
+
+    @property
+    def held(self) -> dict[str, np.ndarray]:
+        """The states by their names."""
+        return {name: self.state[name] for name in self.names}
 
 
 class Part:
@@ -158,10 +170,14 @@ class Part:
         self.sweep: Sweep | None = None
         self.heeded: tuple[str, ...] | None = None  # what the sweep stops at
         self.numbers = np.zeros(0, key.dtype)
+        self._held: list[np.ndarray] = []  # the arrays, and their states
+        self._known: list[Any] = []  # what the sweep is called with, gradients left out
+        self._kinds: tuple[type, ...] | None = None  # of numbers that fit
+        self._largest = _LARGEST[key.dtype]
 
     def add(self, param: Any, rule: Any, grad: np.ndarray, found: Any) -> None:
-        array, state, held = found
-        hyperparam = rule.hyperparam
+        array, state = found
+        hyperparam, attributes = rule.hyperparam, rule.__dict__
         own = len(hyperparam.__dict__)
         same = id(hyperparam._parent) if own == 1 else id(rule)
         facts = tuple([getattr(rule, name, None) for name in rule._own_numbers])
@@ -169,29 +185,35 @@ class Part:
         if known not in self.groups:
             self.groups[known] = Group(rule, self.width * len(self.groups))
         group = self.groups[known]
-        self.entries.append(Entry(param, rule, array, state, held, hyperparam, own, group))
+        self.entries.append(Entry(
+            param, rule, array, state, tuple(state), attributes, len(attributes), hyperparam, own,
+            group,
+        ))
         self.grads.append(grad)
+        self._held += [array, *state.values()]
 
     def link(self) -> None:
         arrays = [
-            (e.array, grad, *[a for _, a in e.held])
+            (e.array, grad, *e.state.values())
             for e, grad in zip(self.entries, self.grads, strict=True)
         ]
         self.grads = []
         self.numbers = np.zeros(self.width * len(self.groups), self.key.dtype)
         self.sweep = self.code.over(Items(arrays, [e.group.first for e in self.entries]))
+        self._known = [self.sweep.code, self.numbers]
+        for array, _, *states in arrays:
+            self._known += [array, None, *states]
 
     def arrays(self) -> list[Any] | None:
         """The arrays of the sweep; None if anything is not as it was."""
         assert self.sweep is not None
-        found = [self.sweep.code, self.numbers]
-        add = found.append
-        for param, rule, array, state, held, hyperparam, own, group in self.entries:
+        grads: list[Any] = []
+        held: list[Any] = []
+        for param, rule, _, state, names, attributes, count, hyperparam, own, group in self.entries:
             grad_var = param._node._grad_var
-            first, facts = group.rule, rule.__dict__
+            first = group.rule
             if (
-                param._array is not array
-                or grad_var is None
+                grad_var is None
                 or param.update_rule is not rule
                 or param._loss_scale is not None
                 or "update" in param.__dict__
@@ -199,11 +221,13 @@ class Part:
                 or rule._state is not state
                 or rule._pre_update_hooks
                 or rule._post_update_hooks
-                or len(state) != len(held)
-                or facts["hyperparam"] is not hyperparam
+                or (*state,) != names
+                or rule.hyperparam is not hyperparam
                 or len(hyperparam.__dict__) != own
                 or rule.t != first.t
-                or not _OWN.isdisjoint(facts)
+                # No method of the object's own can have come without another attribute, since
+                # each of a rule's attributes is needed.
+                or len(attributes) != count
             ):
                 return None
             if rule is not first:
@@ -212,12 +236,13 @@ class Part:
                 for name in rule._own_numbers:
                     if getattr(rule, name, None) != getattr(first, name, None):
                         return None
-            add(array)
-            add(grad_var._array)
-            for name, value in held:
-                if state.get(name) is not value:
-                    return None
-                add(value)
+            grads.append(grad_var._array)
+            held.append(param._array)
+            held += state.values()
+        if not all(map(operator.is_, held, self._held)):
+            return None
+        found = self._known[:]
+        found[3 :: 2 + len(self.key.states)] = grads
         return found
 
     def write_numbers(self) -> bool:
@@ -232,12 +257,15 @@ class Part:
                 return False  # the loop over parameters raises it
             finally:
                 rule.t -= 1
-            if tuple([n is None for n in numbers]) != key.absent:
-                return False
-            if not numbers_fit(numbers, key.dtype):
-                return False
-            first = group.first
-            self.numbers[first : first + self.width] = [n for n in numbers if n is not None]
+            given = [n for n in numbers if n is not None]
+            kinds = tuple(map(type, numbers))
+            if kinds != self._kinds or not sum(map(abs, given)) < self._largest:
+                if tuple([n is None for n in numbers]) != key.absent:
+                    return False
+                if not numbers_fit(numbers, key.dtype):
+                    return False
+                self._kinds = kinds
+            self.numbers[group.first : group.first + self.width] = given
         return True
 
     def run(self, arrays: list[Any]) -> bool:
@@ -263,7 +291,7 @@ class Part:
         if not place:
             rule.update_core(entry.param)
             return
-        state = {name: _flat(a)[place:] for name, a in entry.held}
+        state = {name: _flat(a)[place:] for name, a in entry.held.items()}
         array, grad = _flat(entry.array)[place:], _flat(grad)[place:]
         rule._step(np, array, grad, state, rule._numbers(grad.dtype))
 
@@ -284,10 +312,15 @@ class Plan:
         self.waits = False
         self._uses = 0
         parts: dict[Key, Part] = {}
+        seen: set[int] = set()
         for param in params:
             rule = param.update_rule
             if rule is None:
                 continue
+            if id(param) in seen or id(rule) in seen:  # one that is updated several times
+                self.others.append(param)
+                continue
+            seen |= {id(param), id(rule)}
             if not isinstance(rule, optimizer._StepRule) or not _is_plain(type(rule)):
                 return  # a rule of the user's: all goes as it always goes
             found = _found(param, rule)
@@ -306,11 +339,57 @@ class Plan:
                 self.waits = self.waits or not part.code.hopeless
                 self.others += [e.param for e in part.entries]
 
+    def check(self, todo: list[list[Any]], kinds: Sequence[str], first: int) -> tuple[bool, int]:
+        """Update by the loop over parameters, and compare some of what it does with the sweeps.
+
+        A sweep over copies makes what the loop has to make. As many parameters are compared as
+        ``_CHECKED`` bytes allow, from the ``first`` on: whether they are equal, and how many.
+        """
+        compared = [] if _overlap(todo) else self._swept(todo, kinds, first)
+        for param in self.params:
+            param.update()
+        again = {id(x) for param in self.others for x in (param, param.update_rule)}
+        for part, entry, copies in compared:
+            if copies is None or id(entry.param) in again or id(entry.rule) in again:
+                continue
+            arrays = [entry.param._array, *(entry.rule._state or {}).values()]
+            if not all(map(same_bytes, copies, arrays)):
+                part.code.distrust()
+                return False, 0
+        return True, len(compared)
+
+    def _swept(self, todo: list[list[Any]], kinds: Sequence[str], first: int) -> list[Any]:
+        """What sweeps make of copies: parts, entries, and the copies of array and states."""
+        places = [(part, k, given) for part, given in zip(self.parts, todo, strict=True)
+                  for k in range(len(part.entries))]
+        first %= len(places)
+        compared, room = [], _CHECKED
+        for part, k, given in places[first:] + places[:first]:
+            width = 2 + len(part.key.states)
+            array, grad, *states = given[2 + k * width : 2 + (k + 1) * width]
+            room -= width * array.nbytes
+            if room < 0 and compared:
+                break
+            entry = part.entries[k]
+            array, *states = copies = [copied(a) for a in (array, *states)]
+            sweep = part.code.over(Items([(array, grad, *states)], [entry.group.first]))
+            sweep.heed(kinds)
+            if sweep.call((sweep.code, part.numbers, array, grad, *states)) != DONE:
+                copies = None  # NumPy's calls do some of it
+            compared.append((part, entry, copies))
+        return compared
 
     def is_due(self) -> bool:
         """Whether to look again at the parameters, more and more rarely where some do not fit."""
         self._uses += 1
         return self.waits or bool(self.others) and self._uses & (self._uses - 1) == 0
+
+
+def _overlap(todo: list[list[Any]]) -> bool:
+    """Whether arrays of sweeps share memory, which copies of them would not."""
+    arrays = [a for given in todo for a in given[2:]]
+    places = sorted([(a.__array_interface__["data"][0], a.nbytes) for a in arrays])
+    return any([a + n > b for (a, n), (b, _) in pairwise(places)])
 
 
 class HookPlan:
@@ -330,10 +409,13 @@ class HookPlan:
         absent = tuple([n is None for n in numbers])
         self.numbers = np.zeros(len(numbers), self.dtype)
         arrays = []
+        seen: set[int] = set()
         for param in params:
             array, grad = param._array, None if param._array is None else param.grad
             both = [array, grad]
             fits = type(param) is Parameter and all(type(a) is np.ndarray for a in both)
+            fits = fits and id(param) not in seen  # else the hook is called several times for it
+            seen.add(id(param))
             if not fits or not array.ndim or not same_walk(both) or param._loss_scale is not None:
                 self.others.append(param)
                 continue
@@ -346,10 +428,13 @@ class HookPlan:
         if code.ready():
             self.sweep = code.over(Items(arrays, [0] * len(arrays)))
 
-    def run(self, hook: Any, kinds: Sequence[str]) -> bool | None:
-        """Change all gradients; None if nothing was done, since something has changed."""
+    def run(self, hook: Any, kinds: Sequence[str], check: bool) -> bool | None:
+        """Change all gradients; None if nothing was done, since something has changed.
+
+        To ``check`` means to have the hook do it, and to compare.
+        """
         sweep = self.sweep
-        assert sweep is not None
+        assert sweep is not None and self.code is not None
         numbers = hook._numbers(1)
         if len(numbers) != self.numbers.size or not numbers_fit(numbers, self.dtype):
             return None
@@ -372,8 +457,17 @@ class HookPlan:
         sweep.go_on(0)
         if sweep.call(tuple(given)) != DONE:
             return None  # the hook itself warns, or raises
-        for (param, _), new in zip(self.entries, made, strict=True):
-            param.grad = new
+        right = True
+        if check:
+            for (param, _), new in zip(self.entries, made, strict=True):
+                hook(param.update_rule, param)
+                right = right and same_bytes(param.grad, new)
+        else:
+            for (param, _), new in zip(self.entries, made, strict=True):
+                param.grad = new
+        if not right:
+            self.code.distrust()
+            self.sweep = None
         for param in self.others:
             hook(param.update_rule, param)
         return True
@@ -396,7 +490,6 @@ def _found(param: Any, rule: Any) -> Any:
         return None
     if param._loss_scale is not None:
         return None
-    held = tuple(state.items())
     arrays = [array, grad, *state.values()]
     if any(type(a) is not np.ndarray or a.dtype != array.dtype for a in arrays):
         return None
@@ -416,7 +509,7 @@ def _found(param: Any, rule: Any) -> Any:
         return None
     absent = tuple([n is None for n in numbers])
     key = Key(type(rule), array.dtype, tuple(state), absent)
-    return key, grad, (array, state, held)
+    return key, grad, (array, state)
 
 
 class Updates:
@@ -426,6 +519,8 @@ class Updates:
         self._plan: Plan | None = None
         self._errors = ErrorState()
         self._hooks: dict[type, HookPlan] = {}
+        self._swept = self._compared = 0  # updates by sweeps, and parameters that were compared
+        self._hooked: Counter[type] = Counter()
 
     def __deepcopy__(self, memo: Any) -> None:
         return None
@@ -452,7 +547,8 @@ class Updates:
             if plan.code is not None and not plan.code.hopeless:
                 del self._hooks[kind]  # it is still to be compiled
             return False
-        if plan.run(hook, self._errors.kinds):
+        self._hooked[kind] += 1
+        if plan.run(hook, self._errors.kinds, check_is_due(self._hooked[kind])):
             return True
         del self._hooks[kind]
         return False
@@ -466,7 +562,7 @@ class Updates:
         known = plan is not None and len(plan.params) == len(params)
         if known:
             assert plan is not None
-            known = all([a is b for a, b in zip(plan.params, params, strict=True)])
+            known = all(map(operator.is_, plan.params, params))
         if not known or plan is None or plan.is_due():
             plan = self._plan = Plan(params)
         if not plan.parts:
@@ -478,6 +574,13 @@ class Updates:
                 self._plan = None
                 return False
             todo.append(arrays)
+        self._swept += 1
+        if check_is_due(self._swept):
+            right, number = plan.check(todo, self._errors.kinds, self._compared)
+            self._compared += number
+            if not right:
+                self._plan = None
+            return True
         for part, arrays in zip(plan.parts, todo, strict=True):
             assert part.sweep is not None
             if part.heeded is not self._errors.kinds:

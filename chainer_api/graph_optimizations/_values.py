@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from chainer import configuration
 from chainer.variable import Variable
 from chainwright.tracer import blank
 
@@ -110,6 +111,22 @@ def close(a: np.ndarray, b: np.ndarray, beside: float = 0.0) -> bool:
     # What is zero but for rounding has no digits to compare.
     scale = max(scale, 1e-2 * max(1.0, beside))
     return bool(np.abs(one - other).max(initial=0.0) <= tolerance * scale)
+
+
+def check_is_due(uses: int) -> bool:
+    """Whether what is used for the ``uses``-th time is to be checked against define-by-run.
+
+    >>> from chainer.graph_optimizations._values import check_is_due
+    >>> with chainer.using_config('static_check', 'spaced'):
+    ...     [n for n in range(1, 3000) if check_is_due(n)]
+    [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 2048]
+    """
+    how = configuration.peek("static_check")
+    if how == "always":
+        return True
+    if how == "never" or how == "first" and uses > 1:
+        return False
+    return uses & (uses - 1) == 0 if uses <= 1024 else uses % 1024 == 0
 
 
 def copied(array: np.ndarray) -> np.ndarray:

@@ -443,3 +443,74 @@ def test_code_without_a_native_form():
         return optimizer
 
     check(make, native=0)
+
+
+class Shared(Model):
+    """One parameter has two names, and two parameters have one rule."""
+
+    def __init__(self, dtype):
+        super().__init__(dtype)
+        with self.init_scope():
+            self.f = self.a
+
+
+@pytest.mark.parametrize("hook", [False, True])
+@pytest.mark.parametrize("name", ["Adam", "MomentumSGD"])
+def test_parameters_that_are_updated_twice(name, hook):
+    def change(k, model, optimizer):
+        if k == 0 and hook:
+            optimizer.add_hook(optimizer_hooks.WeightDecay(0.1))
+        if k == 0:
+            model.b.array, model.b.grad = np.ones((7, 5), "f"), np.ones((7, 5), "f")
+        if k == 3:
+            model.b.update_rule = model.a.update_rule
+
+    check(OPTIMIZERS[name], change, native=3, model=Shared)
+
+
+@pytest.fixture
+def wrong():
+    """An update rule whose recorded form is another one."""
+    base = type(optimizers.SGD().create_update_rule())
+
+    class Wrong(base):
+        @staticmethod
+        def _step(xp, array, grad, state, numbers):
+            array -= (2 if xp is np and type(array) is not np.ndarray else 1) * (numbers[0] * grad)
+
+    return Wrong
+
+
+@pytest.mark.parametrize("how, expected", [("spaced", True), ("first", True), ("never", False)])
+def test_wrong_code_is_found(how, expected, wrong, caplog):
+    """What sweeps make of copies is compared with what the loop over parameters makes."""
+
+    def make():
+        optimizer = optimizers.SGD()
+        optimizer.create_update_rule = lambda: wrong(optimizer.hyperparam)
+        return optimizer
+
+    with chainer.using_config("static_check", how):
+        plain, fast = (trained(make, step) for step in (False, True))
+    assert (fast[0] == plain[0]) is expected
+    assert ("Please report it" in caplog.text) is expected
+
+
+def test_wrong_hooks_are_found(caplog):
+    class Wrong(optimizer_hooks.WeightDecay):
+        @staticmethod
+        def _changed(xp, array, grad, numbers):
+            return grad + (2 if type(array) is not np.ndarray else 1) * array
+
+    def change(k, model, optimizer):
+        if k == 0:
+            optimizer.add_hook(Wrong(0.1))
+
+    check(OPTIMIZERS["SGD"], change)
+    assert "Please report it" in caplog.text
+
+
+def test_checks_come_to_all_parameters(monkeypatch):
+    monkeypatch.setattr(_update, "_CHECKED", 1)  # one parameter a check
+    _, _, optimizer = trained(optimizers.Adam, True, steps=9)
+    assert optimizer._updates._compared == 4
