@@ -17,7 +17,9 @@ from .functions import DECLARED, FUNCTIONS
 
 TYPES = {"f32": "float", "f64": "double", "bool": "i1"}
 TYPES |= {f"{k}{bits}": f"i{bits}" for k in "iu" for bits in (8, 16, 32, 64)}
-SIZES = {"bool": 1} | {f"{k}{bits}": bits // 8 for k in "iu" for bits in (8, 16, 32, 64)}
+#: How elements lie in memory; those of float16 are only moved, for which their bits are enough.
+STORED = TYPES | {"bool": "i8", "f16": "i16"}
+SIZES = {"bool": 1, "f16": 2} | {f"{k}{bits}": bits // 8 for k in "iu" for bits in (8, 16, 32, 64)}
 SIZES |= {"f32": 4, "f64": 8}
 
 
@@ -268,7 +270,7 @@ def kernel_text(kernel: Kernel) -> str:
             load("i64", "%table", place, f"{operand.name}.s{axis}")
             place += 1
     for j, dtype in enumerate(k.numbers):
-        load(_stored(dtype), "%table", place, f"c{j}")
+        load(STORED[dtype], "%table", place, f"c{j}")
         place += 1
     return "\n".join(
         [
@@ -295,10 +297,6 @@ _DECLARED = [
 _DECLARED += DECLARED
 
 
-def _stored(dtype: str) -> str:
-    return "i8" if dtype == "bool" else TYPES[dtype]
-
-
 def _loops(k: Kernel) -> list[str]:
     lines, before = ["entry:"], "entry"
     pointers = {x.name: f"%{x.name}" for x in k.operands}
@@ -311,7 +309,7 @@ def _loops(k: Kernel) -> list[str]:
                 continue
             at = f"%{x.name}.p{axis}"
             if last and x.inner == UNIT:
-                item = _stored(x.dtype)
+                item = STORED[x.dtype]
                 lines.append(f"  {at} = getelementptr {item}, ptr {pointers[x.name]}, i64 %i{axis}")
             else:
                 lines.append(f"  {at}.o = mul i64 %i{axis}, %{x.name}.s{axis}")
@@ -351,13 +349,13 @@ def _innermost(k: Kernel, pointers: dict[str, str]) -> list[str]:
         text = b.values[value]
         if dtypes[operand] == "bool":
             text = b.emit(f"zext i1 {text} to i8")
-        kind = _stored(dtypes[operand])
+        kind = STORED[dtypes[operand]]
         size = SIZES[dtypes[operand]]
         b.lines.append(f"  store {kind} {text}, ptr {pointers[operand]}, align {size}")
     return b.lines
 
 
 def _load(b: Body, operand: Operand, pointer: str) -> str:
-    kind = _stored(operand.dtype)
+    kind = STORED[operand.dtype]
     value = b.emit(f"load {kind}, ptr {pointer}, align {SIZES[operand.dtype]}")
     return b.emit(f"icmp ne i8 {value}, 0") if operand.dtype == "bool" else value
