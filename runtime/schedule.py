@@ -190,10 +190,10 @@ class Schedule:
         if OPTIONS.budget() is None or self._ran >= COMPILING.of(self._size()) / 4:
             self.ask_for_native()
 
-    def ask_for_native(self) -> None:
-        """Have native code compiled in the background, where nobody has asked for it yet."""
+    def ask_for_native(self) -> bool:
+        """Have native code compiled in the background; False where somebody has asked before."""
         if self._left < 0:
-            return
+            return False
         self._left = -1
         myself = weakref.ref(self)
 
@@ -203,6 +203,7 @@ class Schedule:
                 schedule.go_native()
 
         BACKGROUND.do(compile_in_background)
+        return True
 
     def _size(self) -> int:
         """How many nodes the graphs have."""

@@ -10,8 +10,7 @@ import threading
 import time
 import weakref
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable
 from typing import Any, TypeVar, overload
 
 from chainer import _tracing, configuration, function_hook
@@ -104,6 +103,22 @@ class Options:
         self.report = report
 
 
+def _without_collection(method: Method) -> Method:
+    """Let the garbage collector rest meanwhile: it would take a fifth of the time, in vain."""
+
+    @functools.wraps(method)
+    def call(*args: Any) -> None:
+        was = gc.isenabled()
+        gc.disable()
+        try:
+            method(*args)
+        finally:
+            if was:
+                gc.enable()
+
+    return call
+
+
 class Site:
     """One decorated method of one chain: the ways that its calls go, and their programs."""
 
@@ -123,7 +138,8 @@ class Site:
         self._without = 0  # calls in a row without a program
         self._pause, self._asleep = 4, 0
         self._why = _LEFT_ALONE  # it is asleep
-        self._waits = False  # whether tracing has been too dear
+        #: A way that is too dear to be traced: sync points, where it ends, names of parameters.
+        self._waiting: tuple[list[Sync], Application, dict[int, str]] | None = None
         #: With so many hits a call is timed without programs.
         self._timed = _TIMED_FIRST
         self._resting = 16  # calls for which it is left alone where programs are slower
@@ -254,14 +270,14 @@ class Site:
 
     def rest(self) -> None:
         """Programs make this method slower: leave it alone for a while."""
+        schedules = [piece.schedule for plan in self.plans() for piece in plan.pieces]
+        self._why, self._asleep = _LEFT_ALONE, self._resting
+        if any([schedule.ask_for_native() for schedule in schedules]):
+            return  # native code may be faster
         if self._resting < _LONGEST:
             reason = "programs were slower than define-by-run"
             self.ledger.add("slower", reason, line_of(self.method))
-        self._why = _LEFT_ALONE
-        self._asleep, self._resting = self._resting, min(4 * self._resting, 16 * _LONGEST)
-        for plan in self.plans():
-            for piece in plan.pieces:
-                piece.schedule.ask_for_native()  # which may be faster
+        self._resting = min(4 * self._resting, 16 * _LONGEST)
 
     def _learn(self, run: Run) -> None:
         """Trace what has been seen twice, as far as the account allows it."""
@@ -277,23 +293,30 @@ class Site:
             wait = self.account.wait_for_trace(functions, least)
             if wait and not run.programs:
                 self._asleep, self._why = wait, _DEAR
-                if not self._waits:
-                    self._waits = True
+                if self._waiting is None:
                     self.ledger.add("waits", _DEAR, line_of(self.method))
+                if self._waiting is None or self._waiting[1] is not app:
+                    self._waiting = run.syncs, app, self._names(run)
             elif not wait:
-                with _no_collection():
-                    self._compile(run.syncs, run)
+                self._compile(run.syncs, app, self._names(run))
         # Without a program, a backward takes longer than define-by-run: these do not wait.
         pieces, self.account.new_backwards = self.account.new_backwards, []
         for piece in pieces:
             if piece.dirty:
-                with _no_collection():
-                    self._renew(piece)
+                self._renew(piece)
 
-    def _compile(self, syncs: list[Sync], run: Run) -> None:
-        path = run.app.path(1)
+    def compile_what_waits(self) -> None:
+        """Compile the way of which the account has thought that it does not pay yet."""
+        with self.lock:
+            if self._waiting is not None:
+                self._compile(*self._waiting)
+                self._asleep = 0
+
+    @_without_collection
+    def _compile(self, syncs: list[Sync], app: Application, names: dict[int, str]) -> None:
+        self._waiting = None
+        path = app.path(1)
         specs = _specs(path)
-        names = self._names(run)
         waiting = list(syncs)
         started = clock()
         while waiting:
@@ -334,6 +357,7 @@ class Site:
         reason = f"a way through the method was seen for the second time: {labels}"
         self.ledger.add("compile", reason, line_of(self.method), seconds)
 
+    @_without_collection
     def _renew(self, piece: Any) -> None:
         started = clock()
         try:
@@ -418,18 +442,6 @@ class Site:
                 piece.schedule.trim()
 
 
-@contextmanager
-def _no_collection() -> Iterator[None]:
-    """Let the garbage collector rest: it takes a fifth of the time of a trace, in vain."""
-    was = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was:
-            gc.enable()
-
-
 def _specs(path: list[Application]) -> dict[int, Spec]:
     """What the values on a way look like, by slot."""
     specs: dict[int, Spec] = {}
@@ -485,8 +497,14 @@ class ScheduleManager:
 
     @property
     def programs(self) -> list[CompiledProgram]:
-        """The compiled programs, with their source, IR text and graphs."""
-        return [program for site in self._sites.values() for program in programs_of(site)]
+        """The compiled programs, with their source, IR text and graphs.
+
+        What would have been compiled later, since it did not pay yet, is compiled now.
+        """
+        sites = self._sites.values()
+        for site in sites:
+            site.compile_what_waits()
+        return [program for site in sites for program in programs_of(site)]
 
     def __copy__(self) -> None:
         return None

@@ -115,7 +115,7 @@ def choose_task():
         return Task('MNIST, 28 by 28 pixels', train, test, n_units=1000, batchsize=100, epochs=3)
     train, test = get_digits()
     return Task('handwritten digits, 8 by 8 pixels (MNIST is not in the data set cache)',
-                train, test, n_units=128, batchsize=32, epochs=20)
+                train, test, n_units=128, batchsize=32, epochs=60)
 
 
 def train(network, task, out):
@@ -149,7 +149,9 @@ def write_compiled(network, out):
     """Write what the compiler made of a network; return lines that tell the files."""
     # Evaluation has programs of its own, without backward.
     programs = network.schedule_manager.programs
-    program = next(program for program in programs if program.backwards)
+    program = next((program for program in programs if program.backwards), None)
+    if program is None:
+        return ['Nothing was compiled: training was over before that would have paid.']
     source = out / 'program.py'
     source.write_text(program.source)
     dot = out / 'graph.dot'

@@ -103,6 +103,18 @@ def test_a_method_that_waits_says_so(monkeypatch):
     assert sum(found.plainly.values()) >= 16
 
 
+def test_programs_that_are_asked_for_are_compiled(monkeypatch):
+    monkeypatch.setattr(_account, "COMPILING", Rate(1e6, 0.0))
+    model, x = Model(), np.ones((2, 3), "f")
+    for _ in range(20):
+        model(x)
+    (program,) = model.schedule_manager.programs
+    assert "tanh" in program.source
+    for _ in range(20):
+        model(x)
+    assert model.schedule_manager.report()[0].hits >= 4
+
+
 def test_calls_are_timed_without_programs(monkeypatch):
     rate = Rate(0.0, 0.0)
     monkeypatch.setattr(_account, "COMPILING", rate)
