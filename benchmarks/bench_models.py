@@ -7,9 +7,10 @@
 Words are parts of names; ``--quick`` takes few calls and measures no memory. Each model has a
 process of its own, with a time limit and one BLAS thread. Times of the steady state are process
 times of forward and backward, the two variants in turns; those of the first calls are what a clock
-shows, each variant in processes of its own. Peak memory is ``ru_maxrss`` of two more processes, one a
-variant. How equality is tested: all results, gradients, parameters, statistics, attributes and the
-random state after each of the first calls, bit for bit, with an update of the parameters between.
+shows, each variant in processes of its own. Peak memory is ``ru_maxrss`` of two more processes, one
+a variant. How equality is tested: all results, gradients, parameters, statistics, attributes and
+the random state after each of the first calls, bit for bit, with an update of the parameters
+between, and everything compiled whatever it costs.
 """
 
 import argparse
