@@ -104,8 +104,8 @@ def main():
     parser.add_argument('--arch', nargs='+', default=['sm_80', 'sm_90'])
     parser.add_argument('--write', action='store_true', help='write the table of results')
     parser.add_argument('--functions', action='store_true')
-    parser.add_argument('tests', nargs='*', default=[
-        f'tests/cuda/test_{name}.py' for name in ('programs', 'rows', 'static_graph')])
+    parser.add_argument('tests', nargs='*', default=[f'tests/cuda/test_{name}.py' for name in (
+        'optimizers', 'programs', 'rows', 'static_graph')])
     args = parser.parse_args()
     nvrtc = Nvrtc(args.nvrtc)
     if args.functions:
@@ -131,7 +131,7 @@ def main():
             rows.append((test, name, facts, has_vectors(vectors.decode(), name)))
             wrong += [f'{test}: {name} spills {spilled} bytes for {arch}'
                       for arch, (_, spilled, _) in facts.items() if spilled]
-            if name.endswith('_by_four') and not rows[-1][3]:
+            if moves_vectors(name) and not rows[-1][3]:
                 wrong.append(f'{test}: {name} moves no vectors')
     text = table(rows, args.arch, nvrtc.version)
     print(text)
@@ -140,6 +140,11 @@ def main():
             file.write(text)
     if wrong:
         raise SystemExit('\n'.join(wrong))
+
+
+def moves_vectors(name):
+    """Whether an entry moves several items at a time, by its name."""
+    return name.endswith('_by_four') or name == 'update'
 
 
 def has_vectors(ptx, name):
@@ -163,7 +168,7 @@ def table(rows, archs, version):
     for test, found in sorted(by_test.items()):
         most = [str(max(facts[a][0] for _, facts, _ in found)) for a in archs]
         spilled = sum(f[1] for _, facts, _ in found for f in facts.values())
-        fours = [v for name, _, v in found if name.endswith('_by_four')]
+        fours = [v for name, _, v in found if moves_vectors(name)]
         lines.append(f'| {test} | {len(found)} | {" | ".join(most)} | {spilled} | '
                      f'{sum(fours)} of {len(fours)} |')
     lines.append(f'| all | {len(rows)} | ' + ' | '.join(

@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from chainer import optimizer
+from chainer.backends import cuda
 from chainer.optimizer_hooks._elementwise import ElementwiseHook
 from chainer.variable import Parameter
 from chainwright.ir import Graph
@@ -480,8 +481,11 @@ def _is_plain(kind: type) -> bool:
     return all(getattr(kind, name) is getattr(base, name) for name in _METHODS)
 
 
-def _found(param: Any, rule: Any) -> Any:
-    """The key of a parameter, its gradient, and what its entry holds; None if it has none."""
+def _found(param: Any, rule: Any, kind: type = np.ndarray) -> Any:
+    """The key of a parameter, its gradient, and what its entry holds; None if it has none.
+
+    ``kind`` is the class that all of its arrays have to have.
+    """
     array, state = param._array, rule._state
     grad = None if array is None else param.grad
     if type(param) is not Parameter or state is None or grad is None or not rule.enabled:
@@ -491,7 +495,7 @@ def _found(param: Any, rule: Any) -> Any:
     if param._loss_scale is not None:
         return None
     arrays = [array, grad, *state.values()]
-    if any(type(a) is not np.ndarray or a.dtype != array.dtype for a in arrays):
+    if any(type(a) is not kind or a.dtype != array.dtype for a in arrays):
         return None
     if array.dtype not in _DTYPES or not array.ndim or any(a.shape != array.shape for a in arrays):
         return None
@@ -521,6 +525,7 @@ class Updates:
         self._hooks: dict[type, HookPlan] = {}
         self._swept = self._compared = 0  # updates by sweeps, and parameters that were compared
         self._hooked: Counter[type] = Counter()
+        self._there: Any = None  # the updates of parameters on a GPU
 
     def __deepcopy__(self, memo: Any) -> None:
         return None
@@ -536,6 +541,8 @@ class Updates:
         kind = type(hook)
         if not isinstance(hook, ElementwiseHook) or kind.__call__ is not ElementwiseHook.__call__:
             return False
+        if self._are_there(params):
+            return self._there.hook(hook, params)
         self._errors.look()
         if self._errors.kinds is None:
             return False
@@ -553,8 +560,20 @@ class Updates:
         del self._hooks[kind]
         return False
 
+    def _are_there(self, params: list[Any]) -> bool:
+        """Whether parameters are on a GPU: the first tells."""
+        if not cuda.available or not params or type(params[0]._array) is not cuda.ndarray:
+            return False
+        if self._there is None:
+            from ._device_update import DeviceUpdates
+
+            self._there = DeviceUpdates()
+        return True
+
     def run(self, params: list[Any]) -> bool:
         """Update all parameters; False if that is left to the loop over them."""
+        if self._are_there(params):
+            return self._there.run(params)
         plan = self._plan
         self._errors.look()
         if self._errors.kinds is None:

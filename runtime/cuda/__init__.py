@@ -1,5 +1,6 @@
 """Runs programs on CUDA devices, through CuPy; nothing here is imported without it."""
 
 from .schedule import DeviceError, DeviceSchedule
+from .sweep import DeviceSweep
 
-__all__ = ["DeviceError", "DeviceSchedule"]
+__all__ = ["DeviceError", "DeviceSchedule", "DeviceSweep"]

@@ -1,4 +1,5 @@
 """Kernels of the user's own: their CUDA text runs on the CPU, in three orders of threads."""
+import bisect
 import ctypes
 import json
 import os
@@ -40,7 +41,7 @@ def _write_down(code, options):
     """Give the text of a module to whoever collects all (``benchmarks/check_cuda.py``)."""
     path = os.environ.get('CUDASIM_LOG')
     if path:
-        test = os.environ.get('PYTEST_CURRENT_TEST', '?').partition(' ')[0].rpartition('/')[2]
+        test = os.environ.get('PYTEST_CURRENT_TEST', '? ').rpartition(' ')[0].rpartition('/')[2]
         with open(path, 'a') as file:
             file.write(json.dumps({'code': code, 'options': options, 'test': test}) + '\n')
 
@@ -95,6 +96,9 @@ class Function:
         _memory.events.append(('launch', self.name, stream.ptr))
         blocks = {}
         values = [_argument(x, blocks) for x in args]
+        for x in args:
+            if isinstance(x, ndarray) and x.dtype == np.int64:
+                _follow_addresses(x, blocks)
         pointers = (ctypes.c_void_p * max(len(values), 1))(*map(ctypes.addressof, values))
         before = [m.buffer.copy() for m in blocks.values()] if blocks else []
         results = []
@@ -116,6 +120,16 @@ class Function:
         failure = self._launch(raw, pointers, order, int(self._plain))
         if failure:
             raise RuntimeError(f'kernel {self.name}: {failure.decode()}')
+
+
+def _follow_addresses(table, blocks):
+    """Take what integers of 64 bits point to for arguments, too: tables of addresses."""
+    places = {m.ptr: m for m in list(_memory.Memory.live) if m.size}
+    starts = sorted(places)
+    for address in table._a.reshape(-1).tolist():
+        k = bisect.bisect_right(starts, address) - 1
+        if k >= 0 and address < starts[k] + places[starts[k]].size:
+            blocks[id(places[starts[k]])] = places[starts[k]]
 
 
 def _argument(x, blocks):
