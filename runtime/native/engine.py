@@ -44,7 +44,6 @@ class Engine:
         import llvmlite.binding as llvm
 
         self._llvm, self._functions = llvm, dict[str, int]()
-        self._modules: list[Any] = []
         llvm.initialize_native_target()
         llvm.initialize_native_asmprinter()
         self._machine_facts = (
@@ -100,7 +99,9 @@ class Engine:
         for name, address in addresses.items():
             if not address:
                 raise RuntimeError(f"the compiled module lacks {name}")
-        self._modules.append(engine)
+        # The code is never unmapped, also where this object goes: of two threads that ask for the
+        # first engine, each may get one of its own.
+        engine.detach()
         return addresses
 
     def _machine(self) -> Any:

@@ -1,6 +1,7 @@
 """Compiled objects on disk: found again, never trusted blindly, never in the way."""
 
 import errno
+import gc
 import hashlib
 import logging
 import subprocess
@@ -42,6 +43,16 @@ def test_a_second_engine_compiles_nothing(folder):
     assert (first.compiled, first.loaded) == (1, 0)
     assert (second.compiled, second.loaded) == (0, 1)
     assert len(list(folder.glob("*.o"))) == 1 and not list(folder.glob("*.part"))
+
+
+def test_code_stays_when_its_engine_is_gone(folder):
+    import ctypes
+
+    engine = Engine()
+    address = engine.function("plus_one", lambda: TEXT.format(name="plus_one"))
+    del engine
+    gc.collect()
+    assert ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_int64)(address)(1) == 2
 
 
 def test_a_text_is_compiled_once(folder):
