@@ -247,7 +247,7 @@ def _key(func):
 
 def _make_order():
     """Return what orders gradients, ``None`` where they arrive in order: there are no pieces."""
-    if not FunctionNode._pieces_exist or _hook_state.function_hooks or _peek('debug'):
+    if not FunctionNode._pieces_exist or function_hook.functions_are_watched() or _peek('debug'):
         return None
     return _Order()
 
@@ -267,7 +267,7 @@ def _step(func, targets, gys, grads, check, debug, lazy, order):
     """
     inputs = func.inputs
     hooks = _hook_state.function_hooks
-    if hooks or func._local_function_hooks:
+    if (hooks or func._local_function_hooks) and not func._is_piece:
         hooks = func._all_hooks(hooks)
         in_data = tuple([x._data for x in inputs])
         gy_data = tuple([None if g is None else g._array for g in gys])
@@ -413,7 +413,8 @@ def _show_functions(nodes, enable_double_backprop):
 
     They do where gradients are to be differentiated again, and to hooks.
     """
-    if not enable_double_backprop and not _hook_state.function_hooks and not _peek('debug'):
+    watched = function_hook.functions_are_watched()
+    if not enable_double_backprop and not watched and not _peek('debug'):
         return
     seen = set()
     stack = list(nodes)

@@ -26,7 +26,7 @@ import warnings
 
 import numpy
 
-from chainer import configuration
+from chainer import configuration, function_hook
 from chainer.configuration import config, global_config
 from chainwright.runtime import OPTIONS, TARGETS
 
@@ -104,7 +104,10 @@ def default_settings():
 
 vars(global_config).update(default_settings())
 OPTIONS.target = lambda: configuration.peek('static_target')
-OPTIONS.profile = lambda: configuration.peek('static_profile')
+# Programs run under hooks only if these want to hear of their parts.
+OPTIONS.profile = lambda: bool(
+    configuration.peek('static_profile') or function_hook._thread_local.function_hooks)
+OPTIONS.timed = function_hook.tell_of_part
 OPTIONS.budget = lambda: configuration.peek('static_budget')
 OPTIONS.exact = lambda: configuration.peek('static_exact')
 

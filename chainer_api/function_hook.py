@@ -20,6 +20,18 @@ def get_function_hooks():
     return hooks
 
 
+def functions_are_watched():
+    """Return whether a hook of this thread is to see each function, so that no program may run."""
+    hooks = _thread_local.function_hooks
+    return bool(hooks) and not all([hook.sees_programs for hook in hooks.values()])
+
+
+def tell_of_part(name, seconds):
+    """Call the hooks of this thread after a part of a program."""
+    for hook in (_thread_local.function_hooks or {}).values():
+        hook.program_part(name, seconds)
+
+
 class FunctionHook:
     """Base class of hooks that are called before and after functions run.
 
@@ -32,6 +44,10 @@ class FunctionHook:
     :class:`~chainer.Function` for an old-style one), the tuple of its input arrays
     (``None`` for those not retained when backward runs) and, in backward, the tuple of output
     gradient arrays.
+
+    Methods compiled by :func:`chainer.static_graph` go define-by-run in the block, so that there
+    are functions to see; but if ``sees_programs`` is true for all hooks of the thread, programs
+    run, and :meth:`program_part` is called for each part of them.
 
     .. doctest::
 
@@ -47,6 +63,7 @@ class FunctionHook:
     """
 
     name = 'FunctionHook'
+    sees_programs = False
 
     def __enter__(self):
         _tracing.stop('a function hook was registered')
@@ -79,3 +96,12 @@ class FunctionHook:
 
     def backward_postprocess(self, function, in_data, out_grad):
         """Called after the backward computation of ``function``."""
+
+    def program_part(self, name, seconds):
+        """Called after a part of a compiled program, if ``sees_programs`` is true.
+
+        Args:
+            name (str): The functions that it computes, joined by ``+``; the title of the program
+                for what serves none of them.
+            seconds (float): How long it took.
+        """

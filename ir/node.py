@@ -21,14 +21,34 @@ class IRError(Exception):
 
 
 class Origin(NamedTuple):
-    """Where the user stood: file, line, and the Chainer function that ran there."""
+    """Where the user stood: file, line, and the Chainer function that ran there.
+
+    ``via`` are the lines from which that line was called, the innermost first, where it is in no
+    compiled method itself, but in a block that several lines call. ``str()`` has them all:
+    ``block.py:14 linear < net.py:40``.
+    """
 
     file: str
     line: int
     function: str
+    via: tuple[str, ...] = ()
 
     def __str__(self) -> str:
-        return f"{self.file.replace(chr(92), '/').rsplit('/', 1)[-1]}:{self.line} {self.function}"
+        return " < ".join([f"{self.short} {self.function}", *map(_short, self.via)])
+
+    @property
+    def short(self) -> str:
+        """``net.py:14``."""
+        return _short(self.place)
+
+    @property
+    def place(self) -> str:
+        """``/home/me/net.py:14``."""
+        return f"{self.file}:{self.line}"
+
+
+def _short(place: str) -> str:
+    return place.replace("\\", "/").rsplit("/", 1)[-1]
 
 
 class Slot(NamedTuple):

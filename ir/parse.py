@@ -94,7 +94,8 @@ class _Reader:
     def _line(self, line: str) -> tuple[str, Node]:
         origin = None
         if found := _COMMENT.search(line):
-            origin = Origin(found[1], int(found[2]), found[3])
+            function, *via = found[3].split(" < ")
+            origin = Origin(found[1], int(found[2]), function, tuple(via))
             line = line[: found.start()]
         found = _DEFINED.match(line.strip())
         if found is None:

@@ -72,8 +72,9 @@ _ADVICE = (
     ),
     (
         "function hooks",
-        "hooks see each function, so that nothing compiled runs: to measure what is compiled, set "
-        "chainer.config.static_profile = True, and look at the report",
+        "hooks see each function, so that nothing compiled runs: to measure what is compiled, use "
+        "TimerHook(compiled=True), or set chainer.config.static_profile = True, and look at the "
+        "report",
     ),
     ("debug mode", "chainer.config.debug is on, for which functions run one by one"),
     ("no program", "the calls differ: pad or bucket what comes in"),
@@ -190,6 +191,13 @@ class Ledger:
         calls = self.without_python + self.with_python + self.eager_calls
         seconds = time.perf_counter() - self._started
         return Sample(seconds, calls, sum(self.spent.values()), self.saved)
+
+    def went_plainly(self, reason: str) -> None:
+        """A whole call goes define-by-run; the first for a reason is logged."""
+        if reason not in self.plainly:
+            text = "; ".join([reason, *(f"to do: {what}" for what in advice_for(reason))])
+            logger.info("%s: whole calls are define-by-run: %s", self.name, text)
+        self.plainly[reason] += 1
 
     def stopped(self, reason: str, where: str) -> None:
         """What was put off had to be computed."""

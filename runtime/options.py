@@ -34,12 +34,14 @@ class Options:
 
     ``target`` gives the target of schedules that do not name one, ``exact`` whether their bits are
     to be those of NumPy's calls; ``budget`` whether it is looked at the clock before something is
-    compiled (a number), or not (None); ``record`` makes the graph of
+    compiled (a number), or not (None); ``profile`` whether the parts of programs are timed, and
+    ``timed`` hears of each, its name and its seconds; ``record`` makes the graph of
     array code: of a function, the layouts of its arrays (shape, dtype, strides), and its settings.
     """
 
     def __init__(self) -> None:
         self.profile: Callable[[], bool] = lambda: False
+        self.timed: Callable[[str, float], None] = lambda name, seconds: None
         self.target: Callable[[], str] = default_target
         self.budget: Callable[[], float | None] = lambda: None
         self.exact: Callable[[], bool] = lambda: True

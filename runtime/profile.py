@@ -9,6 +9,7 @@ time stay together).
 from __future__ import annotations
 
 import ast
+import re
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
@@ -23,7 +24,10 @@ from chainwright.codegen.native_target.program import Segment
 from chainwright.codegen.native_target.steps import Region, Step
 from chainwright.ir import Node
 
+from .options import OPTIONS
+
 _clock = time.perf_counter
+_FUNCTION = re.compile(r".*?:\d+ | < .*")  # what is no function in ``net.py:14 linear < net.py:40``
 
 
 @dataclass(slots=True)
@@ -35,6 +39,12 @@ class Row:
     nbytes: int = 0
     calls: int = 0
     seconds: float = 0.0
+
+    @property
+    def functions(self) -> str:
+        """The functions of the lines, joined by ``+``."""
+        names = [_FUNCTION.sub("", line) for line in self.lines]
+        return "+".join(dict.fromkeys(names))
 
 
 class LineTime(NamedTuple):
@@ -126,10 +136,13 @@ class Profile:
         self._last = _clock()
 
     def _mark(self, k: int) -> None:
-        row, now = self.rows[k], _clock()
-        row.calls += 1
-        row.seconds += now - self._last
+        self._took(self.rows[k], _clock() - self._last)
         self._last = _clock()
+
+    def _took(self, row: Row, seconds: float) -> None:
+        row.calls += 1
+        row.seconds += seconds
+        OPTIONS.timed(row.functions or self.title, seconds)
 
     # -- native code
 
@@ -171,8 +184,7 @@ class Profile:
             part = (code, *arrays[1:])
             started = _clock()
             raised = run(part)
-            row.seconds += _clock() - started
-            row.calls += 1
+            self._took(row, _clock() - started)
             if raised < 0:
                 return raised
             flags |= raised

@@ -42,6 +42,8 @@ def main(module, way):
         if 'workload' in command:
             try:
                 step, seconds = prepare(steps, way, command['workload'], command['mode'])
+                for _ in range(command['warm_up']):
+                    step()
                 answer({'warm_up': seconds})
             except Exception as e:
                 step = None

@@ -12,6 +12,14 @@ class TimerHook(function_hook.FunctionHook):
     The time of a backward computation includes that of the functions that it applies, which are
     measured, too.
 
+    Methods compiled by :func:`chainer.static_graph` go define-by-run in the block of a hook, so
+    that each function has its time. With ``compiled=True`` their programs run (on the CPU), and
+    what is measured are the parts of these: a kernel that computes several functions has the names
+    of all of them, joined by ``+``.
+
+    Args:
+        compiled (bool): Whether compiled methods are measured as they are compiled.
+
     Attributes:
         table (dict): How many of each unit a second is.
         call_history (list): Pairs of a function's name and its time in seconds.
@@ -33,7 +41,8 @@ class TimerHook(function_hook.FunctionHook):
     name = 'TimerHook'
     table = _report.PER_SECOND
 
-    def __init__(self):
+    def __init__(self, compiled=False):
+        self.sees_programs = compiled
         self.call_history = []
         self._started = []  # of the functions that are running, innermost last
         self._total = 0.0
@@ -70,6 +79,11 @@ class TimerHook(function_hook.FunctionHook):
 
     def backward_postprocess(self, function, in_data, out_grad):
         self._postprocess(function)
+
+    def program_part(self, name, seconds):
+        self.call_history.append((name, seconds))
+        if not self._started:
+            self._total += seconds
 
     def total_time(self):
         """Return the time of all functions in seconds; what ran inside of another counts once."""

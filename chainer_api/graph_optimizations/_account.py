@@ -128,13 +128,14 @@ class Account:
             and self._missing(self.plain, 0.0) <= 0.0
         )
 
-    def distrust(self, piece: Piece, what: str) -> None:
+    def distrust(self, piece: Piece, what: str, where: str) -> None:
         """A program gave other numbers than define-by-run."""
         piece.dropped = True
         self.ledger.add(
             "distrusted",
             f"a compiled program gave another value than define-by-run for {what}; this part of "
             "the method stays define-by-run. Please report it",
+            where,
         )
 
     def called(self, run: Run, seconds: float) -> bool:

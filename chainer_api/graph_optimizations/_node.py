@@ -206,7 +206,7 @@ class StaticScheduleFunction(FunctionNode):
         if found is not None and not all(
             [_agree_on_gradient(g, p, agree) for g, p in zip(found, plain, strict=True)]
         ):
-            piece.account.distrust(piece, "a gradient")
+            piece.account.distrust(piece, "a gradient", piece.apps[0].origin.place)
         return plain
 
     def _is_as_it_was(self) -> bool:

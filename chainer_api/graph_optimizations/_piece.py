@@ -162,12 +162,8 @@ class Piece:
             for app in self.apps:
                 app.eager = app.eager or str(e)
                 app.renew()
-            self.account.ledger.add("define-by-run", str(e), self._where())
+            self.account.ledger.add("define-by-run", str(e), self.apps[0].origin.place)
             raise Untraceable(self.apps[0], str(e)) from e
-
-    def _where(self) -> str:
-        origin = self.apps[0].origin
-        return f"{origin.file}:{origin.line}"
 
     def normal_order(self, ranks: tuple[int, ...]) -> Any:
         """The first ranks of leaves with which the functions come in the same order."""
@@ -363,7 +359,7 @@ class Piece:
         run.checking += self.account.spend("check", started)
         if wrong:
             app = next((a for a in self.apps if wrong[0] in a.output_slots), self.apps[-1])
-            self.account.distrust(self, f"the result of {app.label} ({_line(app)})")
+            self.account.distrust(self, f"the result of {app.label}", app.origin.place)
             if node is not None:
                 node._backwards = {}
 
@@ -449,10 +445,6 @@ def _dense(y: Variable) -> tuple[int, ...]:
         strides.append(step)
         step *= n
     return tuple(reversed(strides))
-
-
-def _line(app: Application) -> str:
-    return f"{app.origin.file}:{app.origin.line}"
 
 
 def _relatives(outputs: Sequence[Variable]) -> tuple[list[frozenset[int]], ...]:

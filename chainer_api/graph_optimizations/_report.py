@@ -6,7 +6,8 @@ import inspect
 import linecache
 import platform
 import weakref
-from collections.abc import Callable, Iterable, Iterator
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from html import escape
 from typing import TYPE_CHECKING, Any
@@ -32,10 +33,20 @@ def line_of(method: Callable[..., Any]) -> str:
 
 def programs_of(site: Site) -> list[CompiledProgram]:
     """The programs of a method."""
+    pieces = [piece for plan in site.plans() for piece in plan.pieces]
     return [
-        CompiledProgram(piece.schedule, label_of(site.name, piece))
-        for plan in site.plans()
-        for piece in plan.pieces
+        CompiledProgram(piece.schedule, label)
+        for piece, label in zip(pieces, labels_of(site.name, pieces), strict=True)
+    ]
+
+
+def labels_of(name: str, pieces: Sequence[Any]) -> list[str]:
+    """The labels of several programs, with the line where each begins if they are equal."""
+    labels = [label_of(name, piece) for piece in pieces]
+    often = Counter(labels)
+    return [
+        f"{label}, from {piece.apps[0].origin.short}" if often[label] > 1 else label
+        for label, piece in zip(labels, pieces, strict=True)
     ]
 
 

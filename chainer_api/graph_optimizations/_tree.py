@@ -416,25 +416,28 @@ def leaves_more(func: FunctionNode, before: set[str]) -> bool:
 def _applied(func: FunctionNode) -> tuple[Origin, bool, bool]:
     """By whom a function is being applied.
 
-    The innermost line of the user's; whether it applies the function itself (and may look at
-    what that leaves on itself); whether an exception would be caught by the user's code inside of
-    the method.
+    The innermost line of the user's, and those that led there; whether it applies the function
+    itself (and may look at what that leaves on itself); whether an exception would be caught by the
+    user's code inside of the method.
     """
     frame: FrameType | None = sys._getframe(1)
     while frame is not None and frame.f_code.co_filename in _DOORS:
         frame = frame.f_back
     entry = _CALL_CODE.get("call")
-    origin, first, direct = None, frame, False
+    places, first, direct, caught = list[tuple[str, int]](), frame, False, False
     while frame is not None and frame.f_code is not entry:
         code = frame.f_code
         if not is_library(code.co_filename):
-            if origin is None:
-                origin = Origin(code.co_filename, frame.f_lineno, func.label)
+            place = code.co_filename, frame.f_lineno
+            if not places:
                 direct = frame is first
-            if any([a <= frame.f_lasti < b for a, b in _guarded(code)]):
-                return origin, direct, True
+            if place not in places[-1:]:  # a comprehension has a frame of its own
+                places.append(place)
+            caught = caught or any([a <= frame.f_lasti < b for a, b in _guarded(code)])
         frame = frame.f_back
-    return origin or Origin("?", 0, func.label), direct, False
+    (file, line), *calls = places or [("?", 0)]
+    via = tuple([f"{path}:{number}" for path, number in calls])
+    return Origin(file, line, func.label, via), direct, caught
 
 
 def user_line(depth: int = 2) -> str:

@@ -149,7 +149,7 @@ class Site:
         if (
             _state.run is not None  # a part of the outer call
             or _state.trace is not None
-            or _function_hooks.function_hooks
+            or (_function_hooks.function_hooks and function_hook.functions_are_watched())
             or self._asleep
         ):
             return self._plainly(chain, args, kwargs)
@@ -187,9 +187,9 @@ class Site:
     def _plainly(self, chain: Any, args: Any, kwargs: Any, why: str = "") -> Any:
         if _state.run is None and _state.trace is None:
             self.account.called_asleep()
-            if _function_hooks.function_hooks:
+            if function_hook.functions_are_watched():
                 why = "function hooks are registered"
-            self.ledger.plainly[why or self._why] += 1
+            self.ledger.went_plainly(why or self._why)
             if self._asleep:
                 self._asleep -= 1
         return self.method(chain, *args, **kwargs)
@@ -346,7 +346,7 @@ class Site:
                 if e.app.eager is None:
                     e.app.eager = str(e)
                     e.app.renew()
-                    self.ledger.add("opaque", f"{e.app.label}: {e}", _place(e.app))
+                    self.ledger.add("opaque", f"{e.app.label}: {e}", e.app.origin.place)
                 waiting.insert(0, sync)
         for app in path:
             app.becomes(hot=True)
@@ -364,7 +364,7 @@ class Site:
             piece.renew()
         except Untraceable as e:  # what could be traced once can be traced again
             piece.dropped = True
-            self.ledger.add("define-by-run", str(e), _place(e.app))
+            self.ledger.add("define-by-run", str(e), e.app.origin.place)
         seconds = clock() - started
         reason = f"a new kind of backward has come: {label_of(self.name, piece)}"
         self.ledger.add("compile", reason, line_of(self.method), seconds)
@@ -458,10 +458,6 @@ def _split(sync: Sync, eager: Application, path: list[Application]) -> list[Sync
     made = {s for a in path[sync.first - 1 : eager.depth - 1] for s in a.output_slots}
     before = sync._replace(app=eager.parent, alive=frozenset(made & (later | sync.alive)))
     return [before, sync._replace(first=eager.depth + 1)]
-
-
-def _place(app: Application) -> str:
-    return f"{app.origin.file}:{app.origin.line}"
 
 
 class ScheduleManager:

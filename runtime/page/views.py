@@ -19,14 +19,14 @@ from ..profile import Profile
 from ..schedule import Schedule
 
 _KEY = re.compile(r"(.*?:\d+)(?:\s|$)")
-_COMMENT = re.compile(r"\s# (\S.*?:\d+)(?: [^#]*)?$")
+_COMMENT = re.compile(r"\s# (\S.*?:\d+(?: [^#]*)?)$")
 WIDTH, HEIGHT = 640, 160  # of charts
 MANY_NODES = 6000  # graphs that have more are shown as text only
 SOME_NODES = 1500  # of joined graphs that have more, the first and the last are shown
 
 
 class SourceLine(NamedTuple):
-    """A line of text; ``key`` is the user's line that it belongs to (``net.py:14``), if any."""
+    """A line of text; ``key`` has the user's lines that it belongs to (see :func:`key_of`)."""
 
     text: str
     key: str
@@ -198,9 +198,8 @@ def size_text(nbytes: float) -> str:
 
 
 def key_of(origin: str) -> str:
-    """``net.py:14`` of ``net.py:14 linear``."""
-    found = _KEY.match(origin)
-    return found[1] if found else ""
+    """``block.py:14 < net.py:40`` of ``block.py:14 linear < net.py:40``."""
+    return " < ".join([found[1] for part in origin.split(" < ") if (found := _KEY.match(part))])
 
 
 def _stages(schedule: Schedule) -> list[StageView]:
@@ -227,7 +226,7 @@ def _lines(text: str) -> list[SourceLine]:
     lines = []
     for line in text.split("\n"):
         found = _COMMENT.search(line)
-        lines.append(SourceLine(line, found[1] if found else ""))
+        lines.append(SourceLine(line, key_of(found[1]) if found else ""))
     return lines
 
 
@@ -236,8 +235,9 @@ def _users_code(graphs: Iterable[Graph]) -> list[SourceLine]:
     files = dict[str, set[int]]()
     for graph in graphs:
         for node in graph.nodes:
-            if node.origin is not None:
-                files.setdefault(node.origin.file, set()).add(node.origin.line)
+            for place in () if node.origin is None else (node.origin.place, *node.origin.via):
+                file, _, number = place.rpartition(":")
+                files.setdefault(file, set()).add(int(number))
     found: list[SourceLine] = []
     for file, numbers in files.items():
         name = _short(file)
@@ -295,8 +295,9 @@ def _line_text(line: str) -> str:
 def _bars(rows: list[tuple[str, str, float, int, int]]) -> list[Bar]:
     longest = max((seconds for _, _, seconds, _, _ in rows), default=0.0) or 1.0
     return [
-        Bar(text, lines, key_of(lines), seconds * 1e3, calls, nbytes, 100 * seconds / longest)
+        Bar(text, lines, key_of(lines.partition(", ")[0]), seconds * 1e3, calls, nbytes, share)
         for text, lines, seconds, calls, nbytes in sorted(rows, key=lambda row: -row[2])
+        for share in [100 * seconds / longest]
     ]
 
 

@@ -1,5 +1,6 @@
 'use strict';
 (() => {
+  const LARGEST = 1.4;  // how much larger than drawn a graph is shown at first
   const root = document.documentElement;
   document.getElementById('theme').addEventListener('click', () => {
     const dark = root.dataset.theme ? root.dataset.theme === 'dark'
@@ -7,8 +8,9 @@
     root.dataset.theme = dark ? 'light' : 'dark';
   });
 
-  /* 'net.py:14' of 'net.py:14 linear' */
-  const keyOf = (origin) => (/^(.*?:\d+)(\s|$)/.exec(origin || '') || ['', ''])[1];
+  /* ['block.py:14', 'net.py:40'] of 'block.py:14 linear < net.py:40' */
+  const keysOf = (origin) => (origin || '').split(' < ')
+    .map((part) => (/^(.*?:\d+)(\s|$)/.exec(part) || ['', ''])[1]).filter((key) => key);
 
   for (const program of document.querySelectorAll('.program')) {
     const all = (query) => program.querySelectorAll(query);
@@ -31,7 +33,10 @@
     const place = () => view.firstElementChild.setAttribute('viewBox', box.join(' '));
     const whole = () => {
       const svg = view.firstElementChild;
-      box = [-10, -10, +svg.dataset.width, +svg.dataset.height];
+      const [width, height] = [+svg.dataset.width, +svg.dataset.height];
+      /* a small graph is not blown up */
+      const part = Math.min(1, Math.max(width / view.clientWidth, height / view.clientHeight) * LARGEST);
+      box = [-10 - (width / part - width) / 2, -10 - (height / part - height) / 2, width / part, height / part];
       place();
     };
     /* a large graph begins at its first node, in a size to read */
@@ -119,8 +124,8 @@
       entry(list, 'node', line);
       entry(list, 'type', (/: (.*?) = /.exec(line) || ['', ''])[1]);
       entry(list, 'your line', origin);
-      const code = keyOf(origin) && one(`.ln[data-k="${CSS.escape(keyOf(origin))}"]`);
-      entry(list, 'code', code ? code.textContent.replace(/^\s*\d+/, '').trim() : '');
+      const code = keysOf(origin).map((key) => one(`.ln[data-k="${CSS.escape(key)}"]`)).filter((line) => line);
+      entry(list, 'code', code.map((line) => line.textContent.replace(/^\s*\d+/, '').trim()).join('\n'));
       const kernel = group.querySelector('.t');
       entry(list, 'kernel', kernel ? `${kernel.textContent}, ${group.querySelectorAll('.n').length} nodes` : '');
       const part = (/: (.*?) \(/.exec(choice.selectedOptions[0].text) || ['', ''])[1];
@@ -133,18 +138,19 @@
       details.replaceChildren(list);
     });
 
-    /* -- lines that belong together */
-    const light = (key) => {
+    /* -- lines that belong together: those of the one are among those of the other */
+    const places = (line) => keysOf(line.dataset.k || line.dataset.o);
+    const light = (keys) => {
       for (const hot of all('.hot')) hot.classList.remove('hot');
-      if (!key) return;
-      for (const line of all(`[data-k="${CSS.escape(key)}"]`)) line.classList.add('hot');
-      for (const node of view.querySelectorAll('text.n')) {
-        if (keyOf(node.dataset.o) === key) node.classList.add('hot');
+      if (!keys.length) return;
+      for (const line of [...all('[data-k]'), ...view.querySelectorAll('text.n')]) {
+        const [few, many] = [keys, places(line)].sort((a, b) => a.length - b.length);
+        if (few.length && few.every((key) => many.includes(key))) line.classList.add('hot');
       }
     };
     program.addEventListener('pointerover', (event) => {
       const line = event.target.closest('[data-k], text.n');
-      light(line ? line.dataset.k || keyOf(line.dataset.o) : '');
+      light(line ? places(line) : []);
     });
     for (const line of all('.pane [data-k]')) {
       line.addEventListener('click', () => {

@@ -21,7 +21,9 @@ class Browser:
         options = {
             'binary': CHROMIUM,
             'args': ['--headless=new', '--no-sandbox', '--disable-gpu', '--hide-scrollbars',
-                     '--window-size=1400,1200', '--disable-dev-shm-usage']}
+                     '--window-size=1400,1200', '--disable-dev-shm-usage', '--no-first-run',
+                     '--disable-background-networking', '--disable-component-update',
+                     '--disable-quic', '--disable-sync']}
         made = self._send('POST', '/session', {
             'capabilities': {'alwaysMatch': {
                 'browserName': 'chrome', 'goog:chromeOptions': options,
@@ -53,6 +55,16 @@ class Browser:
         """What the console has complained about."""
         logs = self._send('POST', '/se/log', {'type': 'browser'})
         return [entry['message'] for entry in logs if entry['level'] == 'SEVERE']
+
+    def look(self, width, height, scheme):
+        """Have the next pages shown in this size, and in the colours 'light' or 'dark'."""
+        self._devtools('Emulation.setDeviceMetricsOverride', width=width, height=height,
+                       deviceScaleFactor=1, mobile=False)
+        self._devtools('Emulation.setEmulatedMedia', features=[
+            {'name': 'prefers-color-scheme', 'value': scheme}])
+
+    def _devtools(self, command, **settings):
+        self._send('POST', '/goog/cdp/execute', {'cmd': command, 'params': settings})
 
     def screenshot(self, path):
         """Write a picture of the window."""

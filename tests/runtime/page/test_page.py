@@ -1,9 +1,12 @@
 """The report as a page: of a model that compiles, one that retraces, one that does not compile, and
 of a check that fails; read as HTML, and in a browser where there is one."""
 import collections
+import contextlib
 import html.parser
+import pathlib
 import pickle
 import re
+import runpy
 
 import numpy as np
 import pytest
@@ -87,6 +90,34 @@ def opaque():
     return model
 
 
+@pytest.fixture(scope='module')
+def distrusted():
+    model = MLP()
+    _train(model, _inputs(4, 4, 4))
+    program = model.schedule_manager.programs[0]._schedule
+    forward = program.forward
+    program.forward = lambda arrays: _wrong(forward(arrays))
+    with chainer.using_config('static_check', 'always'):
+        _train(model, _inputs(4))
+    return model
+
+
+@pytest.fixture(scope='module')
+def demo():
+    path = pathlib.Path(__file__).parents[3] / 'examples/mnist/demo.py'
+    with contextlib.ExitStack() as stack:
+        stack.enter_context(pytest.MonkeyPatch.context()).syspath_prepend(str(path.parent))
+        network = runpy.run_path(str(path), run_name='demo')['CompiledNetwork'](16)
+    inputs = [(x, np.arange(4, dtype=np.int32)) for x in _inputs(*[4] * 5, width=64)]
+    for x, t in inputs:
+        network.cleargrads()
+        network(x, t)[0].backward()
+    with chainer.using_config('train', False), chainer.no_backprop_mode():
+        for x, t in inputs:
+            network(x, t)
+    return network
+
+
 class Page(html.parser.HTMLParser):
     """Checks that elements are closed in their order; collects texts by class, and links."""
 
@@ -159,18 +190,11 @@ def test_a_method_with_functions_between_programs(opaque):
     assert 'values are read inside of the method' in page.text('todo')
 
 
-def test_a_check_that_fails(monkeypatch):
-    model = MLP()
-    _train(model, _inputs(4, 4, 4))
-    program = model.schedule_manager.programs[0]._schedule
-    forward = program.forward
-    monkeypatch.setattr(
-        program, 'forward', lambda arrays: _wrong(forward(arrays)), raising=True)
-    with chainer.using_config('static_check', 'always'):
-        _train(model, _inputs(4))
-    page = _page(model)
+def test_a_check_that_fails(distrusted):
+    page = _page(distrusted)
     assert page.text('failed') == '1'
     assert 'another value than define-by-run' in page.text('distrusted')
+    assert 'return self.l2(h)' in page.text('distrusted')
 
 
 def _wrong(made):
@@ -281,6 +305,39 @@ def test_clicking_through_the_page(window, compiled, tmp_path):
     assert not window.errors()
 
 
+def block(x):
+    return F.sin(x) * 2
+
+
+class Blocks(chainer.Chain):
+    @chainer.static_graph
+    def forward(self, x):
+        h = block(x)  # one
+        return block(h + 1)  # two
+
+
+def test_lines_of_a_block_belong_to_those_that_call_it(window, tmp_path):
+    model = Blocks()
+    for x in _inputs(2, 2, 2):
+        model(x)
+    _shown(window, model, tmp_path)
+    window.click('.tabs button[data-tab=program]')
+    hot = """
+        const [pane, words] = arguments, panes = [...document.querySelectorAll('.pane')];
+        const lines = (k) => [...panes[k].querySelectorAll('.ln')].map((l) => [l, l.textContent]);
+        const line = lines(pane).find(([l, text]) => text.includes(words))[0];
+        line.dispatchEvent(new PointerEvent('pointerover', {bubbles: true}));
+        return [0, 1].map((k) => lines(k).filter(([l]) => l.matches('.hot')).map(([l, t]) => t));"""
+    code, graph = window.run(hot, 0, '# one')
+    assert len(code) == 1 and [re.search('= (\\w+) ', line)[1] for line in graph] == [
+        'sin', 'multiply']
+    code, graph = window.run(hot, 0, 'F.sin(x) * 2')
+    assert len(code) == 1 and len(graph) == 4
+    code, graph = window.run(hot, 1, '= sin %x0')
+    assert len(code) == 2 and '# one' in code[1]
+    assert len(graph) == 2 and all('< test_page.py' in line for line in graph)
+
+
 def test_stages_zoom_and_colours(window, compiled, tmp_path):
     _shown(window, compiled, tmp_path)
     texts = []
@@ -300,9 +357,45 @@ def test_stages_zoom_and_colours(window, compiled, tmp_path):
     assert window.run(back) != light
 
 
-@pytest.mark.parametrize('name', ['retracing', 'opaque'])
-def test_other_pages_open(window, request, tmp_path, name):
+PAGES = {  # what a reader finds on each of them
+    'demo': ['CompiledNetwork.forward', '0 failed', 'train', 'test'],
+    'compiled': ['MLP.forward', 'function hooks are registered'],
+    'retracing': ['float32[4,6]), train', 'float32[7,6]), train'],
+    'opaque': ['the array of a Variable', 'values are read inside', ', from test_page.py:'],
+    'distrusted': ['1 failed', '✗ 2', 'Please report it']}
+
+
+@pytest.mark.parametrize('name', PAGES)
+def test_every_page_is_read_and_clicked_through(window, request, tmp_path, name):
+    window.look(1400, 1200, 'light')
     _shown(window, request.getfixturevalue(name), tmp_path)
-    assert 'forward' in _text(window, 'h2')
-    assert window.run("return document.querySelectorAll('.program .view svg').length") >= 1
+    text = _text(window, 'main')
+    assert all(words in text for words in PAGES[name]), text
+    programs = window.run("return document.querySelectorAll('.program').length")
+    for k in range(1, programs + 1):
+        program = f'.program:nth-of-type({k})'
+        if not window.run('return document.querySelector(arguments[0]).open', program):
+            window.run('''const program = document.querySelector(arguments[0]);
+                window.opened = new Promise((done) => program.addEventListener('toggle', done));
+                ''', program)
+            window.click(f'{program} summary')
+            window.run('return window.opened.then(() => 0)')
+        window.click(f'{program} .view text.n')
+        assert _text(window, f'{program} .details').startswith('node\n%')
+        for tab in ('program', 'times', 'memory', 'graph'):
+            window.click(f'{program} .tabs button[data-tab={tab}]')
+            assert _text(window, f'{program} .tab[data-tab={tab}]').strip()
     assert not window.errors()
+
+
+@pytest.mark.parametrize('scheme', ['light', 'dark'])
+@pytest.mark.parametrize('width', [1400, 600])
+@pytest.mark.parametrize('name', PAGES)
+def test_layout(window, request, tmp_path, name, width, scheme):
+    window.look(width, 1000, scheme)
+    _shown(window, request.getfixturevalue(name), tmp_path)
+    for tab in ('graph', 'program', 'times', 'memory'):
+        window.click(f'.tabs button[data-tab={tab}]')
+        found = window.run((pathlib.Path(__file__).parent / 'layout.js').read_text())
+        assert found.pop('texts') > 20
+        assert found == {'wide': 0, 'cut': [], 'outside': [], 'overlapping': [], 'pale': []}, tab
