@@ -9,7 +9,6 @@ of a program. What may not happen: anything that define-by-run would have done o
 from __future__ import annotations
 
 import logging
-import sys
 import threading
 import weakref
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -22,6 +21,7 @@ from chainer.variable import Variable
 
 from ._account import clock
 from ._device import ARRAYS, gpu_of
+from ._python import LOCAL, refs
 from ._random import generator_state, set_generator_state, whole_generator_state
 from ._tree import (
     Application,
@@ -45,10 +45,9 @@ if TYPE_CHECKING:
     from .static_graph import Site
 
 logger = logging.getLogger("chainwright")
-_refs = sys.getrefcount
 _Promise = _tracing.Promise
 _new = object.__new__
-_HELD_FUNCTION = 3  # references to a pending function that nobody else holds, as counted below
+_HELD_FUNCTION = 2 + LOCAL  # of a pending function that nobody else holds, as counted below
 NEW = "arguments of these shapes have not come before, or nothing new may be traced now"
 _VARIANTS = 4  # attributes at one place until they count as different in every call
 
@@ -354,8 +353,8 @@ class Run:
         array = x if type(x) in ARRAYS else x._array
         if array.base is None and type(x) not in ARRAYS:
             node = x.__dict__.get("_node")
-            mine = 4 if node is None or node._data is not array else 5
-            if _refs(array) <= mine:
+            mine = 3 + LOCAL + (node is not None and node._data is array)
+            if refs(array) <= mine:
                 return
         self.guards[slot] = (array, copied(array))
 
@@ -404,7 +403,7 @@ class Run:
             for slot, value in enumerate(self.values):
                 if value is x:
                     # The Variable's, the loop's and the call's; a graph's.
-                    if _refs(x._array) > 3:
+                    if refs(x._array) > 3:
                         self.guards[slot] = (x._array, copied(x._array))
                     break
 
@@ -506,13 +505,13 @@ class Run:
         values, results = self.values, plan.results
         for slot in plan.slots:
             # Held here: by ``values`` and getrefcount's argument.
-            if slot not in results and _refs(values[slot]) > 2:
+            if slot not in results and refs(values[slot]) > 2:
                 self._realize(why, "more results")
                 return
         if any([slot not in results for slot, _ in self.aliases]):
             self._realize(why, "more results")
             return
-        if any([_refs(f) > _HELD_FUNCTION for f in self.funcs]):
+        if any([refs(f) > _HELD_FUNCTION for f in self.funcs]):
             self._realize(why, "a function object is held")
             return
         if self._changed_guards():
@@ -570,7 +569,7 @@ class Run:
         values = self.values
         held = {slot for slot, _ in self.aliases}
         slots = [s for a in self.app.path(self.first) for s in a.output_slots]
-        return frozenset([s for s in slots if s in held or _refs(values[s]) > 2])
+        return frozenset([s for s in slots if s in held or refs(values[s]) > 2])
 
     def _realize(self, why: str, detail: str, noted: bool = True) -> None:
         """Apply what is pending for real, with the random numbers that it drew."""

@@ -8,7 +8,6 @@ the one that was recorded.
 
 from __future__ import annotations
 
-import dis
 import functools
 import os
 import sys
@@ -28,6 +27,7 @@ from chainwright.tracer import is_library, user_frame
 
 from ._account import Meter
 from ._device import ARRAYS, gpu_of
+from ._python import LOCAL, guarded, is_known, refs
 from ._random import PLAIN_DRAWS, draw_function, generator_state, whole_generator_state
 from ._values import Incomparable, differs, image
 
@@ -87,7 +87,7 @@ class Settings:
 
     @classmethod
     def now(cls) -> Settings | None:
-        """Those of this thread; None where an entry cannot be compared."""
+        """Those of this thread; None where one cannot be compared, or nothing may be compiled."""
         local = configuration.local_entries.__dict__
         if not all([type(value) in _PLAIN_ENTRIES for value in local.values()]):
             return cls._found(local)
@@ -102,11 +102,14 @@ class Settings:
 
     @classmethod
     def _found(cls, local: dict[str, Any]) -> Settings | None:
+        entries = {**configuration.global_entries, **local}
+        if not entries["use_static_graph"] or not is_known():
+            return None
         try:
             key = tuple(
                 [
                     (name, image(value))
-                    for name, value in sorted({**configuration.global_entries, **local}.items())
+                    for name, value in sorted(entries.items())
                     if name not in cls._WITHOUT_EFFECT and not name.startswith("static_")
                 ]
             )
@@ -433,7 +436,7 @@ def _applied(func: FunctionNode) -> tuple[Origin, bool, bool]:
                 direct = frame is first
             if place not in places[-1:]:  # a comprehension has a frame of its own
                 places.append(place)
-            caught = caught or any([a <= frame.f_lasti < b for a, b in _guarded(code)])
+            caught = caught or any([a <= frame.f_lasti < b for a, b in guarded(code)])
         frame = frame.f_back
     (file, line), *calls = places or [("?", 0)]
     via = tuple([f"{path}:{number}" for path, number in calls])
@@ -452,20 +455,6 @@ _CALL_CODE: dict[str, CodeType] = {}
 def entry_code(code: CodeType) -> None:
     """Tell which code calls the decorated methods: frames outside of it are the caller's."""
     _CALL_CODE["call"] = code
-
-
-@functools.lru_cache(1024)
-def _guarded(code: CodeType) -> list[tuple[int, int]]:
-    """The ranges of instructions inside of ``try``; a ``with`` block hands exceptions on."""
-    found = list(dis.get_instructions(code))
-    by_offset = {i.offset: k for k, i in enumerate(found)}
-    ranges = []
-    for entry in dis.Bytecode(code).exception_entries:
-        k = by_offset.get(entry.target, 0)
-        names = [i.opname for i in found[k : k + 2]]
-        if "WITH_EXCEPT_START" not in names and "PUSH_EXC_INFO" in names:
-            ranges.append((entry.start, entry.end))
-    return ranges
 
 
 # -- generated comparisons
@@ -579,7 +568,7 @@ class _Writer:
             # Who else holds the array may write into it before the program runs.
             self.guards.append(f"a = {x}._array")
             self.guards.append(
-                f"if refs(a) > 3 or a.base is not None: run.guard({k(slot)})"
+                f"if refs(a) > {2 + LOCAL} or a.base is not None: run.guard({k(slot)})"
             )
 
     def _is_elsewhere(self, array: str, gpu: int | None) -> str:
@@ -680,6 +669,6 @@ _NAMES = {
     "differs": differs,
     "all_ints": _all_ints,
     "next_number": next_number,
-    "refs": sys.getrefcount,
+    "refs": refs,
     "errors": errors,
 }
