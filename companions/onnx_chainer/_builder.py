@@ -3,6 +3,8 @@
 Operators changed over time in the way they get their settings (attributes became inputs); a method
 here knows all ways of one of them.
 """
+import functools
+
 import numpy
 
 from onnx_chainer._opset import require_onnx
@@ -42,6 +44,7 @@ class Builder:
 
     def op(self, kind, *inputs, n=None, **attributes):
         """Add a node; return the name of its output, or a list of ``n`` names."""
+        self.need(first_version(kind), f'the operator {kind}')
         number = len(self.nodes)
         names = [f'{self.name}/{kind}_{number}' + (f'_{k}' if n else '') for k in range(n or 1)]
         attributes = {key: value for key, value in attributes.items() if value is not None}
@@ -51,7 +54,10 @@ class Builder:
 
     def const(self, value, dtype=numpy.int64):
         """A constant; settings are of ``int64``."""
-        tensor = require_onnx().numpy_helper.from_array(numpy.array(value, dtype))
+        value = numpy.array(value, dtype)
+        if self.opset < 9 and value.dtype.kind != 'f':  # no Constant has it
+            return self.context.add_const(value, self.name)
+        tensor = require_onnx().numpy_helper.from_array(value)
         return self.op('Constant', value=tensor)
 
     def scalar(self, value):
@@ -126,6 +132,15 @@ class Builder:
 
     def gather(self, x, indices, axis=0):
         return self.op('Gather', x, self.const(indices), axis=axis)
+
+
+@functools.cache
+def first_version(kind):
+    """The version in which an operator came; 1 if ONNX does not know it."""
+    versions = [
+        schema.since_version for schema in require_onnx().defs.get_all_schemas_with_history()
+        if schema.name == kind and schema.domain == '']
+    return min(versions, default=1)
 
 
 def tensor_type(dtype):

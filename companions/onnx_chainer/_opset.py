@@ -1,6 +1,6 @@
 """Which versions of ONNX's operators can be written, and the package that writes them."""
 
-MINIMUM_OPSET_VERSION = 9
+MINIMUM_OPSET_VERSION = 7
 MAXIMUM_OPSET_VERSION = 26
 #: What runtimes of several years take; those of 22 and later lack MaxRoiPool.
 DEFAULT_OPSET_VERSION = 21

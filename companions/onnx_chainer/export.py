@@ -46,7 +46,7 @@ def export(model, args, filename=None, export_params=True, graph_name='Graph', s
         export_params (bool): Whether the graph holds the parameters; otherwise they are inputs.
         graph_name (str): Name of the graph.
         save_text (bool): Whether the graph is also written as text, to ``filename + '.txt'``.
-        opset_version (int): Version of ONNX's operators, ``MINIMUM_OPSET_VERSION`` (9) to
+        opset_version (int): Version of ONNX's operators, ``MINIMUM_OPSET_VERSION`` (7) to
             ``MAXIMUM_OPSET_VERSION`` (26); 21 by default.
         input_names (str, list or dict): Names of the inputs, instead of ``Input_0``, ...; a
             dict takes the place of names of keyword arguments.
@@ -131,8 +131,11 @@ def export_whole(
         named[name] = x
 
     value = onnx.helper.make_tensor_value_info
-    infos = [] if export_params else [
-        value(name, tensor_type(x.dtype), x.shape) for name, x in context.parameters.items()]
+    # Tensors that the graph holds had to be listed among the inputs, too, before version 9.
+    listed = [] if export_params and opset >= 9 else [context.parameters]
+    listed += [context.constants] if opset < 9 else []
+    infos = [value(name, tensor_type(x.dtype), x.shape)
+             for arrays in listed for name, x in arrays.items()]
     infos += [value(name, tensor_type(x.dtype), shape)
               for (name, x), shape in zip(inputs.items(), shapes, strict=True)]
     graph = onnx.helper.make_graph(

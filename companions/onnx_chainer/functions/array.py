@@ -37,13 +37,19 @@ def space2depth(b):
 
 @converts('BroadcastTo')
 def broadcast_to(b):
-    return b.op('Expand', b.inputs[0], b.const(b.outputs[0].shape))
+    return _expanded(b, b.inputs[0])
 
 
 @converts('Broadcast')
 def broadcast(b):
-    shape = b.const(b.outputs[0].shape)
-    return [b.op('Expand', x, shape) for x in b.inputs]
+    return [_expanded(b, x) for x in b.inputs]
+
+
+def _expanded(b, x):
+    shape = b.outputs[0].shape
+    if b.opset < 8:
+        return b.op('Mul', x, b.const(numpy.ones(shape), b.dtype))
+    return b.op('Expand', x, b.const(shape))
 
 
 @converts('ExpandDims')

@@ -229,7 +229,7 @@ def test_functions_as_one_node_keep_their_gradients_and_structure():
 
 @pytest.mark.parametrize('error, message, args, options', [
     (ValueError, "'args' argument should be", 3, {}),
-    (ValueError, 'opset_version must be 9 to', X, {'opset_version': 7}),
+    (ValueError, 'opset_version must be 7 to', X, {'opset_version': 6}),
     (ValueError, 'Replacing name must be single', X, {'input_names': ['a', 'b']}),
     (ValueError, 'is not match', X, {'input_names': {'a': 'b'}}),
     (ValueError, 'Customized shapes cannot fit', X, {'input_shapes': ('n',)}),
