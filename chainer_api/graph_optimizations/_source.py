@@ -161,8 +161,7 @@ def _steps(code: CodeType) -> list[tuple[str, Any]]:
         name = "LOAD_ATTR" if i.opname == "LOAD_METHOD" else i.opname
         value = i.argrepr
         if name in ("LOAD_ATTR", "LOAD_GLOBAL"):
-            for other in ("NULL + ", " + NULL", "NULL|self + "):
-                value = value.replace(other, "")
+            value = str(i.argval)  # the text says in each version in another way how it is called
         elif i.opcode in dis.hasjrel or i.opcode in dis.hasjabs:
             jumps.append((len(found), i.argval))
             value = ""
