@@ -191,8 +191,19 @@ def report_scope(observation):
 def _in_double(value):
     """Return a number, or an array, such that sums of it are made in double precision."""
     if isinstance(value, (numpy.ndarray, cuda.ndarray)):
-        return value.astype(numpy.float64)  # a copy: the array may change later
+        with cuda.get_device_from_array(value):
+            return value.astype(numpy.float64)  # a copy: the array may change later
     return float(value) if isinstance(value, numpy.floating) else value
+
+
+def _beside(total, value):
+    """Return a value where its sum is: several devices may report under one name."""
+    if isinstance(total, cuda.ndarray):
+        if isinstance(value, (numpy.ndarray, cuda.ndarray)):
+            return backend.GpuDevice.from_array(total).send(value)
+    elif isinstance(value, cuda.ndarray) and isinstance(total, (numpy.ndarray, numpy.generic)):
+        return value.get()
+    return value
 
 
 class Summary:
@@ -219,8 +230,8 @@ class Summary:
             value: A number, or a zero-dimensional array (on the CPU or a GPU).
             weight: Its weight: how often it counts.
         """
-        value = _in_double(value)
-        weight = _in_double(weight)
+        value = _beside(self._x, _in_double(value))
+        weight = _beside(value, _in_double(weight))
         with cuda.get_device_from_array(value):
             self._x += weight * value
             self._x2 += weight * value * value

@@ -8,7 +8,7 @@ import sys
 from chainer.backends import cuda
 
 TESTS = pathlib.Path(__file__).parents[1]
-for _folder in ('cuda', 'chainer_api/functions', 'chainer_api/links', 'golden'):
+for _folder in ('cuda', 'chainer_api/functions', 'chainer_api/links', 'golden', 'examples'):
     sys.path.insert(0, str(TESTS / _folder))
 
 if not cuda.available:

@@ -129,6 +129,19 @@ def test_evaluator_and_reports(tmp_path):
     assert 0 < float(found['main/loss']) < 3
 
 
+@pytest.mark.parametrize('places', [(0, 1), (1, 0), (-1, 0), (0, -1), (1, 1)])
+def test_summaries_of_several_devices(places):
+    if cupy.cuda.runtime.getDeviceCount() < 2:
+        pytest.skip('one device')
+    summary = chainer.DictSummary()
+    for value, place in zip((1., 3.), places, strict=True):
+        device = chainer.get_device('@numpy' if place < 0 else f'@cupy:{place}')
+        summary.add({'x': device.send(np.array(value, 'f')),
+                     'y': (device.send(np.array(value, 'f')), device.send(np.array(2.)))})
+    found = {name: float(value) for name, value in summary.make_statistics().items()}
+    assert found == {'x': 2., 'x.std': 1., 'y': 2., 'y.std': 1.}
+
+
 # -- mistakes
 
 
