@@ -6,6 +6,7 @@ the stream in which it was first used, as that of CuPy's own pool does.
 
 from __future__ import annotations
 
+import functools
 import time
 from collections.abc import Callable, Hashable, Mapping
 from typing import Any
@@ -74,7 +75,7 @@ class DeviceSchedule(Schedule):
         self.title, self.target = title, "cuda"
         self.exact = OPTIONS.exact() if exact is None else exact
         self.native_programs, self._left = None, -1
-        self._device = _Device(cupy, device)
+        self._device = functools.partial(_Device, cupy, device)
         self._target = target = CudaTarget(cupy, self.exact)
         self.built = build(forward, backwards, target.passes, PASSES_ANYWHERE)
         self._n = len(self.built.forward.outputs) - len(self.built.saved)
@@ -83,7 +84,7 @@ class DeviceSchedule(Schedule):
             return StreamPool(new, cupy.cuda.get_current_stream)
 
         try:
-            with self._device():
+            with self._device(f"{title}, compiled"):
                 programs = programs_of(target, self.built, title)
                 self._runner = Runner(programs[0], pool)
                 self.backwards = {
@@ -97,7 +98,7 @@ class DeviceSchedule(Schedule):
         self.seconds = time.perf_counter() - started
 
     def forward(self, arrays: tuple[Any, ...]) -> Any:
-        with self._device():
+        with self._device(self.title):
             return super().forward(arrays)
 
     @property
@@ -111,13 +112,24 @@ class DeviceSchedule(Schedule):
 
 
 class _Device:
-    """Contexts in which one device is the current one; a Device is no context of two threads."""
+    """A context in which one device is the current one; for profilers a range of NVTX.
 
-    def __init__(self, cupy: Any, number: int) -> None:
-        self._make, self._number = cupy.cuda.Device, number
+    There is one for each call: a Device is no context of two threads.
+    """
 
-    def __call__(self) -> Any:
-        return self._make(self._number)
+    __slots__ = ("_device", "_name", "_nvtx")
+
+    def __init__(self, cupy: Any, number: int, name: str) -> None:
+        self._device, self._name = cupy.cuda.Device(number), name
+        self._nvtx = cupy.cuda.nvtx
+
+    def __enter__(self) -> None:
+        self._nvtx.RangePush(self._name)
+        self._device.__enter__()
+
+    def __exit__(self, *args: Any) -> None:
+        self._device.__exit__(*args)
+        self._nvtx.RangePop()
 
 
 class _Backward(Backward):
@@ -126,9 +138,10 @@ class _Backward(Backward):
     ) -> None:
         super().__init__(program, graph, schedule, pool)
         self._device = schedule._device
+        self._title = f"{schedule.title} backward"
 
     def __call__(self, values: tuple[Any, ...], gradients: tuple[Any, ...]) -> tuple[Any, ...]:
-        with self._device():
+        with self._device(self._title):
             return super().__call__(values, gradients)
 
     def load_parts(self, target: Target) -> None:

@@ -57,6 +57,39 @@ def test_parallel_updater():
         np.testing.assert_allclose(a, b, rtol=1e-4, atol=1e-6)
 
 
+def test_multiprocess_parallel_updater():
+    """Two processes with a device each: gradients are added up, parameters are the same."""
+    Updater = training.updaters.MultiprocessParallelUpdater
+    if not Updater.available() or cupy.cuda.runtime.getDeviceCount() < 2:
+        pytest.skip('NCCL and two devices are needed')
+    halves = chainer.datasets.split_dataset_n(dataset(), 2)
+    model = classifier()
+    optimizer = chainer.optimizers.MomentumSGD(.1).setup(model)
+    iterators = [chainer.iterators.SerialIterator(h, 4, shuffle=False) for h in halves]
+    updater = Updater(iterators, optimizer, devices={'second': 1, 'main': 0})
+    seen = []
+    trainer = training.Trainer(updater, (5, 'iteration'))
+    trainer.extend(lambda t: seen.append(float(t.observation['main/loss'].array)), name='losses',
+                   trigger=(1, 'iteration'))
+    trainer.run()
+    expected = classifier()
+    optimizer = chainer.optimizers.MomentumSGD(.1).setup(expected)
+    parts = [chainer.iterators.SerialIterator(h, 4, shuffle=False) for h in halves]
+    losses = []
+    for _ in range(5):
+        expected.cleargrads()
+        found = [expected(*convert.concat_examples(part.next())) for part in parts]
+        losses.append(float(found[0].array))
+        for loss in found:
+            loss.backward()
+        optimizer.update()
+    np.testing.assert_allclose(seen, losses, rtol=1e-5)
+    for a, b in zip(model.params(), expected.params(), strict=True):
+        assert isinstance(a.array, cupy.ndarray)
+        np.testing.assert_allclose(a.array.get(), b.array, rtol=1e-5, atol=1e-6)
+    assert updater.epoch == 1 and not updater._workers
+
+
 @pytest.mark.parametrize('converter', [
     convert.concat_examples, convert.ConcatWithAsyncTransfer()])
 def test_converters(converter):
@@ -118,6 +151,38 @@ def test_timer_and_memory_hooks():
     assert {'LinearFunction', 'ReLU'} <= set(timer.summary())
     assert memory.total_used_bytes() > 0
     assert {'LinearFunction', 'ReLU'} <= {name for name, *_ in memory.call_history}
+
+
+def test_profiler_marks_functions_and_programs():
+    """Ranges are named after functions, and after compiled methods; they are closed again."""
+    if not SIMULATED:
+        pytest.skip('what a real device is told is not written down')
+    model = classifier()
+    model.to_device('@cupy:0')
+    x, t = cupy.ones((6, 4), 'f'), cupy.zeros(6, 'i')
+    del cupy.cuda.ranges[:]
+    with chainer.function_hooks.CUDAProfileHook():
+        model(x, t).backward()
+    names = [entry[1] for entry in cupy.cuda.ranges if entry[0] == 'push']
+    assert names[:2] == ['LinearFunction.forward', 'ReLU.forward']
+    assert 'ReLU.backward' in names
+    assert len(names) == sum(entry == ('pop',) for entry in cupy.cuda.ranges)
+
+    class Compiled(chainer.Chain):
+        @chainer.static_graph
+        def forward(self, x):
+            return F.tanh(F.exp(x) * 2)
+
+    compiled = Compiled()
+    compiled.to_device('@cupy:0')
+    with chainer.using_config('static_check', 'never'):
+        for _ in range(6):
+            x = chainer.Variable(cupy.ones((3, 4), 'f'))
+            del cupy.cuda.ranges[:]
+            F.sum(compiled(x)).backward()
+    name = f'{test_profiler_marks_functions_and_programs.__name__}.Compiled.forward'
+    assert cupy.cuda.ranges == [
+        ('push', name), ('pop',), ('push', f'{name} backward'), ('pop',)]
 
 
 def test_evaluator_and_reports(tmp_path):

@@ -81,7 +81,7 @@ class MultiprocessParallelUpdater(standard_updater.StandardUpdater):
             self._workers.append(worker)
             self._pipes.append(pipe)
         with cuda.Device(self._devices[0]):
-            self._master.to_gpu(self._devices[0])
+            self._master.to_device(f'@cupy:{self._devices[0]}')
             identifier = _nccl.get_unique_id()
             self._send(('begin', identifier))
             self._comm = _nccl.NcclCommunicator(size, identifier, 0)
@@ -129,7 +129,7 @@ class MultiprocessParallelUpdater(standard_updater.StandardUpdater):
 
 def _work(pipe, rank, size, device, model, iterator, converter):
     cuda.Device(device).use()
-    model.to_gpu(device)
+    model.to_device(f'@cupy:{device}')
     # What the model reports needs an observer, and goes nowhere.
     values = reporter.Reporter()
     values.add_observer('main', model)
@@ -160,13 +160,13 @@ def _work(pipe, rank, size, device, model, iterator, converter):
 
 
 def _all(operation, *arrays, root):
-    """Calls a reduction or broadcast of NCCL on whole arrays."""
+    """Calls a reduction or broadcast of NCCL on whole arrays, in the current stream."""
     array = arrays[0]
     kinds = {'e': _nccl.NCCL_FLOAT16, 'f': _nccl.NCCL_FLOAT32, 'd': _nccl.NCCL_FLOAT64}
     args = [a.data.ptr for a in arrays] + [array.size, kinds[array.dtype.char]]
     if len(arrays) == 2:
         args.append(_nccl.NCCL_SUM)
-    operation(*args, root, cuda.cupy.cuda.Stream.null.ptr)
+    operation(*args, root, cuda.cupy.cuda.get_current_stream().ptr)
 
 
 def size_num_grads(link):

@@ -2,7 +2,7 @@
 import contextlib
 import types
 
-from . import _memory
+from . import _memory, nccl  # noqa: F401
 from ._kernel import CompileException, Function  # noqa: F401
 from ._memory import (  # noqa: F401
     Device,
@@ -68,3 +68,4 @@ for _name in ('runtime', 'stream', 'compiler', 'memory', 'memory_hook', 'functio
     _module = types.ModuleType(f'cupy.cuda.{_name}')
     vars(_module).update(vars(globals()[_name]))
     sys.modules[f'cupy.cuda.{_name}'] = globals()[_name] = _module
+sys.modules['cupy.cuda.nccl'] = nccl
