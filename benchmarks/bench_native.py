@@ -240,7 +240,7 @@ def measured(name, rounds):
 
 
 def main():
-    chainer.global_config.static_check = 'first'
+    chainer.global_config.static_check, chainer.global_config.static_budget = 'first', None
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument('workloads', nargs='*', default=list(WORKLOADS))
     parser.add_argument('--rounds', type=int, default=7)

@@ -28,7 +28,7 @@ import numpy
 
 from chainer import configuration, function_hook
 from chainer.configuration import config, global_config
-from chainwright.runtime import OPTIONS, TARGETS
+from chainwright.runtime import OPTIONS, TARGETS, blas_threads
 
 
 class _Mixed16:
@@ -88,6 +88,7 @@ def default_settings():
         'schedule_func': None,
         'static_exact': True,
         'static_step': True,
+        'static_threads': None,
         'static_target': _choice('CHAINWRIGHT_TARGET', TARGETS, 'auto'),
         'train': True,
         'type_check': _flag('CHAINER_TYPE_CHECK', True),
@@ -110,6 +111,14 @@ OPTIONS.profile = lambda: bool(
 OPTIONS.timed = function_hook.tell_of_part
 OPTIONS.budget = lambda: configuration.peek('static_budget')
 OPTIONS.exact = lambda: configuration.peek('static_exact')
+
+
+def _threads():
+    given = configuration.peek('static_threads')
+    return blas_threads() if given is None else given
+
+
+OPTIONS.threads = _threads
 
 
 def get_dtype(dtype=None, map_mixed16=None):

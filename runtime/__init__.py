@@ -7,7 +7,7 @@ It knows arrays and graphs, not the front end: :class:`Schedule` compiles and ru
 from . import eager as _eager  # noqa: F401 - library ops ask it
 from .ledger import Event, Ledger, Report, Stop
 from .logs import begin as _begin
-from .options import OPTIONS, TARGETS
+from .options import OPTIONS, TARGETS, blas_threads
 from .schedule import Kept, Schedule
 
 _begin()
@@ -16,6 +16,7 @@ __all__ = [
     "Event",
     "OPTIONS",
     "TARGETS",
+    "blas_threads",
     "Kept",
     "Ledger",
     "Report",

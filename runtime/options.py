@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 from collections.abc import Callable
 from typing import Any
@@ -29,14 +30,27 @@ def checked(name: str) -> str:
     return name
 
 
+@functools.cache
+def blas_threads() -> int:
+    """How many threads NumPy's BLAS uses, as far as that can be found out."""
+    for name in ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "OMP_NUM_THREADS"):
+        text = os.environ.get(name, "").split(",")[0]
+        if text.isdigit() and int(text) > 0:
+            return int(text)
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
 class Options:
     """Where a :class:`~chainwright.runtime.Schedule` finds its settings; a front end sets them.
 
     ``target`` gives the target of schedules that do not name one, ``exact`` whether their bits are
-    to be those of NumPy's calls; ``budget`` whether it is looked at the clock before something is
-    compiled (a number), or not (None); ``profile`` whether the parts of programs are timed, and
-    ``timed`` hears of each, its name and its seconds; ``record`` makes the graph of
-    array code: of a function, the layouts of its arrays (shape, dtype, strides), and its settings.
+    to be those of NumPy's calls, ``threads`` how many threads run a program; ``budget`` whether
+    it is looked at the clock before something is compiled (a number), or not (None); ``profile``
+    whether the parts of programs are timed, and ``timed`` hears of each, its name and its seconds;
+    ``record`` makes the graph of array code: of a function, the layouts of its arrays (shape,
+    dtype, strides), and its settings.
     """
 
     def __init__(self) -> None:
@@ -45,6 +59,7 @@ class Options:
         self.target: Callable[[], str] = default_target
         self.budget: Callable[[], float | None] = lambda: None
         self.exact: Callable[[], bool] = lambda: True
+        self.threads: Callable[[], int] = blas_threads
         self.record: Callable[[Callable[..., Any], list[Any], dict[str, Any]], Graph] | None = None
 
 

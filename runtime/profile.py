@@ -19,8 +19,8 @@ import numpy as np
 
 from chainwright.codegen import Program
 from chainwright.codegen.native_target import NativeProgram
-from chainwright.codegen.native_target.driver import N_COMMITS, N_REGIONS, REGIONS
-from chainwright.codegen.native_target.program import Segment
+from chainwright.codegen.native_target.driver import N_COMMITS, N_REGIONS, REGION_HEAD, REGIONS
+from chainwright.codegen.native_target.program import Segment, with_threads
 from chainwright.codegen.native_target.steps import Region, Step
 from chainwright.ir import Node
 
@@ -101,7 +101,8 @@ class Profile:
                 code = constants[name] = segment.link(program.linker)
                 segment.settlement.flags = program.linker.flags
                 steps[id(code)] = self._pieces(program, segment, code)
-            run, commit = program.linker.callable("run"), program.linker.callable("commit")
+            linker = program.linker
+            run, commit = with_threads(linker.callable("run"), linker), linker.callable("commit")
             constants["run"] = lambda arrays: self._run(run, commit, steps[id(arrays[0])], arrays)
         constants["_start"], constants["_mark"] = self._start, self._mark
         facts = {name: getattr(program, name) for name in Program.__dataclass_fields__}
@@ -153,11 +154,12 @@ class Profile:
         names = {kernel.key: f"kernel{k}" for k, kernel in enumerate(program.kernels)}
         found, at = [], int(code[REGIONS])
         for region in segment.regions:
-            start, at = at, at + 3
+            start, at = at, at + REGION_HEAD
             for step in region.steps:
                 length = 4 + 3 * len(step.operands)
                 if region.tile >= region.rows:
-                    head = np.array([region.rows, region.tile, 1], np.int64)
+                    head = np.zeros(REGION_HEAD, np.int64)
+                    head[:3] = region.rows, region.tile, 1
                     table = np.concatenate([code, head, code[at : at + length]])
                     found.append((_only(table, len(code)), self._row(region, (step,), names)))
                 at += length

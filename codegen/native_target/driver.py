@@ -14,8 +14,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import NamedTuple
 
-RUN, COMMIT, SWEEP, LOOP, FLAT, REDUCE, PRODUCT = (
+RUN, WORKER, COMMIT, SWEEP, LOOP, FLAT, REDUCE, PRODUCT = (
     "chainwright_run",
+    "chainwright_worker",
     "chainwright_commit",
     "chainwright_sweep",
     "chainwright_loop",
@@ -30,7 +31,19 @@ FAILED = MOST_OPERANDS
 
 # The head of a program, in items.
 N_BASES, N_REGIONS, REGIONS, N_COMMITS, COMMITS, CHECKS, ARRAY_TYPE, CLEAR, TEST, MASK = range(10)
-HEAD = 10
+POOL = 10  # the address of the threads that take part, or 0
+HEAD = 11
+# The head of a region: rows, rows at a time, steps; whether threads may share the rows; where the
+# local values are: the base, their first byte. An operand with this for a base is local.
+REGION_HEAD = 6
+LOCAL = -1
+# A pool: whether somebody uses it, its threads, what is done (bases, program, region, tiles), the
+# next tile, tiles at a time, threads that are not done, flags, failures; sem_wait, sem_trywait,
+# sem_post; two semaphores, for the start of work and for its end.
+BUSY, WORKERS, P_BASES, P_CODE, P_REGION, P_TILES, P_NEXT, P_PART = range(8)
+PENDING, P_FLAGS, P_FAILED = range(8, 11)
+SEM_WAIT, SEM_TRY, SEM_POST, SEM_START, SEM_END = 11, 12, 13, 16, 24
+POOL_ITEMS = 32
 # A sweep has other items there, and more: how many items and where; which is the first to do, and
 # from which of its elements on (written when a sweep stops, too); the kernel, its table, elements
 # at a time, operands and what is known of each, memory for results, the address of memcpy.
@@ -158,7 +171,8 @@ class Function:
 
 def driver_text(layout: Layout) -> str:
     """The module of all functions here, for this Python and NumPy."""
-    parts = [_program_of(layout), _bases(layout), _execute(), _run(), _commit()]
+    parts = [_program_of(layout), _bases(layout), _do_tiles(), _take_part(), _share(), _worker()]
+    parts += [_execute(), _run(), _commit()]
     parts += [_sweep(layout), _loop(), _flat(), _copy_item(), _reduce(), _product()]
     return "\n".join(parts)
 
@@ -192,41 +206,171 @@ def _bases(layout: Layout) -> str:
     return f.text("i64 0")
 
 
-def _execute() -> str:
-    """Run regions; what comes back are the floating-point flags that were raised on the way."""
-    f = Function("internal i64 @execute(ptr %bases, ptr %code, i64 %at, i64 %regions)")
+def _do_tiles() -> str:
+    """Run some tiles of a region; what comes back are the floating-point flags."""
+    head = "ptr %bases, ptr %code, ptr %region, ptr %local, i64 %first, i64 %end, ptr %failed"
+    f = Function(f"internal i64 @do_tiles({head})")
     args = f.array("ptr", MOST_OPERANDS + 1)
     test, clear = f.item("%code", TEST, "ptr"), f.item("%code", CLEAR, "ptr")
     mask = f.get(f"trunc i64 {f.item('%code', MASK)} to i32")
+    flags, pc = f.variable(), f.variable()
+    f.do(f"store ptr %failed, ptr {f.at(args, FAILED)}")
+    rows, tile, steps = (f.item("%region", k) for k in range(3))
+    with f.loop(f.get("sub i64 %end, %first")) as t:
+        first = f.mul(f.add(t, "%first"), tile)
+        n = f.less(tile, f.get(f"sub i64 {rows}, {first}"))
+        f.set(pc, str(REGION_HEAD))
+        with f.loop(steps):
+            step = f.at("%region", f.value(pc))
+            function, table = f.item(step, 0, "ptr"), f.item(step, 1)
+            kind, operands = f.item(step, 2), f.item(step, 3)
+            with f.loop(operands) as k:
+                entry = f.at(step, f.add(f.mul(k, 3), 4))
+                slot = f.item(entry, 0)
+                local = f.get(f"icmp slt i64 {slot}, 0")
+                slot = f.get(f"select i1 {local}, i64 0, i64 {slot}")
+                base = f.item("%bases", slot, "ptr")
+                base = f.get(f"select i1 {local}, ptr %local, ptr {base}")
+                offset = f.add(f.item(entry, 1), f.mul(first, f.item(entry, 2)))
+                f.do(f"store ptr {f.moved(base, offset)}, ptr {f.at(args, k)}")
+            with f.when(f.get(f"icmp ne i64 {kind}, {OURS}")):
+                _collect(f, flags, test, mask)
+            f.call(function, f"ptr {args}, ptr {f.at('%code', table)}, i64 {n}")
+            with f.when(f.get(f"icmp eq i64 {kind}, {SILENT}")):
+                f.call(clear, f"i32 {mask}", "i32")
+            f.set(pc, f.add(f.add(f.value(pc), f.mul(operands, 3)), 4))
+    _collect(f, flags, test, mask)
+    return f.text(f"i64 {f.value(flags)}")
+
+
+def _take_part() -> str:
+    """Run tiles of the region that a pool is at, as long as there are any."""
+    f = Function("internal i64 @take_part(ptr %pool, ptr %local, ptr %failed)")
+    bases, code, region = (f.item("%pool", k, "ptr") for k in (P_BASES, P_CODE, P_REGION))
+    tiles, part = f.item("%pool", P_TILES), f.item("%pool", P_PART)
+    flags = f.variable()
+    with f.loop(tiles):  # nobody takes more parts than there are tiles
+        first = f.get(f"atomicrmw add ptr {f.at('%pool', P_NEXT)}, i64 {part} seq_cst")
+        done = f.get(f"icmp sge i64 {first}, {tiles}")
+        f.leave(done, f"i64 {f.value(flags)}")
+        end = f.less(f.add(first, part), tiles)
+        rest = f"ptr %local, i64 {first}, i64 {end}, ptr %failed"
+        raised = f.call("@do_tiles", f"ptr {bases}, ptr {code}, ptr {region}, {rest}", "i64")
+        f.set(flags, f.get(f"or i64 {f.value(flags)}, {raised}"))
+    return f.text(f"i64 {f.value(flags)}")
+
+
+def _wait(f: Function, semaphore: str, wait: str) -> None:
+    """Wait for a semaphore, again where a signal has come between."""
+    k = f.name("")
+    f.do(f"br label %wait{k}")
+    f.lines.append(f"wait{k}:")
+    result = f.call(wait, f"ptr {semaphore}", "i32")
+    again = f.get(f"icmp ne i32 {result}, 0")
+    f.do(f"br i1 {again}, label %wait{k}, label %woken{k}")
+    f.lines.append(f"woken{k}:")
+
+
+def _share() -> str:
+    """Run a region with the threads of a pool; alone, if they work for somebody else."""
+    head = "ptr %bases, ptr %code, ptr %region, ptr %local, i64 %tiles, ptr %failed, ptr %pool"
+    f = Function(f"internal i64 @share({head})")
+    pair = f.get("cmpxchg ptr %pool, i64 0, i64 1 seq_cst seq_cst")
+    mine = f.get(f"extractvalue {{i64, i1}} {pair}, 1")
+    flags = f.variable()
+    with f.when(f.get(f"xor i1 {mine}, true")):
+        rest = "ptr %local, i64 0, i64 %tiles, ptr %failed"
+        alone = f.call("@do_tiles", f"ptr %bases, ptr %code, ptr %region, {rest}", "i64")
+        f.set(flags, alone)
+    f.leave(f.get(f"xor i1 {mine}, true"), f"i64 {f.value(flags)}")
+    workers = f.item("%pool", WORKERS)
+    parts = f.mul(f.add(workers, 1), 8)
+    part = f.add(f.get(f"sdiv i64 %tiles, {parts}"), 1)
+    for k, kind, value in (
+        (P_BASES, "ptr", "%bases"), (P_CODE, "ptr", "%code"), (P_REGION, "ptr", "%region"),
+        (P_TILES, "i64", "%tiles"), (P_NEXT, "i64", "0"), (P_PART, "i64", part),
+        (PENDING, "i64", workers), (P_FLAGS, "i64", "0"), (P_FAILED, "i64", "0"),
+    ):
+        f.do(f"store {kind} {value}, ptr {f.at('%pool', k)}")
+    f.do("fence seq_cst")
+    post, wait = f.item("%pool", SEM_POST, "ptr"), f.item("%pool", SEM_WAIT, "ptr")
+    with f.loop(workers):
+        f.call(post, f"ptr {f.at('%pool', SEM_START)}", "i32")
+    own = f.call("@take_part", "ptr %pool, ptr %local, ptr %failed", "i64")
+    # Threads that still sleep are not to wake for this: nobody waits for them.
+    asleep, trying = f.variable(), f.item("%pool", SEM_TRY, "ptr")
+    with f.loop(workers):
+        refused = f.call(trying, f"ptr {f.at('%pool', SEM_START)}", "i32")
+        took = f.get(f"zext i1 {f.get(f'icmp eq i32 {refused}, 0')} to i64")
+        f.set(asleep, f.add(f.value(asleep), took))
+    left = f.value(asleep)
+    before = f.get(f"atomicrmw sub ptr {f.at('%pool', PENDING)}, i64 {left} seq_cst")
+    some = f.get(f"icmp ne i64 {left}, 0")
+    nobody = f.get(f"and i1 {some}, {f.get(f'icmp eq i64 {before}, {left}')}")
+    with f.when(f.get(f"xor i1 {nobody}, true")):  # else the last of them says that it is done
+        _wait(f, f.at("%pool", SEM_END), wait)
+    f.do("fence seq_cst")
+    with f.when(f.get(f"icmp ne i64 {f.item('%pool', P_FAILED)}, 0")):
+        f.do("store i64 1, ptr %failed")
+    flags = f.get(f"or i64 {own}, {f.item('%pool', P_FLAGS)}")
+    f.do("store atomic i64 0, ptr %pool seq_cst, align 8")
+    return f.text(f"i64 {flags}")
+
+
+def _worker() -> str:
+    """What a thread of a pool does for ever; ``memory`` is for its local values."""
+    f = Function(f"i64 @{WORKER}(ptr %pool, ptr %memory)")
+    failed = f.variable()
+    post, wait = f.item("%pool", SEM_POST, "ptr"), f.item("%pool", SEM_WAIT, "ptr")
+    f.do("br label %next")
+    f.lines.append("next:")
+    _wait(f, f.at("%pool", SEM_START), wait)
+    f.do("fence seq_cst")
+    f.set(failed, "0")
+    code = f.item("%pool", P_CODE, "ptr")
+    mask = f.get(f"trunc i64 {f.item(code, MASK)} to i32")
+    f.call(f.item(code, CLEAR, "ptr"), f"i32 {mask}", "i32")
+    low = f.item(f.item("%pool", P_REGION, "ptr"), 5)
+    local = f.moved("%memory", f.get(f"sub i64 0, {low}"))
+    flags = f.call("@take_part", f"ptr %pool, ptr {local}, ptr {failed}", "i64")
+    f.do(f"{f.name('%old')} = atomicrmw or ptr {f.at('%pool', P_FLAGS)}, i64 {flags} seq_cst")
+    bad = f.value(failed)
+    f.do(f"{f.name('%old')} = atomicrmw or ptr {f.at('%pool', P_FAILED)}, i64 {bad} seq_cst")
+    before = f.get(f"atomicrmw sub ptr {f.at('%pool', PENDING)}, i64 1 seq_cst")
+    with f.when(f.get(f"icmp eq i64 {before}, 1")):
+        f.call(post, f"ptr {f.at('%pool', SEM_END)}", "i32")
+    f.do("br label %next")
+    f.lines.append("never:")
+    return f.text("i64 0")
+
+
+def _execute() -> str:
+    """Run regions; what comes back are the floating-point flags that were raised on the way."""
+    f = Function("internal i64 @execute(ptr %bases, ptr %code, i64 %at, i64 %regions)")
     flags, start, failed = f.variable(), f.variable("%at"), f.variable()
-    f.do(f"store ptr {failed}, ptr {f.at(args, FAILED)}")
+    pool = f.item("%code", POOL, "ptr")
+    idle = f.get(f"icmp ne ptr {pool}, null")
     with f.loop("%regions"):
         region = f.at("%code", f.value(start))
-        rows, tile, steps = (f.item(region, k) for k in range(3))
-        done, pc = f.variable(), f.variable()
-        count = f.get(f"sdiv i64 {f.add(f.add(rows, tile), -1)}, {tile}")
-        with f.loop(count):
-            first = f.value(done)
-            n = f.less(tile, f.get(f"sub i64 {rows}, {first}"))
-            f.set(pc, "3")
-            with f.loop(steps):
-                step = f.at(region, f.value(pc))
-                function, table = f.item(step, 0, "ptr"), f.item(step, 1)
-                kind, operands = f.item(step, 2), f.item(step, 3)
-                with f.loop(operands) as k:
-                    entry = f.at(step, f.add(f.mul(k, 3), 4))
-                    base = f.item("%bases", f.item(entry, 0), "ptr")
-                    offset = f.add(f.item(entry, 1), f.mul(first, f.item(entry, 2)))
-                    f.do(f"store ptr {f.moved(base, offset)}, ptr {f.at(args, k)}")
-                with f.when(f.get(f"icmp ne i64 {kind}, {OURS}")):
-                    _collect(f, flags, test, mask)
-                f.call(function, f"ptr {args}, ptr {f.at('%code', table)}, i64 {n}")
-                with f.when(f.get(f"icmp eq i64 {kind}, {SILENT}")):
-                    f.call(clear, f"i32 {mask}", "i32")
-                f.set(pc, f.add(f.add(f.value(pc), f.mul(operands, 3)), 4))
-            f.set(done, f.add(first, n))
+        rows, tile, steps, apart, slot = (f.item(region, k) for k in range(5))
+        local = f.item("%bases", slot, "ptr")
+        tiles = f.get(f"sdiv i64 {f.add(f.add(rows, tile), -1)}, {tile}")
+        both = f.get(f"and i1 {idle}, {f.get(f'icmp ne i64 {apart}, 0')}")
+        common = f"ptr %bases, ptr %code, ptr {region}, ptr {local}"
+        with f.when(both):
+            rest = f"i64 {tiles}, ptr {failed}, ptr {pool}"
+            raised = f.call("@share", f"{common}, {rest}", "i64")
+            f.set(flags, f.get(f"or i64 {f.value(flags)}, {raised}"))
+        with f.when(f.get(f"xor i1 {both}, true")):
+            rest = f"i64 0, i64 {tiles}, ptr {failed}"
+            raised = f.call("@do_tiles", f"{common}, {rest}", "i64")
+            f.set(flags, f.get(f"or i64 {f.value(flags)}, {raised}"))
+        pc = f.variable()
+        f.set(pc, str(REGION_HEAD))
+        with f.loop(steps):
+            operands = f.item(f.at(region, f.value(pc)), 3)
+            f.set(pc, f.add(f.add(f.value(pc), f.mul(operands, 3)), 4))
         f.set(start, f.add(f.value(start), f.value(pc)))
-    _collect(f, flags, test, mask)
     f.leave(f.get(f"icmp ne i64 {f.value(failed)}, 0"), "i64 -1")
     return f.text(f"i64 {f.value(flags)}")
 

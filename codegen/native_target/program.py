@@ -8,6 +8,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from chainwright.ir import Node
 from chainwright.ir.kernel import Kernel
 
 from ..program import Loaded, Program
@@ -17,10 +18,12 @@ from .driver import (
     CLEAR,
     COMMITS,
     HEAD,
+    LOCAL,
     MASK,
     N_BASES,
     N_COMMITS,
     N_REGIONS,
+    POOL,
     REGIONS,
     TEST,
 )
@@ -29,10 +32,17 @@ from .steps import Loop, Place, Region, Step
 
 #: Programs with fewer bytes of values keep the GIL: taking it back costs more than it gives others.
 BRIEF_BYTES = 1 << 17
+#: Regions that touch fewer bytes are done by one thread: to wake others takes longer.
+SHARED_BYTES = 1 << 18
+#: What each thread has for local values.
+LOCAL_BYTES = 1 << 20
 
 
 class Linker(Protocol):
-    """Knows addresses; compiles what has none yet. ``brief`` functions keep the GIL."""
+    """Knows addresses; compiles what has none yet. ``brief`` functions keep the GIL.
+
+    ``pool`` is that of the threads that may take part in a call now, 0 for none.
+    """
 
     flags: Flags
 
@@ -47,6 +57,8 @@ class Linker(Protocol):
     def libc(self, name: str) -> int: ...
 
     def callable(self, name: str, brief: bool = False) -> Callable[[Any], int]: ...
+
+    def pool(self) -> int: ...
 
 
 @dataclass(slots=True)
@@ -80,33 +92,69 @@ class Segment:
         items.append(-1)
         for base in self.bases:
             items += check_of(base, linker)
-        pending: list[tuple[int, Step]] = []
+        pending: list[tuple[int, Step, frozenset[Node]]] = []
         for count, start, regions in (
             (N_REGIONS, REGIONS, self.regions),
             (N_COMMITS, COMMITS, self.commits),
         ):
             items[count], items[start] = len(regions), len(items)
             for region in regions:
-                items += [region.rows, region.tile, len(region.steps)]
+                local = self._local(region)
+                slot, low = local or (0, 0)
+                items += [region.rows, region.tile, len(region.steps), local is not None, slot, low]
                 for step in region.steps:
-                    pending.append((len(items), step))
+                    pending.append((len(items), step, region.local if local else frozenset()))
                     items += [_address(step, linker), 0, step.kind, len(step.operands)]
                     items += [0] * (3 * len(step.operands))
-        for at, step in pending:
+        for at, step, alone in pending:
             table = items[at + 1] = len(items)
             items += [linker.loop(x) if isinstance(x, Loop) else x for x in step.table]
             for k, place in enumerate(step.operands):
                 slot, offset = self._at(place, table)
+                if place.value in alone:
+                    slot = LOCAL
                 items[at + 4 + 3 * k : at + 7 + 3 * k] = [slot, offset, place.row_step]
         items[ARRAY_TYPE] = id(np.ndarray)
         items[CLEAR], items[TEST] = linker.libc("feclearexcept"), linker.libc("fetestexcept")
         items[MASK] = linker.flags.all
         return np.array(items, np.int64)
 
+    @property
+    def shares(self) -> bool:
+        """Whether there is anything that several threads may do."""
+        return any(self._local(region) is not None for region in self.regions)
+
+    def _local(self, region: Region) -> tuple[int, int] | None:
+        """Where a region's local values begin: the base, and bytes; None if one thread does it."""
+        if not region.apart or region.tile >= region.rows or region.touched < SHARED_BYTES:
+            return None
+        places = {p for s in region.steps for p in s.operands if p.value in region.local}
+        if not places:
+            return 0, 0
+        slots = {self.places[p][0] for p in places}
+        starts = [self.places[p][1] for p in places]
+        sizes = [p.value.nbytes * region.tile // region.rows for p in places]  # type: ignore
+        end = max([start + size for start, size in zip(starts, sizes, strict=True)])
+        if len(slots) > 1 or end - min(starts) > LOCAL_BYTES:
+            return None
+        return slots.pop(), min(starts)
+
     def _at(self, place: Place, table: int) -> tuple[int, int]:
         if isinstance(place.value, int):
             return 0, 8 * (table + place.value)
         return self.places[place]
+
+
+def with_threads(run: Callable[[Any], int], linker: Linker) -> Callable[[Any], int]:
+    """``run``, with the threads that may take part at the time of a call."""
+
+    def runwith_threads(arrays: Any) -> int:
+        code, pool = arrays[0], linker.pool()
+        if code[POOL] != pool:
+            code[POOL] = pool
+        return run(arrays)
+
+    return runwith_threads
 
 
 def check_of(base: Base, linker: Linker) -> list[int]:
@@ -133,8 +181,10 @@ class NativeProgram(Program):
     def load(self) -> Loaded:
         """Compile the kernels and the Python function."""
         constants = dict(self.constants)
-        brief = self.intermediate_bytes < BRIEF_BYTES
-        constants["run"] = self.linker.callable("run", brief)
+        shares = any(segment.shares for segment in self.segments.values())
+        brief = self.intermediate_bytes < BRIEF_BYTES and not shares
+        run = self.linker.callable("run", brief)
+        constants["run"] = with_threads(run, self.linker) if shares else run
         for name, segment in self.segments.items():
             constants[name] = segment.link(self.linker)
             segment.settlement.flags = self.linker.flags

@@ -10,7 +10,7 @@ from __future__ import annotations
 import functools
 import struct
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import prod
 from typing import Any, NamedTuple, Protocol
 
@@ -33,6 +33,7 @@ from .places import PLACES, READ, WRITE, places_of, rows_of
 
 Ints = tuple[int, ...]
 TILE_BYTES = 1 << 14
+ALONE_BYTES = 1 << 17  # of a loop by itself: what a thread does at a time
 LOOP_AXES = 3  # the loops around a ufunc's own
 
 
@@ -82,11 +83,23 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Region:
-    """Steps that run one after the other for a few rows at a time."""
+    """Steps that run one after the other for a few rows at a time.
+
+    ``apart``: rows have nothing to do with each other, so that several threads may do them; each
+    needs memory of its own for the ``local`` values, of which only a few rows exist at a time.
+    """
 
     rows: int
     tile: int
     steps: tuple[Step, ...]
+    apart: bool = False
+    local: frozenset[Node] = frozenset()
+
+    @property
+    def touched(self) -> int:
+        """Bytes of the arrays that are read and written."""
+        nodes = {place.value for step in self.steps for place in step.operands}
+        return sum(x.nbytes for x in nodes - self.local if isinstance(x, Node))
 
 
 class Reduction(NamedTuple):
@@ -165,6 +178,9 @@ def nest_of(dims: Ints, strides: Sequence[Ints], by_rows: bool) -> Nest:
             merged.append((n, 1, steps))
     if not merged:
         merged = [(1, 1, (0,) * len(strides))]
+    if not by_rows:  # each item of the outermost loop is a row
+        rows, factor, steps = merged[0]
+        merged[0] = (rows * factor, 1, steps)
     lengths = tuple(n * factor for n, factor, _ in merged[1:])
     by_operand = tuple(zip(*(s for _, _, s in merged), strict=True)) if strides else ()
     return Nest(merged[0][0], merged[0][1], lengths, by_operand)
@@ -833,14 +849,28 @@ class Group:
     def region(self) -> Region:
         """The steps, one for each stage."""
         if self.alone and self.stages[0].form in ("loop", "call"):
-            node = self.nodes[0]
-            nest = nest_of(node.dims or (1,), [s or (0,) for s in _all_strides(node)], False)
-            steps = (self._step(self.stages[0], False),)
-            return Region(nest.rows, nest.rows, steps)
+            return self._alone(self.stages[0])
         if self.alone:
             return Region(1, 1, (self._whole_reduction(self.nodes[0]),))
         steps = tuple(self._step(stage, True) for stage in self.stages)
-        return Region(self.rows, self.tile, steps)
+        apart = all(stage.form != "columns" for stage in self.stages)
+        return Region(self.rows, self.tile, steps, apart, self.local)
+
+    def _alone(self, stage: Stage) -> Region:
+        """One loop over all items, the outermost axis of which may be done in parts."""
+        if stage.form == "loop":
+            step, nest = Fused(self, stage.nodes, False).made()
+        else:
+            step, nest = self._call(stage.nodes[0], False)
+        ways = iter([strides[0] for strides in nest.strides])
+        operands = tuple([
+            Place(p.value, p.offset, way) if isinstance(p.value, Node) else p
+            for p, way in zip(step.operands, ways, strict=True)
+        ])
+        step = replace(step, operands=operands)
+        whole = Region(nest.rows, nest.rows, (step,), True)
+        tile = max(1, nest.rows * ALONE_BYTES // max(whole.touched, 1))
+        return whole if tile >= nest.rows else replace(whole, tile=tile)
 
     def _whole_reduction(self, node: Node) -> Step:
         form = reduction_of(node)
@@ -855,7 +885,7 @@ class Group:
         if stage.form == "loop":
             return Fused(self, stage.nodes, by_rows).step()
         if stage.form == "call":
-            return self._call(node, by_rows)
+            return self._call(node, by_rows)[0]
         (x,) = node.inputs
         if stage.form == "columns":
             form, loops = reduction_of(node), column_loops(node)
@@ -876,7 +906,7 @@ class Group:
         step = 0 if self.alone or x in self.local or not strides else strides[0]
         return Place(x, 0, step)
 
-    def _call(self, node: Node, by_rows: bool) -> Step:
+    def _call(self, node: Node, by_rows: bool) -> tuple[Step, Nest]:
         loop = _resolved(node)
         assert loop is not None
         dims = node.dims or (1,)
@@ -903,7 +933,7 @@ class Group:
                 places.append(self.place(x, s))
         function = "flat" if nest.ndim == 1 else "loop"
         step = Step(function, (*table, *numbers), tuple(places), FOREIGN, node.op)
-        return _with_origin(step, node)
+        return _with_origin(step, node), nest
 
 
 def _start_region(node: Node) -> Region:
@@ -943,8 +973,13 @@ class Fused:
         self.dims = nodes[0].dims or (1,)
 
     def step(self) -> Step:
+        return self.made()[0]
+
+    def made(self) -> tuple[Step, Nest]:
+        """The step, and the loops that it runs in."""
         kernel, nest, places = self.parts()
-        return Step(kernel, kernel_table(kernel, nest, [n for _, n in self.numbers]), places)
+        table = kernel_table(kernel, nest, [n for _, n in self.numbers])
+        return Step(kernel, table, places), nest
 
     def parts(self) -> tuple[Kernel, Nest, tuple[Place, ...]]:
         """The kernel, the loops it is to run in, and its operands."""

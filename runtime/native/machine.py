@@ -33,9 +33,11 @@ from chainwright.ir import Node, literal, make, placeholder
 from chainwright.ir.kernel import Kernel
 from chainwright.ir.layout import extent
 
+from ..options import OPTIONS
 from .bits import same_bits
 from .engine import Engine, libc_address
 from .loops import layout, loop_of
+from .threads import Threads
 
 logger = logging.getLogger("chainwright")
 
@@ -49,6 +51,7 @@ _NAMES = {"f": "float", "i": "int", "u": "uint"}
 _LIBC = "feclearexcept", "fetestexcept", "memcpy"
 _DRIVER = {
     "run": driver.RUN,
+    "worker": driver.WORKER,
     "commit": driver.COMMIT,
     "sweep": driver.SWEEP,
     "loop": driver.LOOP,
@@ -68,6 +71,7 @@ class MachineLinker:
         self.flags = flags
         self._libc = {name: libc_address(name) for name in _LIBC}
         self.engine = Engine()
+        self._threads = Threads(lambda: self.driver("worker"))
         self._text = "\n".join([driver.driver_text(found), *places.texts(), *windows.texts()])
 
     def kernel(self, kernel: Kernel) -> int:
@@ -79,6 +83,9 @@ class MachineLinker:
     def callable(self, name: str, brief: bool = False) -> Callable[[Any], int]:
         kind = ctypes.PYFUNCTYPE if brief else ctypes.CFUNCTYPE
         return kind(ctypes.c_int64, ctypes.py_object)(self.driver(name))
+
+    def pool(self) -> int:
+        return self._threads.pool(OPTIONS.threads())
 
     def loop(self, loop: Loop) -> int:
         found = loop_of(loop.ufunc, loop.dtypes)

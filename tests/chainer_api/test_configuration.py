@@ -136,7 +136,7 @@ def test_defaults_without_variables(monkeypatch):
         'type_check': True, 'use_static_graph': True}
     assert settings['use_cudnn'] == settings['use_cudnn_tensor_core'] == 'auto'
     assert settings['static_target'] == 'auto' and settings['static_check'] == 'spaced'
-    assert settings['static_budget'] == 0.1
+    assert settings['static_budget'] == 0.1 and settings['static_threads'] is None
     assert settings['use_ideep'] == 'never' and settings['dtype'] == np.float32
     assert not any(value for key, value in settings.items() if key not in (
         'enable_backprop', 'static_exact', 'static_step', 'train', 'type_check', 'use_cudnn',
