@@ -2,6 +2,7 @@
 import numpy as np
 import pytest
 import simulated
+from simulated import cupy
 
 import chainer
 import chainer.links as L
@@ -19,8 +20,8 @@ def model_on_gpu(comm, dtypes):
     link = chainer.Link()
     with link.init_scope():
         for name, grad in grads_of(comm.rank, dtypes).items():
-            param = chainer.Parameter(simulated.on_device(grad + comm.rank))
-            param.grad = simulated.on_device(grad)
+            param = chainer.Parameter(cupy.array(grad + comm.rank))
+            param.grad = cupy.array(grad)
             setattr(link, name, param)
     return link
 
@@ -29,7 +30,7 @@ def check_means(comm, link, dtypes, wide=None):
     every = [grads_of(r, dtypes) for r in range(comm.size)]
     for name in 'abc':
         actual = getattr(link, name).grad
-        assert isinstance(actual, simulated.Array)
+        assert isinstance(actual, cupy.ndarray)
         dtype = every[0][name].dtype
         work = np.dtype(wide or dtype)
         total = sum(grads[name].astype(work) for grads in every)
@@ -37,7 +38,7 @@ def check_means(comm, link, dtypes, wide=None):
         assert actual.dtype == dtype
         # The order of the sum is that of MPI, which the simulated NCCL goes over.
         tolerance = {2: 2e-3, 4: 1e-6, 8: 1e-14}[work.itemsize]
-        np.testing.assert_allclose(np.asarray(actual), expected, rtol=0, atol=tolerance)
+        np.testing.assert_allclose(cupy.asnumpy(actual), expected, rtol=0, atol=tolerance)
 
 
 def case_pure_nccl(comm):
@@ -53,7 +54,7 @@ def case_pure_nccl(comm):
                     check_means(comm, link, dtypes)
                     counts = {d: sum(n for n, e in zip((6, 4, 1), dtypes, strict=True) if e == d)
                               for d in dtypes}
-                    stream = simulated.Stream.current.ptr
+                    stream = cupy.cuda.get_current_stream().ptr
                     assert calls == [('allReduce', n, d, stream) for d, n in counts.items()]
                 made.finalize()
                 assert calls[-1] == ('destroy',)
@@ -114,21 +115,21 @@ def case_bcast_data(comm):
             for (name, grad), array in zip(
                     grads_of(0, ('f4', 'f2', 'f8')).items(), arrays, strict=True):
                 assert getattr(link, name).array is array
-                np.testing.assert_array_equal(np.asarray(array), grad)
+                np.testing.assert_array_equal(cupy.asnumpy(array), grad)
 
 
 def case_arrays_of_gpus_go_by_way_of_the_host(comm):
     with simulated.gpus():
-        x = simulated.on_device(np.full(3, comm.rank, 'f4'))
+        x = cupy.array(np.full(3, comm.rank, 'f4'))
         for y in (comm.allreduce(x), *comm.allgather(x), comm.bcast(x),
                   *comm.alltoall([x] * comm.size)):
-            assert isinstance(y, simulated.Array)
-        np.testing.assert_array_equal(np.asarray(comm.allreduce(x)), [sum(range(comm.size))] * 3)
+            assert isinstance(y, cupy.ndarray)
+        np.testing.assert_array_equal(cupy.asnumpy(comm.allreduce(x)), [sum(range(comm.size))] * 3)
         for name in ('naive', 'flat'):
             link = model_on_gpu(comm, ('f4', 'f2', 'f8'))
             chainermn.create_communicator(name, comm.mpi_comm).multi_node_mean_grad(link)
             for param in link.params():
-                assert isinstance(param.grad, simulated.Array)
+                assert isinstance(param.grad, cupy.ndarray)
 
 
 def case_models_on_the_host(comm):
@@ -163,14 +164,14 @@ def case_double_buffering(comm):
         found = []
         for step in range(steps):
             for param in link.params():
-                param.grad = simulated.on_device(
+                param.grad = cupy.array(
                     np.full(param.shape, 2. ** step * (1 + comm.rank), 'f4'))
             optimizer.update()
-            found.append(np.asarray(link.b.array).copy())
+            found.append(cupy.asnumpy(link.b.array))
             assert optimizer.t == max(0, step - 1)
         optimizer.wait()
         streams = {call[3] for call in calls if call[0] == 'allReduce'}
-        assert simulated.Stream.current.ptr not in streams and len(streams) >= 1
+        assert cupy.cuda.get_current_stream().ptr not in streams and len(streams) >= 1
     value = grads_of(0, ('f4',) * 3)['b']
     mean = np.float32((comm.size + 1) / 2)
     for step in range(steps):
@@ -188,9 +189,9 @@ def case_batch_normalization_over_nccl(comm):
                 made, communication_backend=name)
             every = [np.random.RandomState(r).uniform(-1, 1, (2, 3)) for r in range(comm.size)]
             y, = function.forward((
-                simulated.on_device(every[comm.rank]), simulated.on_device(np.ones(3)),
-                simulated.on_device(np.zeros(3))))
+                cupy.array(every[comm.rank]), cupy.array(np.ones(3)),
+                cupy.array(np.zeros(3))))
             whole = np.concatenate(every)
             np.testing.assert_allclose(
-                np.asarray(y), (every[comm.rank] - whole.mean(0)) / np.sqrt(whole.var(0) + 2e-5))
+                cupy.asnumpy(y), (every[comm.rank] - whole.mean(0)) / np.sqrt(whole.var(0) + 2e-5))
             assert [call[:3] for call in calls] == [('allReduce', 4, 'f8'), ('allReduce', 3, 'f8')]

@@ -1,93 +1,25 @@
-"""GPUs and NCCL without either: device arrays are NumPy's, NCCL's calls go over MPI.
+"""NCCL without GPUs: devices and arrays are those of ``tests/simulated``, NCCL's calls go over MPI.
 
 What runs on it are our own lines between CuPy and NCCL (pointers, counts, types, streams, who
 sends to whom), not CuPy, NCCL or a GPU.
 """
 import contextlib
 import ctypes
-import types
+import pathlib
+import sys
 
 import numpy as np
 
 from chainer.backends import cuda
 from chainermn import nccl
 
+sys.path.append(str(pathlib.Path(__file__).parents[3] / 'simulated'))
+try:
+    import cupy
+finally:
+    sys.path.pop()
+
 CALLS = []
-
-
-class Device:
-    id = 0
-
-    def __init__(self, device=None):
-        pass
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *args):
-        pass
-
-    def __eq__(self, other):
-        return isinstance(other, Device)
-
-    __hash__ = None
-
-    def use(self):
-        pass
-
-
-class Stream:
-    """Work is done when it is put in, which a stream may do."""
-
-    current = None
-
-    def __init__(self, non_blocking=False):
-        self.ptr = id(self)
-        self.waited_for = []
-
-    def record(self):
-        return f'event of {self.ptr}'
-
-    def wait_event(self, event):
-        self.waited_for.append(event)
-
-    def synchronize(self):
-        CALLS.append(('synchronize', self.ptr))
-
-    def __enter__(self):
-        self.before, Stream.current = Stream.current, self
-
-    def __exit__(self, *args):
-        Stream.current = self.before
-
-
-class Array(np.ndarray):
-    """An array on the device."""
-
-    device = Device()
-
-    @property
-    def data(self):
-        return types.SimpleNamespace(ptr=self.ctypes.data)
-
-    def get(self, stream=None):
-        return np.array(self)
-
-
-def on_device(x, *args, **kwargs):
-    return np.array(x, *args, **kwargs).view(Array)
-
-
-def of_numpy(name):
-    return lambda *args, **kwargs: np.asarray(getattr(np, name)(*args, **kwargs)).view(Array)
-
-
-cupy = types.SimpleNamespace(
-    cuda=types.SimpleNamespace(get_current_stream=lambda: Stream.current, Device=Device),
-    asarray=on_device, array=on_device, ndarray=Array, float32=np.float32, isfinite=np.isfinite,
-    **{name: of_numpy(name) for name in (
-        'concatenate', 'empty', 'zeros', 'ones', 'full', 'zeros_like', 'empty_like',
-        'ascontiguousarray', 'stack', 'sqrt')})
 
 
 class NcclCommunicator:
@@ -136,13 +68,10 @@ def get_unique_id():
 @contextlib.contextmanager
 def gpus():
     """Context with a simulated GPU for each process; its value is the list of calls made."""
-    Stream.current = Stream()
-    replaced = [
-        (cuda, 'available', True), (cuda, 'cupy', cupy), (cuda, 'ndarray', Array),
-        (cuda, 'Stream', Stream), (cuda, 'Device', Device), (nccl, '_available', True),
-        (cuda, 'to_cpu', lambda x: np.array(x).view(np.ndarray)),
-        (cuda, 'to_gpu', on_device)]
-    before = [(module, name, vars(module).get(name)) for module, name, _ in replaced]
+    replaced = [(cuda, 'available', True), (cuda, 'cupy', cupy), (cuda, 'ndarray', cupy.ndarray),
+                (cuda, 'Stream', cupy.cuda.Stream), (cuda, 'Device', cupy.cuda.Device),
+                (nccl, '_available', True)]
+    before = [getattr(module, name) for module, name, _ in replaced]
     nccl.NcclCommunicator, nccl.get_unique_id = NcclCommunicator, get_unique_id
     del CALLS[:]
     try:
@@ -150,5 +79,5 @@ def gpus():
             setattr(module, name, value)
         yield CALLS
     finally:
-        for module, name, value in before:
+        for (module, name, _), value in zip(replaced, before, strict=True):
             setattr(module, name, value)
