@@ -29,14 +29,18 @@ def make_table(n, seed=0):
     return lines
 
 
+def write(n, path):
+    with open(path, 'w') as file:
+        file.write('\n'.join(make_table(n)) + '\n')
+    print(f'{n} invented mushrooms written to {path}')
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument('--number', type=int, default=8000, help='how many mushrooms')
     parser.add_argument('--out', default='mushrooms.csv', help='the file')
     args = parser.parse_args()
-    with open(args.out, 'w') as file:
-        file.write('\n'.join(make_table(args.number)) + '\n')
-    print(f'{args.number} invented mushrooms written to {args.out}')
+    write(args.number, args.out)
 
 
 if __name__ == '__main__':

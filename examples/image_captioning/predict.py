@@ -3,6 +3,7 @@
     python predict.py --model result result/picture0.png result/picture1.png
 """
 import argparse
+import glob
 import json
 import os
 import pathlib
@@ -20,11 +21,16 @@ from shared import flags
 
 def main(argv=None):
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument('pictures', nargs='+', help='files of the pictures')
+    parser.add_argument('pictures', nargs='*', help='files of the pictures')
+    parser.add_argument('--test', action='store_true', help='the pictures that train.py has drawn')
     parser.add_argument('--model', '-m', default='result', help='folder of the model')
     flags.add_device(parser)
     args = parser.parse_args(argv)
     flags.use_device(parser, args)
+    if args.test and not args.pictures:
+        args.pictures = sorted(glob.glob(os.path.join(args.model, 'picture*.png')))
+    if not args.pictures:
+        parser.error('name the files of some pictures')
 
     with open(os.path.join(args.model, 'model.json'), encoding='utf-8') as file:
         setup = json.load(file)

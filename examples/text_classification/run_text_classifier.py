@@ -1,6 +1,7 @@
 """Classify texts, a line each, with the model that train_text_classifier.py has written.
 
     echo "they never baked some bread" | python run_text_classifier.py --model-setup result
+    python run_text_classifier.py --test           # the same text
 """
 import argparse
 import json
@@ -30,8 +31,11 @@ def load(folder):
 def main(argv=None, lines=None):
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument('--model-setup', default='result', help='folder of the model')
+    parser.add_argument('--test', action='store_true', help='classify a text that comes along')
     flags.add_device(parser)
     args = parser.parse_args(argv)
+    if args.test and lines is None:
+        lines = ['they never baked some bread']
     flags.use_device(parser, args)
     model, setup = load(args.model_setup)
     model.to_device(args.device)

@@ -29,6 +29,7 @@ def parse_args(argv=None):
     parser.add_argument('--length', '-l', type=int, default=1000, help='samples to make')
     parser.add_argument('--rate', type=int, default=4000, help='samples a second')
     parser.add_argument('--seed', type=int, default=0, help='of the random numbers')
+    parser.add_argument('--test', action='store_true', help='changes nothing: as short as can be')
     parser.add_argument('--static', action='store_true', help='compile the network')
     flags.add_device(parser)
     args = parser.parse_args(argv)

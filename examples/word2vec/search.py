@@ -2,6 +2,7 @@
 
     python search.py                               # asks for words
     python search.py --words dog bread
+    python search.py --test                        # --words bread, after train_word2vec.py --test
 """
 import argparse
 
@@ -39,7 +40,10 @@ def main(argv=None):
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument('--model', '-m', default='word2vec.model', help='file of the vectors')
     parser.add_argument('--words', nargs='*', help='words to look for, instead of asking for them')
+    parser.add_argument('--test', action='store_true', help='look for one of the test\'s words')
     args = parser.parse_args(argv)
+    if args.test and args.words is None:
+        args.words = ['bread']
     words, vectors = load_vectors(args.model)
     if args.words is not None:
         for query in args.words:

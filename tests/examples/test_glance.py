@@ -10,18 +10,26 @@ def test_without_data(example):
         example('glance/glance.py').run()
 
 
+def test_making_mushrooms(example, monkeypatch):
+    monkeypatch.setattr('sys.argv', ['make_mushrooms.py', '--number', '6'])
+    assert '6 invented mushrooms' in example('glance/make_mushrooms.py').run()
+    with open('mushrooms.csv') as file:
+        assert [line.count(',') for line in file] == [22] * 7
+
+
 def test_training(example, monkeypatch):
     pytest.importorskip('matplotlib')
-    monkeypatch.setattr('sys.argv', ['make_mushrooms.py', '--number', '600'])
-    assert '600 invented mushrooms' in example('glance/make_mushrooms.py').run()
+    monkeypatch.setattr('sys.argv', ['glance.py', '--test'])
     printed = example('glance/glance.py').run([
+        ('write(8000,', 'write(600,'),
         ("(50, 'epoch')", "(12, 'epoch')"), ("(20, 'epoch')", "(12, 'epoch')"),
         # Two pictures after each epoch take most of the time.
         ("'epoch', file_name='loss.png'", "'epoch', trigger=(12, 'epoch'), file_name='loss.png'"),
         ("'epoch', file_name='accuracy.png'",
          "'epoch', trigger=(12, 'epoch'), file_name='accuracy.png'"),
         ('SGD()', 'SGD(0.1)')])
-    lines = printed.replace('\x1b[J', '').splitlines()
+    first, *lines = printed.replace('\x1b[J', '').splitlines()
+    assert first == '600 invented mushrooms written to mushrooms.csv'
     assert lines[0].split() == [
         'epoch', 'main/loss', 'validation/main/loss', 'main/accuracy', 'validation/main/accuracy',
         'elapsed_time']

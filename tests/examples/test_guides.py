@@ -25,3 +25,9 @@ def test_reports(example, mnist):
     assert lines[5].split() == [
         'epoch', 'main/accuracy', 'main/loss', 'main/predictor/sum_y', 'validation/main/accuracy']
     assert len(lines[6].split()) == 5
+
+
+def test_reports_without_mnist(example, monkeypatch):
+    monkeypatch.setattr('sys.argv', ['reports.py', '--test'])
+    lines = example('guides/reports.py').run().splitlines()
+    assert 0 < float(lines[6].split()[2]) < 10

@@ -123,6 +123,10 @@ class TestCaptioning:
             'result/picture0.png', 'result/picture2.png').splitlines()
         assert [line.split(':')[0] for line in lines] == [
             'result/picture0.png', 'result/picture2.png']
+        drawn = example('image_captioning/predict.py').main('--test').splitlines()
+        assert len(drawn) == 3 and set(lines) < set(drawn)
+        with pytest.raises(SystemExit):
+            example('image_captioning/predict.py').main()
 
     def test_words(self, module):
         names = module('image_captioning/captions.py')
@@ -186,7 +190,7 @@ class TestWavenet:
         example('wavenet/train.py').main('--test', '-e', '1', '-b', '60', '--length', '60')
         read = module('wavenet/sounds.py')['read_wav']
         sounds = []
-        for options in ([], ['--static'], ['--seed', '1'], ['--input', 'generated.wav']):
+        for options in (['--test'], ['--static'], ['--seed', '1'], ['--input', 'generated.wav']):
             printed = example('wavenet/generate.py').main('-l', '20', *options)
             assert 'samples written to generated.wav' in printed
             sounds.append(read('generated.wav'))

@@ -132,6 +132,7 @@ class TestWord2vec:
     def test_search(self, example):
         example('word2vec/train_word2vec.py').main('--test', '-e', '25', '-b', '500', '--static')
         lines = example('word2vec/search.py').main('--words', 'bread', 'unicorn').splitlines()
+        assert example('word2vec/search.py').main('--test').splitlines() == lines[:6]
         assert lines[0] == 'query: bread'
         found = [line.split(': ')[0] for line in lines[1:6]]
         assert len({'cheese', 'fish', 'soup', 'apple', 'rice'} & set(found[:3])) >= 2
@@ -223,7 +224,9 @@ def test_text_classifier_runs(example, model):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(sys, 'stdout', out)
         names['main']([], ['They never baked some bread\n', 'rain\n'])
-    first, second = out.getvalue().splitlines()
+        names['main'](['--test'])
+    first, second, test = out.getvalue().splitlines()
+    assert test == first.replace('They', 'they')
     assert first.endswith(' : They never baked some bread')
     assert second.split()[1] in ('food', 'music', 'sport', 'weather')
     assert 0.25 <= float(second.split()[0]) <= 1
