@@ -1,5 +1,6 @@
 """Shared by all tests: helper modules are found beside the tests that use them."""
 
+import gc
 import importlib.util
 import pathlib
 import sys
@@ -26,6 +27,12 @@ if missing := list(_packages_missing()):
 
 for folder in ("chainer_api/graph_optimizations", "chainer_api/functions"):
     sys.path.insert(0, str(pathlib.Path(__file__).parent / folder))
+
+
+def pytest_collection_finish(session):
+    """Garbage is looked for among what tests make, not among all tests and modules each time."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture(autouse=True, scope="session")
