@@ -117,7 +117,9 @@ class Account:
         """
         expected = gain * max(_HORIZON / max(self.calls, 1) - 1, 0.0)
         owed = sum(self.ledger.spent.values()) - self.ledger.saved + seconds
-        earned = max(_budget() * self.in_method, _CALLS * self.plain)
+        # What has not paid in many calls is not likely to do so later.
+        hope = min(math.sqrt(_HORIZON / max(self.calls, 1)), 1.0)
+        earned = max(_budget() * hope * self.in_method, _CALLS * self.plain)
         return owed - self._weight * earned - expected
 
     def allows_noting(self) -> bool:
@@ -142,6 +144,7 @@ class Account:
         """A call has ended; whether programs pay."""
         self._weight = _BACKWARD if run.settings.backprop else 1.0
         app = run.app
+        app.last = self.calls
         if run.programs:
             self.ledger.with_python += 1
             return self._ended(seconds, app.meter, app.plain, run)
@@ -152,6 +155,7 @@ class Account:
     def called_without_python(self, seconds: float, proof: Proof, carrier: Carrier) -> bool:
         """Likewise for a call that has gone without its Python."""
         self.ledger.without_python += 1
+        proof.app.last = self.calls
         return self._ended(seconds, proof.meter, proof.app.plain, carrier)
 
     def called_plainly(self, seconds: float, app: Application) -> None:

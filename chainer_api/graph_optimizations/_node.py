@@ -39,7 +39,7 @@ class StaticScheduleFunction(FunctionNode):
 
     _is_piece = True
     _kept: Kept | None = None  # with _backwards, of the schedule that has run
-    _backwards: Any = {}
+    _backwards: Any = {}  # by key: how to run it, and how it was recorded
     _rebuilt: Rebuilt | None = None
     _alone: tuple[bool, ...] = ()  # leaves used several times: no gradient has reached them yet
     _checking = False
@@ -140,10 +140,10 @@ class StaticScheduleFunction(FunctionNode):
             gys = tuple([gy if ref() is node else None for ref in outputs])
         started = time.perf_counter()
         key = self._key(gys)
-        run = self._backwards.get(key)
-        if run is None:
+        known = self._backwards.get(key)
+        if known is None:
             return False
-        found = self._by_program(run, piece.backwards[key], gys)
+        found = self._by_program(known, gys)
         if found is None:
             return False
         piece.account.ledger.saved += piece.backward_meter.took(time.perf_counter() - started)
@@ -161,10 +161,10 @@ class StaticScheduleFunction(FunctionNode):
     ) -> tuple[Any, ...]:
         key = self._key(grad_outputs)
         found = None
-        run = self._backwards.get(key)
+        known = self._backwards.get(key)
         piece, started = self._piece, time.perf_counter()
-        if run is not None:
-            found = self._by_program(run, piece.backwards[key], grad_outputs)
+        if known is not None:
+            found = self._by_program(known, grad_outputs)
             piece.account.ledger.saved += piece.backward_meter.took(time.perf_counter() - started)
         else:
             piece.wants(key)
@@ -190,7 +190,7 @@ class StaticScheduleFunction(FunctionNode):
             if not self._is_as_it_was():
                 # Parameters have been updated since: there is nothing to be compared with.
                 key = self._key(grad_outputs)
-                return self._by_program(self._backwards[key], piece.backwards[key], grad_outputs)
+                return self._by_program(self._backwards[key], grad_outputs)
             self._kept, self._backwards = None, {}
             piece.schedule.trim()
         rebuilt = self.rebuild()
@@ -220,7 +220,8 @@ class StaticScheduleFunction(FunctionNode):
         self._rebuilt = rebuilt
         return True
 
-    def _by_program(self, run: Any, backward: Backward, grad_outputs: Any) -> Any:
+    def _by_program(self, known: tuple[Any, Backward], grad_outputs: Any) -> Any:
+        run, backward = known
         arrays = [g._array for g in grad_outputs if g is not None]
         for late, form in zip(backward.late, backward.forms, strict=True):
             if late.number is not None:

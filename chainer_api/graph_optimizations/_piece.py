@@ -58,6 +58,7 @@ class Piece:
         self._refused: set[Any] = set()
         self.forward_meter, self.backward_meter = Meter(), Meter()
         self.uses_since_check = 0
+        self.computed: dict[Any, Any] = {}
         self._dissolved = 0  # nodes that were replaced by the functions' own
         self.dropped = False
         self.gpu = gpu_of_apps(apps, specs)
@@ -107,12 +108,21 @@ class Piece:
         #: Slots of the inputs, where all of them have one.
         self.slots = None if None in slots else slots
         self._number_inputs()
+        self._publish()
+
+    def _publish(self) -> None:
+        """From now on calls run what has been compiled."""
+        runs = self.schedule.backwards
+        self._compiled = (
+            self.schedule, {key: (runs[key], record) for key, record in self.backwards.items()}
+        )
 
     def _number_inputs(self) -> None:
         """Prepare for computing the inputs that depend on numbers."""
         late = [late.number for b in self.backwards.values() for late in b.late]
         computed = {*late, *[i.number for i in self.inputs]} - {None}
-        self.computed = {c: c.function() for c in computed}
+        # Nodes of earlier compilations need theirs.
+        self.computed = {**self.computed, **{c: c.function() for c in computed}}
 
     def _first_keys(self, traced: Traced) -> None:
         """Expect the one kind of backward that there can be for a single result."""
@@ -198,6 +208,7 @@ class Piece:
         """Compile again, with the kinds of backward that have come."""
         self._record()
         self._number_inputs()
+        self._publish()
 
     def _is_large(self) -> bool:
         return self.schedule.program.intermediate_bytes > _LARGE
@@ -260,25 +271,29 @@ class Piece:
             leaves = {s: copied(a) if s != NUMBERS else a for s, a in live.items()}
         elif self.written:  # building the graph again changes a copy
             leaves = {**live, **{slot: copied(live[slot]) for slot in self.written}}
-        made, kept = self.schedule.forward(arrays)
-        self._deliver(run, made, kept, leaves, live, places)
+        # Both of one compilation: another thread may be renewing this piece.
+        schedule, backwards = self._compiled
+        made, kept = schedule.forward(arrays)
+        kept = None if kept is None else (kept, backwards)
+        node = self._deliver(run, made, kept, leaves, live, places)
         del kept
         self.forward_meter.took(time.perf_counter() - started)
         run.pieces.append(self)
         if due:
-            self._check(run, leaves, made, graph)
+            self._check(run, node, leaves, made, graph)
 
     def _deliver(
         self, run: Run, made: Any, kept: Any, leaves: Any, live: Any, places: list[int]
-    ) -> None:
+    ) -> StaticScheduleFunction | None:
+        """Give the results to the Variables, and hang them on a node, which is returned."""
         values, states = run.values, run.states
         for slot, array in zip(self.results, made, strict=True):
             values[slot]._array = array
         if not self.chained:
-            return
+            return None
         node = StaticScheduleFunction(self, leaves, live, states if self.states_needed else None)
         if kept is not None:
-            node._kept, node._backwards = kept, self.schedule.backwards
+            node._kept, node._backwards = kept
         if self.gpu is None:  # else it would mean to wait
             node._small_results = {
                 slot: array.tobytes() for slot, array in zip(self.results, made, strict=True)
@@ -288,7 +303,7 @@ class Piece:
         self._attach(node, values)
         for k in self.retained_outputs:
             node._retained[k] = made[k]
-        self.last = _ref(node)
+        return node
 
     def _attach(self, node: StaticScheduleFunction, values: Any) -> None:
         """``FunctionNode._connect`` with the Variables that were handed out."""
@@ -319,14 +334,18 @@ class Piece:
         self.uses_since_check += 1
         return check_is_due(self.uses_since_check)
 
-    def _check(self, run: Run, leaves: dict[int, Any], made: Any, graph: bool) -> None:
+    def _check(
+        self, run: Run, node: StaticScheduleFunction | None, leaves: dict[int, Any], made: Any,
+        graph: bool,
+    ) -> None:
         """Compare what the program has computed with what the functions themselves give.
+
+        ``node`` stands for it in the graph, if anything does.
 
         Two sets of intermediate values at a time are too much, where they are large: either the
         ``graph`` is built later again, or that of the program is let go.
         """
         started = clock()
-        node = self.last() if self.chained else None
         nodes = None if node is None else node.inputs
         if node is not None and graph and self._is_large():
             node._kept, node._backwards = None, {}

@@ -207,6 +207,7 @@ class Application:
         self.followed = self.proof_tries = 0  # calls that have ended here, and tries of a proof
         self.fails = False  # whether it may raise for some values; known then, too
         self.plain = 0.0  # seconds of a call that ends here, without programs
+        self.last = 0  # the call that has ended here last
         self.meter = Meter()  # of calls that end here
 
     def describe(

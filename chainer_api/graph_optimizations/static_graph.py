@@ -33,7 +33,7 @@ from ._report import (
     save_at_the_end,
 )
 from ._residual import MISS
-from ._run import NEW, Run, Sync
+from ._run import Run, Sync
 from ._trace import Untraceable
 from ._tree import Application, Spec, entry_code, settings_now
 
@@ -47,6 +47,7 @@ __all__ = [
 
 _FEW, _MANY = 8, 64  # ways through a method that keep programs: minimize_cache_size or not
 _COLD = 8  # ways without programs that are remembered
+_TURNS = 8  # times as many calls without a way than there may be ways: it is not taken any more
 _FORMS = 1024  # forms of arguments that are remembered
 _PATIENCE = 16  # calls without a program until the method is left alone for a while
 _USUAL_FORMS = 4  # of arguments: of training, of evaluation, of last batches
@@ -129,7 +130,7 @@ class Site:
         self.root = Application(None)
         self._last = self.root  # where the last call has ended
         self.chain: Callable[[], Any] = lambda: None
-        self._ways: OrderedDict[Application, None] = OrderedDict()  # by their last application
+        self._ways: dict[Application, None] = {}  # by their last application
         self.lock = threading.RLock()
         self._calls: OrderedDict[int, int] = OrderedDict()  # by the form of their arguments
         #: Of each form: whether its calls go ways with programs (above 0), or leave them.
@@ -200,6 +201,7 @@ class Site:
         if run.stopped is not None:
             result = self.method(chain, *args, **kwargs)
             self.account.called(run, time.perf_counter() - started)
+            self._has_no_program(_AWHILE)
             return result
         result, raised = None, True
         _tracing.begin(run)
@@ -246,7 +248,7 @@ class Site:
             if not pays:
                 self.rest()
         else:
-            self._has_no_program(_LONGEST if run.stopped is not NEW else _AWHILE)
+            self._has_no_program(_LONGEST)
         if run.noting:
             self.ledger.spent["noting"] += run.noting
         if run.syncs or account.new_backwards or run.app is not self._last:
@@ -288,7 +290,7 @@ class Site:
             seen = sync.app.sightings[sync.first] = sync.app.sightings.get(sync.first, 0) + 1
             least = min(least, seen)
         # Following a way of which a part has no program takes longer than no program at all.
-        if run.syncs and least >= 2:
+        if run.syncs and least >= 2 and self._has_room(app):
             functions = sum([s.app.depth - s.first + 1 for s in run.syncs])
             wait = self.account.wait_for_trace(functions, least)
             if wait and not run.programs:
@@ -383,14 +385,25 @@ class Site:
 
     def _remember(self, app: Application) -> None:
         """Forget the ways that were not taken for the longest time."""
-        ways = self._ways
-        ways[app] = None
-        ways.move_to_end(app)
+        self._ways[app] = None
         for hot, limit in ((True, self.options.limit), (False, _COLD)):
-            some = [a for a in ways if a.hot is hot]
+            some = self._ways_by_age(hot)
             for old in some[: max(len(some) - limit, 0)]:
-                del ways[old]
+                del self._ways[old]
                 self._forget(old)
+
+    def _ways_by_age(self, hot: bool) -> list[Application]:
+        """Those that have programs, or those that have none; which was taken last comes last."""
+        return sorted([a for a in self._ways if a.hot is hot], key=lambda a: a.last)
+
+    def _has_room(self, app: Application) -> bool:
+        """Whether a way may have programs: it must not drive out one that is still taken.
+
+        Otherwise ways of which there are too many, and that take turns, would be traced forever.
+        """
+        hot = self._ways_by_age(True)
+        limit = self.options.limit
+        return app.hot or len(hot) < limit or self.account.calls - hot[0].last > _TURNS * limit
 
     def _forget(self, app: Application) -> None:
         while app.parent is not None and not app.children and app not in self._ways:

@@ -41,10 +41,15 @@ def test_at_first_ten_calls_and_what_is_to_come_back(account):
 
 
 def test_later_a_tenth_of_the_time(account):
-    assert after(account, 1000).wait_for_trace(100, 1000) == 0
-    assert after(account, 1000).wait_for_trace(101, 1000) == 11
-    assert after(account, 1000, spent=1.0).wait_for_trace(100, 1000) == 11
-    assert after(account, 1000, spent=1.0, saved=1.0).wait_for_trace(100, 1000) == 0
+    assert after(account, 200).wait_for_trace(20, 200) == 0
+    assert after(account, 200).wait_for_trace(21, 200) == 11
+    assert after(account, 200, spent=1.0).wait_for_trace(20, 200) == 11
+    assert after(account, 200, spent=1.0, saved=1.0).wait_for_trace(20, 200) == 0
+
+
+def test_a_smaller_and_smaller_part_where_nothing_has_paid(account):
+    assert after(account, 20000).wait_for_trace(200, 20000) == 0
+    assert after(account, 20000).wait_for_trace(201, 20000) > 0
 
 
 def test_what_programs_have_saved_tells_what_others_will(account):
@@ -54,7 +59,7 @@ def test_what_programs_have_saved_tells_what_others_will(account):
 
 def test_backward_counts(account):
     account._weight = 3.0
-    assert after(account, 1000).wait_for_trace(300, 1000) == 0
+    assert after(account, 200).wait_for_trace(60, 200) == 0
 
 
 def test_whatever_it_costs(account):

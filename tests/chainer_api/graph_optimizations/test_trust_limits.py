@@ -8,6 +8,7 @@ import gc
 import linecache
 import logging
 import threading
+import time
 import tracemalloc
 import weakref
 
@@ -19,6 +20,7 @@ from trust import Base, variable
 import chainer
 import chainer.functions as F
 import chainer.links as L
+from chainer.graph_optimizations._piece import Piece
 from chainwright.runtime import eager
 
 
@@ -90,6 +92,64 @@ def test_eight_threads_get_what_one_gets():
     for _ in range(3):
         model = made(Deep)
         assert in_threads(lambda k, m=model: [call(m, 8 * i + k) for i in range(25)]) == expected
+
+
+def test_another_call_between_a_program_and_its_check(monkeypatch):
+    """The graph that a check builds belongs to its own call: gradients were those of the other."""
+    plain, model = made(Deep, compiled=False), made(Deep)
+    for k in range(3):
+        call(model, k)
+    check, calls = Piece._check, []
+
+    def forward(k):
+        x = variable(k)
+        calls.append((k, x, model(x)))
+
+    def checked(*args):
+        if not calls:
+            other = threading.Thread(target=forward, args=(9,))
+            other.start()
+            other.join()
+        check(*args)
+
+    monkeypatch.setattr(Piece, "_check", checked)
+    with chainer.using_config("static_check", "always"):
+        forward(8)
+    assert [k for k, _, _ in calls] == [9, 8]
+    for k, x, y in calls:
+        (g,) = chainer.grad([F.sum(y * y)], [x])
+        assert y.array.tobytes() + g.array.tobytes() == call(plain, k)
+
+
+def test_a_piece_is_renewed_while_its_program_runs(monkeypatch):
+    """What backward reads belongs to the compilation that has run."""
+
+    class Clocked(Deep):
+        def forward(self, x):
+            time.time()  # its Python runs in every call
+            return super().forward(x)
+
+    plain, model = made(Deep, compiled=False), made(Clocked)
+    for k in range(6):
+        call(model, k)
+    (site,) = model.schedule_manager._sites.values()
+    ((piece,),) = [plan.pieces for plan in site.plans()]
+    schedule, forward = piece.schedule, type(piece.schedule).forward
+
+    def renewed(self, arrays):
+        results = forward(self, arrays)
+        monkeypatch.undo()
+        piece.renew()
+        return results
+
+    monkeypatch.setattr(type(schedule), "forward", renewed)
+    x = variable(5)
+    y = model(x)
+    assert piece.schedule is not schedule
+    ((run, _),) = y._node._creator_node._backwards.values()
+    assert run is next(iter(schedule.backwards.values()))
+    (g,) = chainer.grad([F.sum(y * y)], [x])
+    assert y.array.tobytes() + g.array.tobytes() == call(plain, 5)
 
 
 def test_eight_threads_with_shapes_of_their_own():
