@@ -50,6 +50,20 @@ class Dense(chainer.Chain):
         return self[self.names[-1]](x)
 
 
+class WithLoss(chainer.Chain):
+    """The network of ``small``, with its loss in the method: one program a direction."""
+
+    def __init__(self):
+        super().__init__()
+        with self.init_scope():
+            self.net = Dense(32, 64, 64, 1)
+
+    def forward(self, x, t):
+        loss = F.mean_squared_error(self.net(x), t)
+        chainer.report({'loss': loss}, self)
+        return loss
+
+
 class Conv(chainer.Chain):
     """Four convolutions with batch normalization, two poolings, a linear layer."""
 
@@ -135,10 +149,12 @@ def labels(n, *shape):
 
 SGD, MOMENTUM = (lambda: chainer.optimizers.SGD(0.1)), (lambda: chainer.optimizers.MomentumSGD())
 ADAM = chainer.optimizers.Adam
-#: Chain, input, target, loss, optimizer, steps a round.
+#: Chain, input, target, loss (None: that of the chain, in ``optimizer.update(chain, x, t)``),
+#: optimizer, steps a round.
 WORKLOADS = {
     'small': (lambda: Dense(32, 64, 64, 1), normal(32, 32), normal(32, 1),
               F.mean_squared_error, ADAM, 200),
+    'step': (WithLoss, normal(32, 32), normal(32, 1), None, ADAM, 200),
     'mlp': (lambda: Dense(784, 1000, 1000, 10), normal(100, 784), labels(10, 100),
             F.softmax_cross_entropy, ADAM, 5),
     'conv': (Conv, normal(32, 3, 32, 32), labels(10, 32), F.softmax_cross_entropy, MOMENTUM, 1),
@@ -173,6 +189,11 @@ def steps(name, way):
             y = model(x)
             y.grad = t
             y.backward()
+    elif loss is None:
+        rule = optimizer().setup(model)
+
+        def train():
+            rule.update(model, x, t)
     else:
         rule = optimizer().setup(model)
 
@@ -184,7 +205,7 @@ def steps(name, way):
 
     def infer():
         with chainer.using_config('train', False), chainer.no_backprop_mode():
-            return served(x)
+            return served(x, t) if optimizer is not None and loss is None else served(x)
 
     def state():
         np.random.seed(1)

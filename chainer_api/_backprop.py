@@ -495,7 +495,8 @@ def _backward_through(chain, func, node, gy):
             return
         node = func.inputs[i]
         func = node._creator_node
-    _backward_one(func, node, gy)
+    if not (chain and func._is_piece and func._give_gradients(node, gy)):
+        _backward_one(func, node, gy)
 
 
 def _backward_one(func, node, gy):

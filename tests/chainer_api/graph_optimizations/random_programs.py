@@ -480,7 +480,7 @@ class Program(Base):
         self.box, self.cache, self.log, self.numbers, self.state = Box(), {}, [], [], None
         self.out, self.waiting, self.text = [], None, ""
         optimizer = chainer.optimizers.MomentumSGD(0.01).setup(self)
-        self.update = lambda: optimizer.update()
+        self.update = lambda *args: optimizer.update(*args)
 
     def inner(self, v):
         return F.sigmoid(self.b(v)) * v
@@ -841,11 +841,20 @@ def with_a_graph(self, k):
 def optimized(self, k):
     """The optimizer calls the method itself."""
     x, z = inputs(k)
-    self.cleargrads()
-    loss = total(resolve(self(x, z)))
-    back(loss)
-    self.update()
-    return loss, x, z
+    found = []
+
+    def loss(*arguments):
+        found.append(total(resolve(self(*arguments))))
+        depends = isinstance(found[0], chainer.Variable) and found[0].requires_grad
+        return found[0] if depends and k % 4 != 1 else F.sum(self.p)
+
+    if k % 3:
+        self.update(loss, x, z)
+    else:
+        self.cleargrads()
+        back(loss(x, z))
+        self.update()
+    return found[0], x, z
 
 
 @action
