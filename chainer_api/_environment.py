@@ -115,7 +115,12 @@ OPTIONS.exact = lambda: configuration.peek('static_exact')
 
 def _threads():
     given = configuration.peek('static_threads')
-    return blas_threads() if given is None else given
+    if given is None:
+        return blas_threads()
+    if type(given) is not int or given < 1:
+        raise ValueError(
+            f'chainer.config.static_threads must be None or a positive int, not {given!r}')
+    return given
 
 
 OPTIONS.threads = _threads

@@ -33,8 +33,9 @@ FAILED = MOST_OPERANDS
 N_BASES, N_REGIONS, REGIONS, N_COMMITS, COMMITS, CHECKS, ARRAY_TYPE, CLEAR, TEST, MASK = range(10)
 POOL = 10  # the address of the threads that take part, or 0
 HEAD = 11
-# The head of a region: rows, rows at a time, steps; whether threads may share the rows; where the
-# local values are: the base, their first byte. An operand with this for a base is local.
+# The head of a region: rows, rows at a time, steps; with how many other threads the rows may be
+# shared; where the local values are: the base, their first byte. An operand with LOCAL for a base
+# is local.
 REGION_HEAD = 6
 LOCAL = -1
 # A pool: whether somebody uses it, its threads, what is done (bases, program, region, tiles), the
@@ -273,8 +274,8 @@ def _wait(f: Function, semaphore: str, wait: str) -> None:
 
 def _share() -> str:
     """Run a region with the threads of a pool; alone, if they work for somebody else."""
-    head = "ptr %bases, ptr %code, ptr %region, ptr %local, i64 %tiles, ptr %failed, ptr %pool"
-    f = Function(f"internal i64 @share({head})")
+    head = "ptr %bases, ptr %code, ptr %region, ptr %local, i64 %tiles, ptr %failed"
+    f = Function(f"internal i64 @share({head}, ptr %pool, i64 %most)")
     pair = f.get("cmpxchg ptr %pool, i64 0, i64 1 seq_cst seq_cst")
     mine = f.get(f"extractvalue {{i64, i1}} {pair}, 1")
     flags = f.variable()
@@ -283,7 +284,7 @@ def _share() -> str:
         alone = f.call("@do_tiles", f"ptr %bases, ptr %code, ptr %region, {rest}", "i64")
         f.set(flags, alone)
     f.leave(f.get(f"xor i1 {mine}, true"), f"i64 {f.value(flags)}")
-    workers = f.item("%pool", WORKERS)
+    workers = f.less(f.item("%pool", WORKERS), "%most")
     parts = f.mul(f.add(workers, 1), 8)
     part = f.add(f.get(f"sdiv i64 %tiles, {parts}"), 1)
     for k, kind, value in (
@@ -358,7 +359,7 @@ def _execute() -> str:
         both = f.get(f"and i1 {idle}, {f.get(f'icmp ne i64 {apart}, 0')}")
         common = f"ptr %bases, ptr %code, ptr {region}, ptr {local}"
         with f.when(both):
-            rest = f"i64 {tiles}, ptr {failed}, ptr {pool}"
+            rest = f"i64 {tiles}, ptr {failed}, ptr {pool}, i64 {apart}"
             raised = f.call("@share", f"{common}, {rest}", "i64")
             f.set(flags, f.get(f"or i64 {f.value(flags)}, {raised}"))
         with f.when(f.get(f"xor i1 {both}, true")):

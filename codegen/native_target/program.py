@@ -32,7 +32,7 @@ from .steps import Loop, Place, Region, Step
 
 #: Programs with fewer bytes of values keep the GIL: taking it back costs more than it gives others.
 BRIEF_BYTES = 1 << 17
-#: Regions that touch fewer bytes are done by one thread: to wake others takes longer.
+#: For each as many bytes that a region touches one more thread is woken, which takes microseconds.
 SHARED_BYTES = 1 << 18
 #: What each thread has for local values.
 LOCAL_BYTES = 1 << 20
@@ -101,7 +101,8 @@ class Segment:
             for region in regions:
                 local = self._local(region)
                 slot, low = local or (0, 0)
-                items += [region.rows, region.tile, len(region.steps), local is not None, slot, low]
+                others = 0 if local is None else _others(region)
+                items += [region.rows, region.tile, len(region.steps), others, slot, low]
                 for step in region.steps:
                     pending.append((len(items), step, region.local if local else frozenset()))
                     items += [_address(step, linker), 0, step.kind, len(step.operands)]
@@ -143,6 +144,12 @@ class Segment:
         if isinstance(place.value, int):
             return 0, 8 * (table + place.value)
         return self.places[place]
+
+
+def _others(region: Region) -> int:
+    """How many threads more are worth waking for a region."""
+    tiles = -(-region.rows // region.tile)
+    return min(tiles - 1, region.touched // SHARED_BYTES)
 
 
 def with_threads(run: Callable[[Any], int], linker: Linker) -> Callable[[Any], int]:

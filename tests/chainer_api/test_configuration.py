@@ -186,3 +186,15 @@ def test_runtime_info(capsys):
     file = io.StringIO()
     chainer.print_runtime_info(file)
     assert file.getvalue().splitlines() == lines
+
+
+@pytest.mark.parametrize('number', [0, -1, 2.0, 'two', True])
+def test_wrong_static_threads(number):
+    with chainer.using_config('static_threads', number), pytest.raises(ValueError, match='threads'):
+        _environment.OPTIONS.threads()
+
+
+def test_static_threads():
+    with chainer.using_config('static_threads', 3):
+        assert _environment.OPTIONS.threads() == 3
+    assert _environment.OPTIONS.threads() >= 1

@@ -188,3 +188,17 @@ def test_as_many_as_the_blas_of_numpy(monkeypatch):
     assert blas_threads.__wrapped__() == 3
     monkeypatch.setenv("OPENBLAS_NUM_THREADS", "5")
     assert blas_threads.__wrapped__() == 5
+
+
+def test_a_small_region_wakes_few(threads, monkeypatch):
+    graph = local_values(4000, 50)  # 1.6 MB
+    monkeypatch.setattr(program, "SHARED_BYTES", 1 << 20)
+    made, one = loaded(graph)
+    (segment,) = made.segments.values()
+    code = segment.link(TARGET.linker)
+    assert code[code[driver.REGIONS] + 3] == 1
+    values = values_of(graph)
+    threads(1)
+    alone = run(one, *values)
+    threads(5)
+    assert run(one, *values) == alone
