@@ -24,7 +24,8 @@ def cases():
     runs += [(run, ['']) for run in examples.STATIC_GRAPH]
     for (path, options, methods), flags in runs:
         for flag in flags:
-            marks = [] if path in QUICK else [pytest.mark.slow]
+            quick = path in QUICK and (not flag or path == QUICK[0])
+            marks = [] if quick else [pytest.mark.slow]
             compiled = methods if flag or path.startswith('static_graph') else {}
             yield pytest.param(path, f'{options} {flag}', compiled, marks=marks,
                                id=f'{path} {options} {flag}'.strip())

@@ -41,7 +41,9 @@ def _write_down(code, options):
     """Give the text of a module to whoever collects all (``benchmarks/check_cuda.py``)."""
     path = os.environ.get('CUDASIM_LOG')
     if path:
-        test = os.environ.get('PYTEST_CURRENT_TEST', '? ').rpartition(' ')[0].rpartition('/')[2]
+        test = os.environ.get('PYTEST_CURRENT_TEST', '? ').rpartition(' ')[0]
+        place, colons, name = test.partition('::')
+        test = os.path.basename(place) + colons + name
         with open(path, 'a') as file:
             file.write(json.dumps({'code': code, 'options': options, 'test': test}) + '\n')
 
@@ -56,7 +58,8 @@ class RawModule:
             raise ValueError('the simulated device needs the text of a module')
         self.code, self.options, self.backend = code, tuple(options), backend
         self._library = None
-        _write_down(code, self.options)
+        if not code.startswith(_PREAMBLE):  # what stands around the user's text is CuPy's
+            _write_down(code, self.options)
 
     def compile(self, log_stream=None):
         if self._library is None:
