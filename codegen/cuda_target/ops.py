@@ -113,6 +113,8 @@ def _given(x: Node, wanted: str) -> bool:
         return False
     if is_scalar(x):
         return x.op != "literal" or _fits(x.attr("value"), wanted)
+    if x.op == "constant" and x.shape == ():
+        return False  # a number of NumPy that is no argument of kernels: it has no address there
     have = dtype_name(x.dtype)
     if x.dtype is None or x.strides is None or any(s % x.dtype.itemsize for s in x.strides):
         return False

@@ -1,4 +1,6 @@
 """The tables of all functions with CuPy arrays: values and gradients are those of NumPy."""
+import contextlib
+
 import function_case
 import numpy as np
 import pytest
@@ -21,14 +23,14 @@ ROWS = [row for family in function_case.families()
         for row in function_case.table(family).CASES if row.name not in ON_THE_HOST]
 
 
-def call(row, arrays, xp):
-    """Outputs and gradients of a row, on the host."""
+def call(row, arrays, xp, seed=0, function=None):
+    """Outputs and gradients of a row, on the host; ``function`` is to do what the row does."""
     indices = row.grad_indices(arrays)
     xs = [xp.asarray(a) for a in arrays]
     xs = [chainer.Variable(a) if i in indices else a for i, a in enumerate(xs)]
-    np.random.seed(0)
-    cupy.random.seed(0)
-    ys = function_case.flatten(row.call(F, *xs))
+    np.random.seed(seed)
+    cupy.random.seed(seed)
+    ys = function_case.flatten(row.call(F, *xs) if function is None else function(*xs))
     for y in ys:
         array = y.array if isinstance(y, chainer.Variable) else y
         assert isinstance(array, xp.ndarray), f'a result is {type(array)}'
@@ -49,17 +51,58 @@ def check(row, variant, char):
     assert_close(found, expected, *row.tolerances(char))
 
 
+@contextlib.contextmanager
+def configured(row):
+    with contextlib.ExitStack() as stack:
+        for name, value in row.config.items():
+            stack.enter_context(chainer.using_config(name, value))
+        yield
+
+
+def dtype_of(row):
+    return 'f' if 'f' in row.dtypes else row.dtypes[-1]
+
+
 @pytest.mark.parametrize('row', marked(ROWS))
 def test_as_numpy(row):
-    for context in map(chainer.using_config, row.config, row.config.values()):
-        context.__enter__()
-    variants = sorted({0, len(row.variants) - 1})
-    try:
-        for variant in variants:
-            check(row, variant, row.dtypes[-1] if 'f' not in row.dtypes else 'f')
-    finally:
-        for name in row.config:
-            delattr(chainer.config, name)
+    with configured(row):
+        for variant in sorted({0, len(row.variants) - 1}):
+            check(row, variant, dtype_of(row))
+
+
+#: One of each kind for each commit: the others are variations, though of other functions.
+COMPILED_QUICK = {
+    'gelu', 'softmax', 'log_softmax', 'softmax_cross_entropy', 'batch_normalization', 'lstm',
+    'layer_normalization', 'convolution_2d', 'max_pooling_2d', 'embed_id', 'linear', 'huber_loss',
+    'dropout', 'logsumexp', 'concat',
+    'contrastive_equal_half'}  # numbers of NumPy in half precision
+
+
+@pytest.mark.parametrize('row', [pytest.param(
+    row, id=row.name, marks=[pytest.mark.slow] * (row.name not in COMPILED_QUICK))
+    for row in ROWS if row.static])
+def test_compiled_is_define_by_run(row):
+    """Two calls that teach and two programs, on other inputs and seeds, bit for bit."""
+    class Chain(chainer.Chain):
+        @chainer.static_graph
+        def forward(self, *xs):
+            return row.call(F, *xs)
+
+    chain, char = Chain(), dtype_of(row)
+    with configured(row), np.errstate(all='ignore'), chainer.using_config('static_check', 'never'):
+        for seed in range(4):
+            arrays = row.inputs(0, char, seed)
+            expected = call(row, arrays, cupy, seed)
+            found = call(row, arrays, cupy, seed, chain.forward)
+            for a, e in zip(found, expected, strict=True):
+                if a is None or e is None:
+                    assert a is e
+                    continue
+                assert (a.dtype, a.shape) == (e.dtype, e.shape)
+                assert a.tobytes() == e.tobytes(), f'call {seed}: {a} is not {e}'
+    report, = chain.schedule_manager.report()
+    if row.name in COMPILED_QUICK:
+        assert report.hits == (2 if row.name != 'dropout' else 0), report
 
 
 F32, D = np.float32, chainer.Variable
