@@ -952,7 +952,7 @@ class Parameter(Variable):
 
     Attributes:
         initializer: How the array is filled.
-        update_rule: :class:`~chainer.optimizer.UpdateRule` of the parameter, or ``None``.
+        update_rule: :class:`~chainer.UpdateRule` of the parameter, or ``None``.
 
     .. doctest::
 

@@ -77,7 +77,7 @@ _ADVICE = (
         "report",
     ),
     ("debug mode", "chainer.config.debug is on, for which functions run one by one"),
-    ("no program", "the calls differ: pad or bucket what comes in"),
+    ("no program was found", "if shapes differ from call to call: pad or bucket what comes in"),
 )
 
 
@@ -123,8 +123,12 @@ class Report(NamedTuple):
     @property
     def advice(self) -> list[str]:
         """What would make the method faster."""
-        stops, events = (s.reason for s in self.stops), (e.reason for e in self.events)
-        return advice_for(" ".join([*self.plainly, *stops, *events]))
+        few = (self.hits + self.eager_calls) / 20
+        plainly = [reason for reason, n in self.plainly.items() if n >= few]
+        reasons = [*plainly, *(s.reason for s in self.stops), *(e.reason for e in self.events)]
+        if self.traces:  # it has paid in the meantime
+            reasons = [reason for reason in reasons if "would take too long" not in reason]
+        return advice_for(" ".join(reasons))
 
     def __str__(self) -> str:
         spent = ", ".join(f"{what} {s * 1e3:.1f} ms" for what, s in self.spent.items())

@@ -70,8 +70,9 @@ class Reports(tuple[Report, ...]):
     ...     def forward(self, x):
     ...         return x + x
     >>> model = Twice()
-    >>> for _ in range(3):
-    ...     y = model(chainer.Variable(np.ones(2, np.float32)))
+    >>> with chainer.using_config('static_budget', None):  # compile at once
+    ...     for _ in range(3):
+    ...         y = model(chainer.Variable(np.ones(2, np.float32)))
     >>> reports = model.schedule_manager.report()
     >>> reports[0].hits
     1

@@ -605,10 +605,11 @@ def static_graph(*args: Any, **kwargs: Any) -> Any:
         ...     def forward(self, x):
         ...         return self.l2(F.relu(self.l1(x)))
         >>> model = MLP()
-        >>> for _ in range(3):
-        ...     loss = F.sum(model(np.ones((5, 4), np.float32)))
-        ...     model.cleargrads()
-        ...     loss.backward()
+        >>> with chainer.using_config('static_budget', None):  # compile at once
+        ...     for _ in range(3):
+        ...         loss = F.sum(model(np.ones((5, 4), np.float32)))
+        ...         model.cleargrads()
+        ...         loss.backward()
         >>> model.schedule_manager.report()[0].hits
         1
     """

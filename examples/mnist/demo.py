@@ -8,9 +8,7 @@ order, and must end with the same accuracy. What the compiler made of the networ
 import argparse
 import os
 import pathlib
-import shutil
 import statistics
-import subprocess
 import sys
 import time
 from typing import NamedTuple
@@ -156,13 +154,10 @@ def write_compiled(network, out):
     source.write_text(program.source)
     dot = out / 'graph.dot'
     dot.write_text(program.to_dot().source)
-    lines = [f'generated program     {source}', f'graph, in dot         {dot}']
-    if shutil.which('dot') is None:
-        lines.append('picture of the graph  none: Graphviz is not installed (its command "dot")')
-    else:
-        svg = out / 'graph.svg'
-        subprocess.run(['dot', '-Tsvg', dot, '-o', svg], check=True)
-        lines.append(f'picture of the graph  {svg}')
+    svg = out / 'graph.svg'
+    svg.write_text(program.optimized.to_svg())
+    lines = [f'generated program     {source}', f'graph, in dot         {dot}',
+             f'picture of the graph  {svg}']
     page = out / 'report.html'
     network.schedule_manager.report().save(page, title='The compiled network of the demo')
     lines.append(f'all of it, as a page  {page}')

@@ -66,6 +66,8 @@ def run(test):
 def in_a_folder_of_its_own(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv('CHAINER_DATASET_ROOT', str(tmp_path / 'datasets'))
+    # As who types them has it: what is to be compiled at once says so.
+    monkeypatch.setattr(chainer.global_config, 'static_budget', 0.1)
 
 
 @pytest.mark.parametrize('name', sorted(module_names()))

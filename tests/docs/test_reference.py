@@ -17,7 +17,8 @@ PAGES, imported, NAMES = ENTRIES['PAGES'], ENTRIES['imported'], ENTRIES['listed'
     'chainer', 'chainer.backend', 'chainer.computational_graph', 'chainer.dataset',
     'chainer.datasets', 'chainer.distributions', 'chainer.function_hooks', 'chainer.functions',
     'chainer.gradient_check', 'chainer.initializers', 'chainer.iterators', 'chainer.link_hooks',
-    'chainer.links', 'chainer.optimizer_hooks', 'chainer.optimizers', 'chainer.serializers',
+    'chainer.links', 'chainer.memory_layouts', 'chainer.optimizer_hooks', 'chainer.optimizers',
+    'chainer.serializers',
     'chainer.testing', 'chainer.training', 'chainer.training.extensions',
     'chainer.training.triggers', 'chainer.training.updaters', 'chainer.utils', 'chainermn',
     'chainermn.extensions', 'chainermn.functions', 'chainermn.iterators', 'chainermn.links',
@@ -57,3 +58,22 @@ def test_every_setting_is_explained():
     explained = re.findall(r'``(\w+)``', ' '.join(rows))
     settings = vars(chainer.global_config)
     assert sorted(explained) == sorted(name for name in settings if not name.startswith('_'))
+
+
+ROLE = re.compile(r':(mod|class|func|meth|attr|data|exc):`(?:[^`<]*<)?[~!]?([\w.]+)')
+
+
+def test_what_entries_link_to_has_one():
+    pages = ' '.join(page.read_text() for page in PAGES.glob('*.rst'))
+    modules = set(re.findall(r'^\.\. module:: (\S+)$', pages, re.MULTILINE))
+    lost = []
+    for name in NAMES:
+        thing = imported(name)
+        members = vars(thing).items() if inspect.isclass(thing) else ()
+        docs = [thing, *(m for key, m in members if not key.startswith('_') or key == '__call__')]
+        for role, target in ROLE.findall(' '.join(inspect.getdoc(x) or '' for x in docs)):
+            known = modules if role == 'mod' else NAMES
+            if target.startswith(('chainer', 'onnx_chainer')) and not (
+                    target in known or role != 'mod' and target.rpartition('.')[0] in known):
+                lost.append((name, role, target))
+    assert lost == []

@@ -1,0 +1,29 @@
+"""What reports advise."""
+
+from chainwright.runtime.ledger import Ledger
+
+
+def ledger(hits, plainly):
+    found = Ledger("M.forward")
+    found.with_python = hits
+    for reason, calls in plainly.items():
+        for _ in range(calls):
+            found.went_plainly(reason)
+            found.eager_calls += 1
+    return found
+
+
+def test_what_few_calls_have_met_is_no_advice():
+    asleep = {"left alone for a while: no program was found for earlier calls": 4}
+    assert ledger(96, asleep).report().advice == []
+    (advice,) = ledger(60, asleep).report().advice
+    assert "pad or bucket" in advice
+
+
+def test_what_was_compiled_has_paid():
+    slow = {"to compile it would take too long": 50}
+    found = ledger(50, slow)
+    (advice,) = found.report().advice
+    assert "static_budget" in advice
+    found.add("compile", "a way through the method was seen for the second time")
+    assert found.report().advice == []
