@@ -93,6 +93,15 @@ class ComputationalGraph:
             raise NotImplementedError(f"only the format 'dot' is there, not {format!r}")
         return self._to_dot()
 
+    def _repr_svg_(self):
+        """What a notebook shows, if Graphviz is installed."""
+        import graphviz
+
+        try:
+            return graphviz.Source(self.dump()).pipe('svg', encoding='utf-8')
+        except graphviz.ExecutableNotFound:
+            return None
+
 
 def _without_variables(nodes, edges):
     """Connect functions with each other directly."""

@@ -90,6 +90,10 @@ class Link(device_resident.DeviceResident):
     def _str_as_child(self):
         return str(self)
 
+    def _repr_pretty_(self, printer, cycle):
+        """What a notebook shows."""
+        printer.text(str(self))
+
     def __str__(self):
         specs = ', '.join(f'{key}={value}' for key, value in self.printable_specs)
         return f'{type(self).__name__}({specs})'

@@ -130,6 +130,9 @@ class Report(NamedTuple):
             reasons = [reason for reason in reasons if "would take too long" not in reason]
         return advice_for(" ".join(reasons))
 
+    def __repr__(self) -> str:
+        return str(self)
+
     def __str__(self) -> str:
         spent = ", ".join(f"{what} {s * 1e3:.1f} ms" for what, s in self.spent.items())
         lines = [

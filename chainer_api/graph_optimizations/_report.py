@@ -90,6 +90,8 @@ class Reports(tuple[Report, ...]):
     def __str__(self) -> str:
         return "\n".join(map(str, self))
 
+    __repr__ = __str__
+
     def __reduce__(self) -> Any:  # programs stay in their process
         return tuple, (tuple(self),)
 

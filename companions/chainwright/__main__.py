@@ -19,6 +19,9 @@ def _parser():
     reading.add_argument('--html', metavar='FILE', help='write the whole report as a page, too')
     reading.add_argument(
         '--profile', action='store_true', help='measure the parts of the programs')
+    reading.add_argument(
+        '--at-once', action='store_true',
+        help='compile methods without waiting until that pays, as short scripts need it')
     reading.add_argument('script', metavar='SCRIPT', help='a Python file')
     reading.add_argument(
         'args', metavar='ARGS', nargs=argparse.REMAINDER, help='arguments of the script')
@@ -38,7 +41,8 @@ def main(args=None):
     """
     given = _parser().parse_args(args)
     if given.command == 'explain':
-        return explain.main(given.script, given.args, given.html, given.profile)
+        return explain.main(
+            given.script, given.args, given.html, given.profile, given.at_once)
     if given.command == 'cache':
         return cache.main(given.clear)
     return doctor.main() if given.command == 'doctor' else migration.main(given.path)

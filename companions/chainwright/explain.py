@@ -5,7 +5,7 @@ import sys
 import traceback
 
 
-def main(script, args, html=None, profile=False):
+def main(script, args, html=None, profile=False, at_once=False):
     """Run a script as Python would, then write the report of all compiled methods.
 
     Args:
@@ -13,6 +13,7 @@ def main(script, args, html=None, profile=False):
         args (list of str): Its arguments.
         html (str): File that gets the report as a page, too.
         profile (bool): Whether the parts of the programs are timed.
+        at_once (bool): Whether methods are compiled without waiting until that pays.
 
     Returns:
         int: The exit status of the script; 2 if there is no such file.
@@ -25,6 +26,8 @@ def main(script, args, html=None, profile=False):
     from chainer.graph_optimizations.static_graph import collecting
 
     chainer.global_config.static_profile = profile
+    if at_once:
+        chainer.global_config.static_budget = None
     with collecting() as found:
         status = _run(path, args)
     reports = found()

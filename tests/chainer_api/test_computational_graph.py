@@ -1,5 +1,6 @@
 """Drawing of graphs; styles and labels are compared in test_as_original.py."""
 import re
+import shutil
 
 import numpy as np
 import pytest
@@ -70,3 +71,12 @@ def test_arguments():
         build_computational_graph([ones()], remove_split=False)
     with pytest.raises(NotImplementedError, match="'png'"):
         build_computational_graph([ones()]).dump('png')
+
+
+def test_notebooks(monkeypatch):
+    """A picture where Graphviz is; otherwise they show what they always show."""
+    graph = build_computational_graph([chainer.Variable(np.ones(1, np.float32)) * 2])
+    if shutil.which('dot'):
+        assert '_ * 2' in graph._repr_svg_()
+    monkeypatch.setenv('PATH', '')
+    assert graph._repr_svg_() is None

@@ -43,7 +43,7 @@ def script(tmp_path):
 
 def test_explain(script, tmp_path):
     done = subprocess.run(
-        [sys.executable, '-m', 'chainwright', 'explain', '--profile', '--html', 'page.html',
+        [sys.executable, '-m', 'chainwright', 'explain', '--at-once', '--profile', '--html', 'page.html',
          str(script), '3', '--clear'],
         cwd=tmp_path, capture_output=True, text=True)
     assert done.returncode == 3, done.stderr

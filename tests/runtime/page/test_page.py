@@ -3,6 +3,7 @@ of a check that fails; read as HTML, and in a browser where there is one."""
 import collections
 import contextlib
 import html.parser
+import io
 import pathlib
 import pickle
 import re
@@ -221,6 +222,11 @@ def test_notebooks(compiled):
     picture = Page(program._repr_svg_())
     assert picture.tags['svg'] == 1 and '%x0: f32[4,6] = argument' in picture.text('input')
     assert repr(program) == '<CompiledProgram MLP.forward(float32[4,6]), train>'
+    assert repr(reports) == repr(reports[0]) == str(reports[0])
+    printer = io.StringIO()
+    printer.text = printer.write
+    compiled._repr_pretty_(printer, False)
+    assert '(l1): Linear(' in printer.getvalue()
 
 
 def test_lines_are_no_farther_apart_than_calls_that_were_made(compiled):
