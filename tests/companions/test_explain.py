@@ -43,8 +43,8 @@ def script(tmp_path):
 
 def test_explain(script, tmp_path):
     done = subprocess.run(
-        [sys.executable, '-m', 'chainwright', 'explain', '--at-once', '--profile', '--html', 'page.html',
-         str(script), '3', '--clear'],
+        [sys.executable, '-m', 'chainwright', 'explain', '--at-once', '--profile', '--html',
+         'page.html', str(script), '3', '--clear'],
         cwd=tmp_path, capture_output=True, text=True)
     assert done.returncode == 3, done.stderr
     assert "arguments ['3', '--clear'] helped" in done.stdout
