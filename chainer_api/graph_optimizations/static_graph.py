@@ -38,6 +38,8 @@ from ._trace import Untraceable
 from ._tree import Application, Spec, entry_code, settings_now
 
 __all__ = [
+    "CompiledProgram",
+    "Reports",
     "ScheduleManager",
     "StaticScheduleFunction",
     "collecting",

@@ -4,6 +4,7 @@ import inspect
 import pathlib
 import re
 import runpy
+import sys
 
 import pytest
 
@@ -77,3 +78,15 @@ def test_what_entries_link_to_has_one():
                     target in known or role != 'mod' and target.rpartition('.')[0] in known):
                 lost.append((name, role, target))
     assert lost == []
+
+
+def test_names_are_exported_where_the_reference_has_them():
+    """Type checkers know a name of an installed package if __all__ or its definition has it."""
+    hidden = []
+    for name in NAMES:
+        path, _, attribute = name.rpartition('.')
+        module = sys.modules.get(path)
+        exported = getattr(module, '__all__', None)
+        if exported is not None and attribute not in exported:
+            hidden.append(name)
+    assert hidden == []
