@@ -201,7 +201,7 @@ class Ledger:
 
     def went_plainly(self, reason: str) -> None:
         """A whole call goes define-by-run; the first for a reason is logged."""
-        if reason not in self.plainly:
+        if reason not in self.plainly and all(reason != said for _, said, _ in self._said):
             text = "; ".join([reason, *(f"to do: {what}" for what in advice_for(reason))])
             logger.info("%s: whole calls are define-by-run: %s", self.name, text)
         self.plainly[reason] += 1
