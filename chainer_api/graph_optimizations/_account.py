@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import time
+from threading import get_ident
 from typing import TYPE_CHECKING
 
 from chainer import configuration
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 _CALLS = 10  # calls' time that may be owed to begin with
 _HORIZON = 200  # calls in which what is spent is to come back
 _GAIN = 0.1  # of a call's time that programs are expected to save, as long as none has run
+_LONG_AGO = 64  # calls since another thread has called
 _KNOWN = 8  # calls with programs, until it is known what they save
 _LONGEST = 1024  # calls until it is asked again whether a trace pays
 _NOTINGS = 6  # calls that may be noted in any case: they tell numbers from constants
@@ -83,6 +85,7 @@ class Account:
         self.plain = 0.0  # seconds of a call without programs
         self.calls = self._notings = 0
         self._weight = 1.0
+        self._thread = self._shared_until = 0  # who has called last; see is_shared
         self._losses = 0  # calls in a row that programs have made slower
 
     def spend(self, what: str, since: float) -> float:
@@ -177,7 +180,15 @@ class Account:
         self.calls += 1
         self.in_method += self.plain
 
+    @property
+    def is_shared(self) -> bool:
+        """Whether several threads call the method at this time."""
+        return self.calls < self._shared_until or self._thread != get_ident()
+
     def _count(self, seconds: float) -> None:
+        if self._thread != (thread := get_ident()):
+            self._shared_until = self.calls + _LONG_AGO if self._thread else 0
+            self._thread = thread
         self.in_method += seconds
         self.calls += 1
         self.ledger.sample()
