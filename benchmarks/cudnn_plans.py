@@ -191,7 +191,9 @@ def table(found, models):
         f'published, batches of {BATCH} pictures of', '224 x 224. How many of the distinct '
         'convolutions have a plan, forward and for both gradients, and the largest workspace '
         '(MB).', 'The `float32` without TF32 uses no tensor cores. Batch normalization: one plan, '
-        'of the widest layer.', 'Pooling has no operation in `nvidia-cudnn-frontend`.', '',
+        'of the widest layer; its engine is compiled when the plan is built, for which cuDNN '
+        'asks the driver, so that it has none here.',
+        'Pooling has no operation in `nvidia-cudnn-frontend`.', '',
         '| model | numbers | layout | forward | input | weight | largest workspace '
         '| batch normalization |', '|---|---|---|---|---|---|---|---|']
     groups, reasons = collections.defaultdict(list), collections.Counter()

@@ -59,3 +59,71 @@ def test_as_numpy(row):
         expected = on(chainer.get_device('@numpy'), row, copy.deepcopy(link), char)
         found = on(chainer.get_device('@cupy:0'), row, link, char)
     assert_close(found, expected, *row.tolerances(char))
+
+
+class Net(chainer.Chain):
+    """A link in a chain, whose method calls it as the row does."""
+
+    def __init__(self, row, link):
+        super().__init__()
+        self._row = row
+        with self.init_scope():
+            self.link = link
+        if hasattr(link, 'reset_state'):
+            link.reset_state()  # what it holds is on the host
+            self.reset_state = link.reset_state
+
+    def forward(self, *xs):
+        return self._row.call(self.link, *xs)
+
+
+class StaticNet(Net):
+    forward = chainer.static_graph(Net.forward)
+
+
+def training_steps(net, row, char, device):
+    """Results, gradients, parameters and persistent values of five steps, on the host."""
+    net.to_device(device)
+    optimizer = chainer.optimizers.SGD(.1).setup(net)
+    found = []
+    called = link_case.case(row.name, row.make, row.inputs)
+    for step in range(5):
+        cupy.random.seed(step)
+        arrays = [device.send(a) for a in row.arrays(char, step)]
+        outputs, gradients, input_gradients = train(called, net, arrays, device)
+        found += [*outputs, *gradients, *input_gradients]
+        optimizer.update()
+        found += [p.array for _, p in sorted(net.namedparams())]
+        found += [value for link in net.links() for _, value in sorted(link.__dict__.items())
+                  if isinstance(value, cupy.ndarray)]
+    return [None if x is None else cuda.to_cpu(chainer.as_array(x)) for x in found]
+
+
+#: Some for each commit.
+QUICK = {'linear', 'convolution_2d', 'batch_normalization', 'lstm', 'layer_normalization',
+         'embed_id', 'gru', 'maxout'}
+
+
+@pytest.mark.parametrize('row', [
+    pytest.param(row, id=row.name, marks=[pytest.mark.slow] * (row.name not in QUICK))
+    for row in ROWS if row.static])
+def test_compiled_is_define_by_run(row):
+    char, device = 'f' if 'f' in row.dtypes else row.dtypes[0], chainer.get_device('@cupy:0')
+    with link_case.using_config(chainer, dict(row.config, dtype=np.dtype(char))):
+        np.random.seed(0)
+        link = row.make(chainer.links)
+        link_case.call(chainer, row, link, row.arrays(char))
+        link_case.disturb(link)
+        plain, static = Net(row, copy.deepcopy(link)), StaticNet(row, link)
+        with chainer.using_config('static_check', 'never'):
+            expected = training_steps(plain, row, char, device)
+            found = training_steps(static, row, char, device)
+    assert len(found) == len(expected)
+    for a, e in zip(found, expected, strict=True):
+        if a is None or e is None:
+            assert a is e
+            continue
+        assert (a.dtype, a.shape) == (e.dtype, e.shape)
+        assert a.tobytes() == e.tobytes()
+    if row.name in QUICK:
+        assert static.schedule_manager.report()[0].hits
