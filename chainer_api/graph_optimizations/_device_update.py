@@ -116,6 +116,8 @@ class DeviceUpdates:
     def __init__(self) -> None:
         self._kernels = Kernels()
         self._calls = 0
+        #: Whether arrays overlap that the tables of these sweeps have now.
+        self._overlap: dict[Any, bool] = {}
 
     def _waits(self) -> bool:
         self._calls += 1
@@ -126,11 +128,16 @@ class DeviceUpdates:
         if self._waits():
             return False
         launches: dict[Any, Launch] = {}
-        others = []
+        others: list[Any] = []
+        seen: set[int] = set()
         for param in params:
             rule = param.update_rule
             if rule is None:
                 continue
+            if id(param) in seen or id(rule) in seen:  # one that is updated several times
+                others.append(param)
+                continue
+            seen |= {id(param), id(rule)}
             if not isinstance(rule, optimizer._StepRule) or not _is_plain(type(rule)):
                 return False  # a rule of the user's: all goes as it always goes
             found = _found(param, rule, cuda.ndarray)
@@ -146,37 +153,43 @@ class DeviceUpdates:
             where = key, array.data.device_id, numbers
             arrays = (array, grad, *state.values())
             launches.setdefault(where, Launch(numbers)).sets.append(Set(param, arrays))
-        ready = self._ready(launches)
+        ready = self._ready(launches, [p._array for p in others])
         if not ready:
             return False
         if any([self._kernels.check_is_due(where) for where, _, _ in ready]):
             self._check(params, ready)
             return True
         done = {id(s.param) for _, _, launch in ready for s in launch.sets}
+        others += [s.param for launch in launches.values() for s in launch.sets
+                   if id(s.param) not in done]  # there is no kernel for their rule
         for where, sweep, launch in ready:
             for param, _ in launch.sets:
                 param.update_rule.t += 1
             with cuda.Device(where[1]):
                 sweep.launch(launch.numbers)
-        for param in params:
-            if id(param) not in done:
-                param.update()
+        for param in others:
+            param.update()
         return True
 
-    def _ready(self, launches: dict[Any, Launch]) -> list[Any]:
+    def _ready(self, launches: dict[Any, Launch], others: Sequence[Any] = ()) -> list[Any]:
         """The launches with their sweeps; none if arrays overlap, so that the order matters."""
-        ready, counts = [], dict[Any, int]()
+        from chainwright.runtime.cuda import overlap
+
+        ready, counts, moved = [], dict[Any, int](), False
         for (key, gpu, _), launch in launches.items():
             k = counts[key, gpu] = counts.get((key, gpu), -1) + 1
             where = key, gpu, k
             sweep = self._kernels.sweep(where)
-            if sweep is None:
-                continue
-            with cuda.Device(gpu):
-                if not sweep.place([s.arrays for s in launch.sets]):
-                    return []
-            ready.append((where, sweep, launch))
-        return ready
+            if sweep is not None:
+                with cuda.Device(gpu):
+                    moved = sweep.place([s.arrays for s in launch.sets]) or moved
+                ready.append((where, sweep, launch))
+        places = tuple([where for where, _, _ in ready])
+        if moved or places not in self._overlap:
+            sets = [a for launch in launches.values() for s in launch.sets for a in s.arrays]
+            self._overlap[places] = overlap([
+                *sets, *(a for a in others if type(a) is cuda.ndarray)])
+        return [] if self._overlap[places] else ready
 
     def _check(self, params: Sequence[Any], ready: list[Any]) -> None:
         """Update by the loop, and compare sets of each launch with what the kernel makes."""

@@ -40,6 +40,10 @@ ANY = frozenset(TYPES)
 BITS = INTS | {"bool"}
 
 
+class NotOnDevice(Exception):
+    """There is nothing for a part of a graph; the text says for which."""
+
+
 class Form(NamedTuple):
     """``text`` with a place for each operand (``{f}`` is ``f`` in single), and for which loops."""
 

@@ -26,7 +26,7 @@ from chainwright.ir.op import OPS
 from chainwright.ir.reductions import axes_of
 
 from ..native_target.steps import Fused, Ints, dtype_name, spread
-from .ops import INTS, TYPES, takes
+from .ops import INTS, TYPES, NotOnDevice, takes
 
 #: What is added up, and what accumulators begin with.
 REDUCTIONS = {"sum": "Sum", "mean": "Sum", "prod": "Product", "max": "Maximum", "min": "Minimum"}
@@ -200,11 +200,9 @@ class RowKernel:
     def __init__(self, nodes: Sequence[Node], space: Space, stored: frozenset[Node]) -> None:
         self.space, self.stored = space, stored
         self.nodes = nodes
-        self.members = frozenset(nodes)
         self.numbers: dict[tuple[str, int], str] = {}
         self.between = Section("s", "b", self.numbers)
         self.passes: list[Pass] = []
-        self.narrow_stores: list[tuple[Node, str]] = []
         self._depth = depth = self._depths()
         wide = [n for n in nodes if n.dims == space.dims and viewed(n) is None]
         last = max(max(depth[n] - (n.op in REDUCTIONS) for n in nodes),
@@ -279,6 +277,10 @@ class RowKernel:
         for node in self.nodes:
             if node.dims != self.space.dims and node.op not in REDUCTIONS:
                 for x in node.inputs:
-                    if x in self.between.inputs:
-                        found[x] = x.dims if viewed(node) is not None else node.dims
+                    if x not in self.between.inputs:
+                        continue
+                    dims = x.dims if viewed(node) is not None else node.dims
+                    before = found.setdefault(x, dims)
+                    if self.narrow_strides(x, before) != self.narrow_strides(x, dims):
+                        raise NotOnDevice(f"{x!r} is broadcast along rows in two ways")
         return found

@@ -29,6 +29,7 @@ from ..numpy_target.tiles import escaping
 from ..numpy_target.writer import Writer
 from ..plan.storage import FRESH, Storage, can_fill, plan_storage
 from .kernels import KernelSource, Launch, cuda_text, launch_of, number_of, source_of
+from .ops import NotOnDevice
 from .program import CudaProgram, options
 from .row_text import PREAMBLE, RowText
 from .rows import RowKernel, RowSpaces
@@ -41,10 +42,6 @@ _REDUCTIONS = frozenset({"sum", "prod", "max", "min"})
 _WITH_DTYPE = frozenset({"sum", "prod"})
 #: What CuPy computes into a given buffer just as into a new one.
 _FILLS = frozenset({"elementwise", "creation", "update", "product"})
-
-
-class NotOnDevice(Exception):
-    """CuPy has nothing for a part of a graph; the text says for which."""
 
 
 class CudaNames(Names):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from itertools import pairwise
 from typing import Any
 
@@ -29,13 +29,10 @@ class DeviceSweep:
         self._table: Any = None
 
     def place(self, sets: Sequence[tuple[Any, ...]]) -> bool:
-        """Have the sets be those of the next launch; False if their arrays overlap."""
+        """Have the sets be those of the next launch; whether any address is another one."""
         entries = np.array([(s[0].size, *[a.data.ptr for a in s]) for s in sets], np.int64)
         known = entries.tobytes()
         if known == self._known:
-            return True
-        spans = sorted((a.data.ptr, a.data.ptr + a.nbytes) for s in sets for a in s)
-        if any(end > start for (_, end), (start, _) in pairwise(spans)):
             return False
         self._table, self._known = self._cupy.asarray(entries), known
         self._largest = int(entries[:, 0].max())
@@ -46,3 +43,9 @@ class DeviceSweep:
         blocks = min(-(-self._largest // (4 * _THREADS)), _MOST_BLOCKS)
         arguments = (self._table, *numbers_of(self.text.loop, numbers), *self.text.constants)
         self._kernel((blocks, len(self._table)), (_THREADS,), arguments)
+
+
+def overlap(arrays: Iterable[Any]) -> bool:
+    """Whether any two arrays on a device share memory."""
+    spans = sorted((a.data.ptr, a.data.ptr + a.nbytes) for a in arrays)
+    return any(end > start for (_, end), (start, _) in pairwise(spans))

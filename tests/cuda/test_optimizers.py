@@ -182,6 +182,32 @@ def test_arrays_that_overlap_are_updated_one_after_the_other():
 
 
 @on_simulator
+def test_arrays_that_overlap_between_launches():
+    """Rules with numbers of their own have a launch each: the order of parameters counts there."""
+    def change(k, optimizer):
+        model = optimizer.target
+        model.b.update_rule.hyperparam.lr = .3
+        if k == 0:
+            model.b.array = model.d.array.reshape(-1)[:24].reshape(4, 6)
+        model.b.grad = cuda.cupy.ones((4, 6), 'f')
+
+    expected, *_ = updated(chainer.optimizers.MomentumSGD, one=False, change=change)
+    found, launches, _ = updated(chainer.optimizers.MomentumSGD, change=change)
+    assert found == expected and launches == 0
+
+
+@on_simulator
+def test_a_rule_of_two_parameters():
+    """Its count is two higher after each update."""
+    def change(k, optimizer):
+        optimizer.target.c.update_rule = optimizer.target.b.update_rule
+
+    expected, *_ = updated(chainer.optimizers.SGD, one=False, change=change)
+    found, launches, _ = updated(chainer.optimizers.SGD, change=change)
+    assert found == expected and launches == 1
+
+
+@on_simulator
 def test_kernels_that_give_other_values_are_not_used(monkeypatch, caplog):
     from chainer.graph_optimizations import _device_update
 
