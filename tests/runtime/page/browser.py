@@ -85,6 +85,8 @@ def browser():
             if 'started successfully on port' in line:
                 port = line.rstrip().rstrip('.').rpartition(' ')[2]
                 break
+        if port is None:
+            raise OSError(f'{DRIVER} has ended')
         window = Browser(port)
         try:
             yield window
