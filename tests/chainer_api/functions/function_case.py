@@ -187,3 +187,12 @@ def _as_tuple(variant):
 
 def _seed(text):
     return zlib.crc32(text.encode()) & 0x7fffffff
+
+
+def recorded_entry(entries, key, script):
+    """What a script has recorded of the original under a key; says what to do if it has not."""
+    assert key in entries, (
+        f'nothing is recorded for {key}. Either record it: tests/golden/original '
+        f'tests/golden/{script}; or, if the original cannot run the row, give it record=False and '
+        'say why')
+    return entries[key]

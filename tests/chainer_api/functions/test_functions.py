@@ -61,13 +61,10 @@ def golden(family):
 
 def recorded(family, kind, key):
     index, data = golden(family)
-    assert key in index[kind], (
-        f'no recorded {kind} for {key}. Either record them: tests/golden/original '
-        f'tests/golden/record_functions.py {family}; or, if the original cannot run the row, give '
-        'it record=False and say why')
+    entries = function_case.recorded_entry(index[kind], key, f'record_functions.py {family}')
     return [None if entry is None else data['data_' + entry[0]][
         entry[2]:entry[2] + int(np.prod(entry[1]))].reshape(entry[1])
-        for entry in index[kind][key]]
+        for entry in entries]
 
 
 class Run:
@@ -342,7 +339,8 @@ def test_documented_errors(family, row):
     assert row.text in text
     if row.exception == 'InvalidType' and row.record:
         # Which function, what was expected, what came: the words of the original.
-        expected = golden(family)[0]['errors'][row.name]
+        expected = function_case.recorded_entry(
+            golden(family)[0]['errors'], row.name, f'record_functions.py {family}')
         assert words(text) == words(expected)
 
 

@@ -8,6 +8,7 @@ import pickle
 import tarfile
 
 import compare
+import function_case
 import link_case
 import link_cases
 import numpy as np
@@ -44,8 +45,9 @@ def golden(family, key):
         size = int(np.prod(shape))
         return data['data_' + char][offset:offset + size].reshape(shape)
 
+    parts = function_case.recorded_entry(index, key, f'record_links.py {family}')
     return {part: {name: array(entry) for name, entry in entries.items()}
-            for part, entries in index[key].items()}
+            for part, entries in parts.items()}
 
 
 def check_dicts(part, actual, expected, rtol, atol):
