@@ -1,11 +1,13 @@
 """What communication costs: all-reduce as sizes grow, and training on several processes.
 
-    python benchmarks/bench_chainermn.py --processes 1 2
+    python benchmarks/bench_chainermn.py --processes 1 2 > benchmarks/results/chainermn.md
 
-prints tables in Markdown. Each process trains with a mini-batch of the same size. ``alone`` is as
-many processes that do not communicate; the efficiency is the time of these by the time of those
-that do, the median of rounds in which all ways take turns, so that what else the machine does
-counts for all. Times are the best of all rounds.
+prints tables in Markdown, in about two minutes; the machine must be idle. The network is trained
+define-by-run, with each layer a static graph, and as one static graph as a whole, whose backward
+is cut into parts where gradients overlap with it. Each process trains with a mini-batch of the
+same size. ``alone`` is as many processes that do not communicate; the efficiency is the time of
+these by the time of those that do, the median of rounds in which all ways take turns, so that what
+else the machine does counts for all. Times are the best of all rounds.
 
     python benchmarks/bench_chainermn.py --paper
 
@@ -52,7 +54,10 @@ def allreduce(comm):
             print(f'allreduce {comm.size} {4 * size} {seconds * 1e6:.1f}', flush=True)
 
 
-def make_model(compiled):
+KINDS = 'eager', 'compiled_layers', 'compiled_whole'
+
+
+def make_model(kind):
     import chainer
     import chainer.functions as F
     import chainer.links as L
@@ -66,7 +71,7 @@ def make_model(compiled):
         def forward(self, x):
             return F.relu(self.l(x))
 
-    if compiled:
+    if kind == 'compiled_layers':
         Block.forward = chainer.static_graph(Block.forward)
 
     class Model(chainer.Chain):
@@ -80,10 +85,13 @@ def make_model(compiled):
                 x = block(x)
             return F.softmax_cross_entropy(x, t)
 
+    if kind == 'compiled_whole':
+        Model.forward = chainer.static_graph(Model.forward)
     return Model()
 
 
 HOW = 'alone', 'naive', 'flat', 'overlap'
+WARM_UP = 10  # rounds
 
 
 def train(comm):
@@ -92,10 +100,11 @@ def train(comm):
 
     x = np.random.RandomState(comm.rank).uniform(0, 1, (100, 784)).astype('f4')
     t = np.arange(100, dtype='i4') % 10
-    for compiled in (False, True):
+    chainer.global_config.static_budget = None  # programs are there after the first rounds
+    for kind in KINDS:
         ways = {}
         for how in HOW:
-            model = make_model(compiled)
+            model = make_model(kind)
             optimizer = chainer.optimizers.MomentumSGD(0.01)
             if how != 'alone':
                 each = chainermn.create_communicator(
@@ -105,19 +114,19 @@ def train(comm):
             optimizer.setup(model)
             ways[how] = model, optimizer
         found = {how: [] for how in HOW}
-        for round_number in range(26):
+        for round_number in range(WARM_UP + 24):
             for how, (model, optimizer) in ways.items():
                 comm.mpi_comm.Barrier()
                 begin = time.perf_counter()
                 for _ in range(2):
                     optimizer.update(model, x, t)
                 seconds = comm.mpi_comm.allreduce(time.perf_counter() - begin, op=_max()) / 2
-                if round_number > 1:
+                if round_number >= WARM_UP:
                     found[how].append(seconds)
         if comm.rank == 0:
             for how in HOW:
                 ratio = np.median(np.array(found['alone']) / found[how])
-                print(f'train {comm.size} {"compiled" if compiled else "eager"} {how} '
+                print(f'train {comm.size} {kind} {how} '
                       f'{min(found[how]) * 1e3:.2f} {ratio:.2f}', flush=True)
 
 
@@ -199,10 +208,10 @@ def main():
     print('\n| model | gradients | ' + ' | '.join(
         f'{n} processes: ms | efficiency' for n in args.processes) + ' |')
     print('|---|---|' + '---|---|' * len(args.processes))
-    for kind in ('eager', 'compiled'):
+    for kind in KINDS:
         for how in HOW:
             cells = [' | '.join(times[n, kind, how]) for n in args.processes]
-            print(f'| {kind} | {how} | ' + ' | '.join(cells) + ' |')
+            print(f'| {kind.replace("_", ", ")} | {how} | ' + ' | '.join(cells) + ' |')
 
 
 if __name__ == '__main__':
