@@ -23,9 +23,8 @@ from chainwright.runtime import Kept
 
 from ._backward import gradients
 from ._device import at, on_host
-from ._trace import Backward, Late, replace_array
-from ._tree import Application
-from ._values import close, largest
+from ._trace import Backward, Late
+from ._values import Elsewhere, close, largest
 
 if TYPE_CHECKING:
     from ._piece import Piece
@@ -44,6 +43,7 @@ class StaticScheduleFunction(FunctionNode):
     _alone: tuple[bool, ...] = ()  # leaves used several times: no gradient has reached them yet
     _checking = False
     _places: Sequence[int] = ()  # the numbers of the functions, if others came between them
+    _made: Sequence[Any] = ()  # references to the arrays that the program gave
     _results: Any = None  # of a large piece that is being checked, by slot
     _watched: Any = None  # bytes of gradients that somebody waits for, and how to tell of them
 
@@ -320,14 +320,44 @@ class StaticScheduleFunction(FunctionNode):
             array = self.inputs[piece.input_of[slot]]._data
             for alias in rebuilt.by_slot[slot] if array is not None else ():
                 alias._array = alias.node._data = array
-        if self._live is not self._leaves:
-            for func, app in zip(rebuilt.functions, piece.apps, strict=True):
-                _read_live_arrays(func, app, self._leaves, self._live)
+        self._see_what_is_live(rebuilt)
         for k in piece.retained_outputs:
             y = rebuilt.values[piece.results[k]]
             array = self._late(Late(None, None, k))
             if array is not None:
                 y._array = y.node._data = array
+
+    def _see_what_is_live(self, rebuilt: Rebuilt) -> None:
+        """Have the functions see the memory of the call, also through views of it.
+
+        They have been applied to copies of the leaves, and have made results of their own.
+        """
+        there = [(self._leaves[s], a) for s, a in self._live.items() if s != NUMBERS]
+        results = zip(self._piece.results, self._made, strict=True)
+        there += [(rebuilt.values[s]._array, a) for s, ref in results if (a := ref()) is not None]
+        elsewhere = Elsewhere(there)
+        if not elsewhere.pairs:
+            return
+        for func in rebuilt.functions:
+            nodes = [] if func.inputs is None else [*func.inputs]
+            nodes += [node for ref in func.outputs or () if (node := ref()) is not None]
+            for node in nodes:
+                data = elsewhere.seen(node._data)
+                if data is not None:
+                    node._data = data
+                    variable = node.get_variable_or_none()
+                    if variable is not None:
+                        variable._array = data
+            for name, value in vars(func).items():
+                if type(value) is np.ndarray:
+                    data = elsewhere.seen(value)
+                    if data is not None:
+                        func.__dict__[name] = data
+                elif type(value) in (tuple, list) and any(type(v) is np.ndarray for v in value):
+                    items = [elsewhere.seen(v) for v in value]
+                    func.__dict__[name] = type(value)([
+                        v if data is None else data
+                        for v, data in zip(value, items, strict=True)])
 
     def _dissolve(self) -> None:
         """Put the define-by-run graph in the place of this node, for good."""
@@ -361,17 +391,6 @@ class StaticScheduleFunction(FunctionNode):
                 node = ref()
                 if node is not None:
                     node._rank = func.rank + 1
-
-
-def _read_live_arrays(func: FunctionNode, app: Application, copies: Any, live: Any) -> None:
-    """Have a function find the caller's own arrays in what it has retained, not copies."""
-    for i in func._input_indexes_to_retain or () if func.inputs is not None else ():
-        slot = app.inputs[i]
-        if slot in live and func.inputs[i]._data is copies[slot]:
-            func.inputs[i]._data = live[slot]
-    for key, slot in app.arrays.items():
-        if slot in live:
-            replace_array(func.__dict__, key, copies[slot], live[slot])
 
 
 def _agree_on_gradient(found: Any, plain: Any, agree: Any) -> bool:

@@ -298,6 +298,7 @@ class Piece:
             node._small_results = {
                 slot: array.tobytes() for slot, array in zip(self.results, made, strict=True)
                 if array.nbytes <= _SMALL}
+        node._made = [_ref(array) for array in made]
         node._places = places
         node.number = places[-1] if places else next_number()
         self._attach(node, values)

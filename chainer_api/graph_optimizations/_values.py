@@ -9,6 +9,7 @@ from types import BuiltinFunctionType, FunctionType
 from typing import Any
 
 import numpy as np
+from numpy.lib.array_utils import byte_bounds
 
 from chainer import configuration
 from chainer.variable import Variable
@@ -83,6 +84,56 @@ def largest(arrays: Iterable[Any]) -> float:
             sizes = np.abs(on_host(array))
             found.append(float(sizes.max(initial=0.0, where=np.isfinite(sizes))))
     return max(found)
+
+
+class Elsewhere:
+    """Arrays whose place others take: ``pairs`` of both, of one shape, dtype and strides."""
+
+    def __init__(self, pairs: Iterable[tuple[Any, Any]]) -> None:
+        self.pairs = [
+            (a, b, *byte_bounds(a)) for a, b in pairs
+            if a is not b and type(a) is type(b) is np.ndarray and a.size
+            and (a.shape, a.dtype, a.strides) == (b.shape, b.dtype, b.strides)
+        ]
+
+    def seen(self, array: Any) -> np.ndarray | None:
+        """The same part of the other array; None for what is no view of one of these.
+
+        >>> a, b = np.zeros((2, 3)), np.ones((2, 3))
+        >>> seen = Elsewhere([(a, b)]).seen(a.T[1:])
+        >>> np.shares_memory(seen, b), seen.shape, seen[0, 1]
+        (True, (2, 2), np.float64(1.0))
+        """
+        if type(array) is not np.ndarray or not array.size:
+            return None
+        low, high = byte_bounds(array)
+        for a, b, first, last in self.pairs:
+            if array is a:
+                return b
+            if first <= low and high <= last:
+                # Only bounds, and the same memory: a view of what is between is no view of it.
+                offset = array.__array_interface__["data"][0] - a.__array_interface__["data"][0]
+                return _at_offset(b, offset, array)
+        return None
+
+
+def _at_offset(array: np.ndarray, offset: int, like: np.ndarray) -> np.ndarray:
+    """An array of the form of ``like``, some bytes behind the first item of another."""
+    address, _ = array.__array_interface__["data"]
+    view = _View()
+    view.holds = array
+    view.__array_interface__ = {
+        "shape": like.shape, "typestr": like.dtype.str, "strides": like.strides,
+        "data": (address + offset, not array.flags.writeable), "version": 3,
+    }
+    return np.asarray(view)
+
+
+class _View:
+    """What an array is made from; it keeps the memory."""
+
+    __array_interface__: dict[str, Any]
+    holds: np.ndarray
 
 
 def close(a: np.ndarray, b: np.ndarray, beside: float = 0.0) -> bool:
