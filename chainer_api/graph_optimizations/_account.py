@@ -199,7 +199,8 @@ class Account:
         forwards = sum([piece.forward_meter.plain for piece in run.pieces])
         if plain:
             meter.plain = plain
-            gain = meter.took(seconds - run.checking)
+            # A call that takes several times as long has been stopped by other work.
+            gain = max(meter.took(seconds - run.checking), -plain)
             factor = min(plain / forwards, 1.0) if forwards else 1.0
         else:
             gain = sum([piece.forward_meter.gain for piece in run.pieces])

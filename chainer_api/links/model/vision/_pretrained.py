@@ -46,13 +46,12 @@ class PretrainedLayers(link.Chain):
         activations = {}
         h = x
         for name, functions in self.functions.items():
-            if not wanted:
+            if len(activations) == len(wanted):
                 break
             for function in functions:
                 h = function(h)
             if name in wanted:
                 activations[name] = h
-                wanted.remove(name)
         return activations
 
     def extract(self, images, layers=None, size=(224, 224), **kwargs):
