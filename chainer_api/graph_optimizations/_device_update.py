@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 from chainer import configuration, optimizer
 from chainer.backends import cuda
 from chainer.variable import Parameter
-from chainwright.codegen.cuda_target.sweep import SweepText, sweep_text
+from chainwright.runtime.cuda import DeviceSweep, SweepText, overlap, sweep_text
 from chainwright.runtime.sweeps import same_walk
 
 from ._update import (
@@ -87,8 +87,6 @@ class Kernels:
             key, gpu, _ = where
             text, made = _text_of(key), None
             if text is not None:
-                from chainwright.runtime.cuda import DeviceSweep
-
                 try:
                     with cuda.Device(gpu):
                         made = DeviceSweep(text, cuda.cupy)
@@ -173,8 +171,6 @@ class DeviceUpdates:
 
     def _ready(self, launches: dict[Any, Launch], others: Sequence[Any] = ()) -> list[Any]:
         """The launches with their sweeps; none if arrays overlap, so that the order matters."""
-        from chainwright.runtime.cuda import overlap
-
         ready, counts, moved = [], dict[Any, int](), False
         for (key, gpu, _), launch in launches.items():
             k = counts[key, gpu] = counts.get((key, gpu), -1) + 1

@@ -9,7 +9,9 @@ from typing import Any
 import numpy as np
 
 from chainwright.codegen.cuda_target import options
-from chainwright.codegen.cuda_target.sweep import NAME, SweepText, numbers_of
+from chainwright.codegen.cuda_target.sweep import NAME, SweepText, numbers_of, sweep_text
+
+__all__ = ["DeviceSweep", "SweepText", "overlap", "sweep_text"]
 
 _THREADS, _MOST_BLOCKS = 256, 512  # of blocks for each set
 
