@@ -99,6 +99,7 @@ class Elsewhere:
     def seen(self, array: Any) -> np.ndarray | None:
         """The same part of the other array; None for what is no view of one of these.
 
+        >>> from chainer.graph_optimizations._values import Elsewhere
         >>> a, b = np.zeros((2, 3)), np.ones((2, 3))
         >>> seen = Elsewhere([(a, b)]).seen(a.T[1:])
         >>> np.shares_memory(seen, b), seen.shape, seen[0, 1]
