@@ -203,11 +203,22 @@ class StaticScheduleFunction(FunctionNode):
         if found is not None and not piece.schedule.exact:
             arrays = [None if g is None else g._array for g in plain]
             agree = functools.partial(close, beside=largest(arrays))
-        if found is not None and not all(
-            [_agree_on_gradient(g, p, agree) for g, p in zip(found, plain, strict=True)]
-        ):
+        if found is not None and not all([
+            _agree_on_gradient(g, p, agree)
+            for g, p in zip(self._by_leaf(found), self._by_leaf(plain), strict=True)
+        ]):
             piece.account.distrust(piece, "a gradient", piece.apps[0].origin.place)
         return plain
+
+    def _by_leaf(self, found: list[Any]) -> list[Any]:
+        """Gradients, sums at the first of the uses of their leaf: any place of it would do."""
+        moved = list(found)
+        for group, alone in zip(self._piece.same_leaf, self._alone, strict=False):
+            if alone:
+                there = [moved[k] for k in group if moved[k] is not None]
+                for k, g in zip(group, [*there, *[None] * len(group)], strict=False):
+                    moved[k] = g
+        return moved
 
     def _is_as_it_was(self) -> bool:
         """Whether the functions still give the results that the program has given."""

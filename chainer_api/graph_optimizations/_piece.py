@@ -11,6 +11,7 @@ import logging
 import math
 import time
 import weakref
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -531,17 +532,38 @@ def _groups(
     apps: Sequence[Application], results: frozenset[int]
 ) -> Iterable[tuple[list[Application], set[int]]]:
     """The applications of each piece, and the slots that it gives."""
-    groups: list[list[Application]] = [[]]
-    for k, app in enumerate(apps):
-        groups[-1].append(app)
-        kept = results.intersection(app.output_slots)
-        if kept and any(kept.intersection(_reads(a)) for a in apps[k + 1 :]):
-            groups.append([])
-    groups = [g for g in groups if g]
+    ends: set[int] = set(results)
+    while True:
+        groups: list[list[Application]] = [[]]
+        for k, app in enumerate(apps):
+            groups[-1].append(app)
+            kept = ends.intersection(app.output_slots)
+            if kept and any(kept.intersection(_reads(a)) for a in apps[k + 1 :]):
+                groups.append([])
+        groups = [g for g in groups if g]
+        more = _used_on_both_sides(groups) - ends
+        if not more:
+            break
+        ends |= more
     for k, group in enumerate(groups):
         made = {slot for app in group for slot in app.output_slots}
         later = {slot for g in groups[k + 1 :] for app in g for slot in _reads(app)}
         yield group, made & (results | later)
+
+
+def _used_on_both_sides(groups: list[list[Application]]) -> set[int]:
+    """Slots of values that are used in the group that makes them, and behind it.
+
+    Where there are three uses and more, the order in which their gradients are added up matters.
+    A group adds up those of its own, and what comes from behind it is added up before.
+    """
+    found = set()
+    for k, group in enumerate(groups):
+        made = {slot for app in group for slot in app.output_slots}
+        inside = Counter(s for app in group for s in app.inputs if s in made)
+        behind = Counter(s for g in groups[k + 1 :] for app in g for s in app.inputs if s in made)
+        found |= {s for s in inside.keys() & behind.keys() if inside[s] + behind[s] > 2}
+    return found
 
 
 def _reads(app: Application) -> Iterable[int]:

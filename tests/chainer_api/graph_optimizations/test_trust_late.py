@@ -285,3 +285,47 @@ def test_functions_that_retain_views_of_what_is_written(view, written, large, mo
         return found
 
     assert calls(Compiled()) == calls(Model())
+
+
+# -- Values that are used on both sides of one that is kept ------
+
+INSIDE = {
+    "product": lambda v: F.tanh(v) * v, "three": lambda v: F.exp(v) * v + v,
+    "one": F.tanh, "higher": lambda v: F.tanh(F.exp(v * 0.1) * v),
+}
+BEHIND = {
+    "one": lambda h, v: (F.sin(h) * v,), "sum and scaled": lambda h, v: (h + v, v * 3),
+    "three": lambda h, v: (h * v + F.sigmoid(v) * v,),
+    "results that are used": lambda h, v: ((a := h + v) * 0.5 + F.sigmoid(v * 3) + a, v * 3),
+}
+
+
+@pytest.mark.parametrize("large", [False, True])
+@pytest.mark.parametrize("behind", BEHIND)
+@pytest.mark.parametrize("inside", INSIDE)
+def test_gradients_are_added_in_the_order_of_define_by_run(inside, behind, large, monkeypatch):
+    """Programs before and behind a kept value both add to the gradient of one that both use."""
+    if large:
+        monkeypatch.setattr(_piece, "_LARGE", -1)
+
+    class Model(chainer.Chain):
+        def forward(self, x):
+            v = x * 1.1
+            self.h = INSIDE[inside](v)
+            return BEHIND[behind](self.h, v)
+
+    class Compiled(Model):
+        forward = chainer.static_graph(Model.forward)
+
+    def calls(model):
+        found = []
+        for k in range(6):
+            x = chainer.Variable(np.random.RandomState(k).randn(30, 4).astype("f"))
+            sum([F.sum(y * y) for y in model(x)]).backward()
+            found.append(x.grad.tobytes())
+        return found
+
+    compiled = Compiled()
+    assert calls(compiled) == calls(Model())
+    report = compiled.schedule_manager.report()[0]
+    assert report.hits == 4 and not report.failed_checks
