@@ -372,6 +372,10 @@ class Plan:
             if room < 0 and compared:
                 break
             entry = part.entries[k]
+            if type(grad) is not np.ndarray or (grad.shape, grad.dtype, grad.strides) != (
+                array.shape, array.dtype, array.strides
+            ):
+                continue  # a gradient of another form: the sweep leaves it to NumPy's calls
             array, *states = copies = [copied(a) for a in (array, *states)]
             sweep = part.code.over(Items([(array, grad, *states)], [entry.group.first]))
             sweep.heed(kinds)

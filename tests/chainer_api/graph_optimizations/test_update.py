@@ -496,6 +496,32 @@ def test_wrong_code_is_found(how, expected, wrong, caplog):
     assert ("Please report it" in caplog.text) is expected
 
 
+@pytest.mark.parametrize("form", [
+    np.asfortranarray, lambda g: np.broadcast_to(g[..., :1], g.shape),
+    lambda g: np.stack([g, g], -1)[..., 1],
+])
+@pytest.mark.parametrize("when", [3, 5, 9])  # the checks
+def test_checks_of_gradients_of_other_forms(when, form, caplog):
+    """A sweep over copies read them as if they lay in one piece, beyond their end."""
+
+    def make():
+        chain = chainer.Chain()
+        with chain.init_scope():
+            chain.p = chainer.Parameter(np.linspace(-1, 1, 15, dtype="f").reshape(3, 5))
+        return chain, OPTIMIZERS["MomentumSGD"]().setup(chain)
+
+    found = []
+    with chainer.using_config("static_check", "spaced"):
+        for chainer.global_config.static_step in (False, True):
+            chain, optimizer = make()
+            for k in range(1, 10):
+                grad = np.random.RandomState(k).randn(3, 5).astype("f")
+                chain.p.grad = form(grad) if k == when else grad
+                optimizer.update()
+            found.append(chain.p.array.tobytes())
+    assert found[0] == found[1] and not caplog.records
+
+
 def test_wrong_hooks_are_found(caplog):
     class Wrong(optimizer_hooks.WeightDecay):
         @staticmethod
