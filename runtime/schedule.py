@@ -190,10 +190,15 @@ class Schedule:
         if OPTIONS.budget() is None or self._ran >= COMPILING.of(self._size()) / 4:
             self.ask_for_native()
 
-    def ask_for_native(self) -> bool:
-        """Have native code compiled in the background; False where somebody has asked before."""
+    @property
+    def native_cost(self) -> float:
+        """Seconds that it takes to compile native code; 0 where somebody has asked for it."""
+        return COMPILING.of(self._size()) if self._left >= 0 else 0.0
+
+    def ask_for_native(self) -> None:
+        """Have native code compiled in the background, if nobody has asked for it before."""
         if self._left < 0:
-            return False
+            return
         self._left = -1
         myself = weakref.ref(self)
 
@@ -203,7 +208,6 @@ class Schedule:
                 schedule.go_native()
 
         BACKGROUND.do(compile_in_background)
-        return True
 
     def _size(self) -> int:
         """How many nodes the graphs have."""

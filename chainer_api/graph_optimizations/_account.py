@@ -22,11 +22,13 @@ _CALLS = 10  # calls' time that may be owed to begin with
 _HORIZON = 200  # calls in which what is spent is to come back
 _GAIN = 0.1  # of a call's time that programs are expected to save, as long as none has run
 _LONG_AGO = 64  # calls since another thread has called
+_BESIDES = 0.5  # of the time of a thread beside; the other half waits for the interpreter
 _KNOWN = 8  # calls with programs, until it is known what they save
 _LONGEST = 1024  # calls until it is asked again whether a trace pays
 _NOTINGS = 6  # calls that may be noted in any case: they tell numbers from constants
 _BACKWARD = 3.0  # times as long as forward: forward and backward, by the usual rule
 _WARM, _COLD = 3, 0.4  # the first calls are slow; what is a usual call's time then
+_NOTED = 0.9  # of the time of a call that is noted, besides that of noting, a plain one takes
 _LOSSES = 8  # calls in a row that are slower than plain ones, until programs rest
 
 # For each function application, on this machine. The first time modules are imported, templates
@@ -86,7 +88,8 @@ class Account:
         self.calls = self._notings = 0
         self._weight = 1.0
         self._thread = self._shared_until = 0  # who has called last; see is_shared
-        self._losses = 0  # calls in a row that programs have made slower
+        self._balance = 0.0  # of the last calls: seconds saved
+        self._losses = 0  # calls in a row after which it was negative
 
     def spend(self, what: str, since: float) -> float:
         """The seconds since ``since`` went into ``what``; gives them."""
@@ -101,7 +104,14 @@ class Account:
         gain = _GAIN * self._weight * self.plain
         if served >= _KNOWN:
             gain = max(ledger.saved, 0.0) / served
-        missing = self._missing(COMPILING.of(applications), calls * gain)
+        return self._wait_for(COMPILING.of(applications), calls * gain)
+
+    def wait_for_native(self, seconds: float) -> int:
+        """In how many calls native code may be compiled, which takes ``seconds`` of a thread."""
+        return self._wait_for(seconds * _BESIDES, 0.0)
+
+    def _wait_for(self, seconds: float, gain: float) -> int:
+        missing = self._missing(seconds, gain)
         if missing <= 0.0:
             return 0
         each = max(_budget() * self._weight * self.plain, 1e-9)
@@ -120,8 +130,10 @@ class Account:
         """
         expected = gain * max(_HORIZON / max(self.calls, 1) - 1, 0.0)
         owed = sum(self.ledger.spent.values()) - self.ledger.saved + seconds
-        # What has not paid in many calls is not likely to do so later.
-        hope = min(math.sqrt(_HORIZON / max(self.calls, 1)), 1.0)
+        hope = 1.0
+        if self.ledger.spent["trace"]:
+            # What has not paid in many calls is not likely to do so later.
+            hope = min(math.sqrt(_HORIZON / max(self.calls, 1)), 1.0)
         earned = max(_budget() * hope * self.in_method, _CALLS * self.plain)
         return owed - self._weight * earned - expected
 
@@ -152,7 +164,8 @@ class Account:
             self.ledger.with_python += 1
             return self._ended(seconds, app.meter, app.plain, run)
         self.ledger.eager_calls += 1
-        self._ended_plainly(seconds - run.noting, app if run.noted else None)
+        plain = _NOTED * (seconds - run.noting) if run.noted else seconds
+        self._ended_plainly(plain, app if run.noted else None)
         return True
 
     def called_without_python(self, seconds: float, proof: Proof, carrier: Carrier) -> bool:
@@ -213,8 +226,9 @@ class Account:
 
     def pays(self, gain: float) -> bool:
         """Whether programs pay, after a call in which they have saved ``gain`` seconds."""
-        self._losses = self._losses + 1 if gain < 0 else 0
+        self._balance = 0.9 * self._balance + gain
+        self._losses = self._losses + 1 if self._balance < 0 else 0
         if self._losses < _LOSSES or _budget() == math.inf:
             return True
-        self._losses = 0
+        self._losses, self._balance = 0, 0.0
         return False

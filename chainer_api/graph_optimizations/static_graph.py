@@ -276,8 +276,14 @@ class Site:
         """Programs make this method slower: leave it alone for a while."""
         schedules = [piece.schedule for plan in self.plans() for piece in plan.pieces]
         self._why, self._asleep = _LEFT_ALONE, self._resting
-        if any([schedule.ask_for_native() for schedule in schedules]):
-            return  # native code may be faster
+        native = sum([schedule.native_cost for schedule in schedules])
+        if native:  # it may be faster
+            self._asleep = self.account.wait_for_native(native)
+            if not self._asleep:
+                self._asleep = self._resting
+                for schedule in schedules:
+                    schedule.ask_for_native()
+            return
         if self._resting < _LONGEST:
             reason = "programs were slower than define-by-run"
             self.ledger.add("slower", reason, line_of(self.method))
@@ -296,7 +302,8 @@ class Site:
             functions = sum([s.app.depth - s.first + 1 for s in run.syncs])
             wait = self.account.wait_for_trace(functions, least)
             if wait and not run.programs:
-                self._asleep, self._why = wait, _DEAR
+                if not any([a.hot for a in self._ways]):
+                    self._asleep, self._why = wait, _DEAR
                 if self._waiting is None:
                     self.ledger.add("waits", _DEAR, line_of(self.method))
                 if self._waiting is None or self._waiting[1] is not app:

@@ -48,8 +48,9 @@ def test_later_a_tenth_of_the_time(account):
 
 
 def test_a_smaller_and_smaller_part_where_nothing_has_paid(account):
-    assert after(account, 20000).wait_for_trace(200, 20000) == 0
-    assert after(account, 20000).wait_for_trace(201, 20000) > 0
+    assert after(account, 20000).wait_for_trace(2000, 20000) == 0
+    assert after(account, 20000, spent=1.0).wait_for_trace(199, 20000) == 0
+    assert after(account, 20000, spent=1.0).wait_for_trace(200, 20000) > 0
 
 
 def test_what_programs_have_saved_tells_what_others_will(account):
@@ -72,7 +73,7 @@ def test_whatever_it_costs(account):
 
 
 def test_losses_in_a_row(account):
-    assert all([account.pays(-1.0) for _ in range(_account._LOSSES - 1)]) and account.pays(1.0)
+    assert all([account.pays(-1.0) for _ in range(_account._LOSSES - 1)]) and account.pays(9.0)
     assert [account.pays(-1.0) for _ in range(_account._LOSSES)][-1] is False
 
 
