@@ -38,15 +38,14 @@ from .logs import LOGS, tell
 from .native import native_target
 from .options import OPTIONS, checked
 from .profile import Profile
-from .rate import Rate
 
 logger = logging.getLogger("chainwright")
 
 Tell = Callable[[int, Any], None]
 
 _IDLE = 4  # buffer sets kept for calls to come
-_HITS = 3  # calls before native code is asked for, and a part of the time that it takes to compile
-COMPILING = Rate(1e-3, 0.05)  # native code, for each node of the graphs; LLVM is loaded once
+_HITS = 3  # calls before native code is asked for
+_RAN = 5e-3  # seconds that forward has run by then: what is over sooner needs none
 
 
 class Pool:
@@ -157,6 +156,7 @@ class Schedule:
         }
         self._saves = bool(self.backwards)
         self._left = _HITS if self.target == "auto" else -1  # calls until native code is asked for
+        self.native_is_coming = False  # whether it is being compiled in the background
         self._ran = 0.0  # seconds of forward, while it is waited for
         if self.target == "native":
             self.go_native()
@@ -187,31 +187,25 @@ class Schedule:
         if self._left > 0:
             self._left -= 1
             return
-        if OPTIONS.budget() is None or self._ran >= COMPILING.of(self._size()) / 4:
+        if OPTIONS.budget() is None or self._ran >= _RAN:
             self.ask_for_native()
-
-    @property
-    def native_cost(self) -> float:
-        """Seconds that it takes to compile native code; 0 where somebody has asked for it."""
-        return COMPILING.of(self._size()) if self._left >= 0 else 0.0
 
     def ask_for_native(self) -> None:
         """Have native code compiled in the background, if nobody has asked for it before."""
         if self._left < 0:
             return
-        self._left = -1
+        self._left, self.native_is_coming = -1, True
         myself = weakref.ref(self)
 
         def compile_in_background() -> None:
             schedule = myself()
             if schedule is not None:
-                schedule.go_native()
+                try:
+                    schedule.go_native()
+                finally:
+                    schedule.native_is_coming = False
 
         BACKGROUND.do(compile_in_background)
-
-    def _size(self) -> int:
-        """How many nodes the graphs have."""
-        return sum([len(g.nodes) for g in (self.built.forward, *self.built.backwards.values())])
 
     def go_native(self) -> None:
         """Compile native code, to run from the next call on; if it fails, NumPy programs stay."""
@@ -231,7 +225,6 @@ class Schedule:
         for key, runner in backwards.items():
             self.backwards[key].runner = runner
         self.native_seconds = time.perf_counter() - started
-        COMPILING.learn(self.native_seconds, self._size())
         self.native_programs = programs  # type: ignore[assignment]
         tell("code", f"{self.title}, native", self.listing)
         for backward in self.backwards.values():

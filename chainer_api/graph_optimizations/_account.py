@@ -20,9 +20,10 @@ if TYPE_CHECKING:
 
 _CALLS = 10  # calls' time that may be owed to begin with
 _HORIZON = 200  # calls in which what is spent is to come back
-_GAIN = 0.1  # of a call's time that programs are expected to save, as long as none has run
+# Of a call's time what programs are expected to save, as long as none has run: of brief calls, for
+# which they become native code late, and of others.
+_BRIEF, _GAIN_OF_BRIEF, _GAIN = 1e-3, 0.1, 0.4
 _LONG_AGO = 64  # calls since another thread has called
-_BESIDES = 0.5  # of the time of a thread beside; the other half waits for the interpreter
 _KNOWN = 8  # calls with programs, until it is known what they save
 _LONGEST = 1024  # calls until it is asked again whether a trace pays
 _NOTINGS = 6  # calls that may be noted in any case: they tell numbers from constants
@@ -88,6 +89,7 @@ class Account:
         self.calls = self._notings = 0
         self._weight = 1.0
         self._thread = self._shared_until = 0  # who has called last; see is_shared
+        self._asleep = 0  # calls that were left alone
         self._balance = 0.0  # of the last calls: seconds saved
         self._losses = 0  # calls in a row after which it was negative
 
@@ -101,17 +103,11 @@ class Account:
         """In how many calls functions may be traced that ``calls`` of those so far have applied."""
         ledger = self.ledger
         served = ledger.with_python + ledger.without_python
-        gain = _GAIN * self._weight * self.plain
+        call = self._weight * self.plain
+        gain = call * (_GAIN_OF_BRIEF if call < _BRIEF else _GAIN)
         if served >= _KNOWN:
             gain = max(ledger.saved, 0.0) / served
-        return self._wait_for(COMPILING.of(applications), calls * gain)
-
-    def wait_for_native(self, seconds: float) -> int:
-        """In how many calls native code may be compiled, which takes ``seconds`` of a thread."""
-        return self._wait_for(seconds * _BESIDES, 0.0)
-
-    def _wait_for(self, seconds: float, gain: float) -> int:
-        missing = self._missing(seconds, gain)
+        missing = self._missing(COMPILING.of(applications), self._share(calls) * gain)
         if missing <= 0.0:
             return 0
         each = max(_budget() * self._weight * self.plain, 1e-9)
@@ -119,16 +115,25 @@ class Account:
 
     def affords_proof(self, applications: int, calls: int) -> bool:
         """Whether a way may be proved that ``calls`` of the calls so far have gone."""
-        return self._missing(PROVING.of(applications), calls * _GAIN * self.plain) <= 0.0
+        gain = self._share(calls) * _GAIN_OF_BRIEF * self.plain
+        seconds = PROVING.of(applications)
+        tried = self.ledger.spent["prove"]
+        if tried and tried + seconds > _budget() / 2 * self._weight * self.in_method:
+            return False  # however much programs save: proofs may be tried in vain
+        return self._missing(seconds, gain) <= 0.0
+
+    def _share(self, calls: int) -> float:
+        """Of the calls that were looked at, the part that ``calls`` are."""
+        return calls / max(self.calls - self._asleep, calls, 1)
 
     def _missing(self, seconds: float, gain: float) -> float:
-        """Seconds that are missing to spend ``seconds`` on what would have saved ``gain`` so far.
+        """Seconds that are missing to spend ``seconds`` on what saves ``gain`` in each call.
 
         What is owed is what was spent and has not been saved yet. It may come to a share of the
         time spent in the method, the budget, and besides to what is expected to be saved in the
         first calls.
         """
-        expected = gain * max(_HORIZON / max(self.calls, 1) - 1, 0.0)
+        expected = gain * max(_HORIZON - self.calls, 0)
         owed = sum(self.ledger.spent.values()) - self.ledger.saved + seconds
         hope = 1.0
         if self.ledger.spent["trace"]:
@@ -191,6 +196,7 @@ class Account:
         """A call has ended that was left alone."""
         self.ledger.eager_calls += 1
         self.calls += 1
+        self._asleep += 1
         self.in_method += self.plain
 
     @property

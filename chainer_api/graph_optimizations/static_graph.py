@@ -249,7 +249,7 @@ class Site:
             self._without, self._pause = 0, 4
             if not pays:
                 self.rest()
-        else:
+        elif self._waiting is None:
             self._has_no_program(_LONGEST)
         if run.noting:
             self.ledger.spent["noting"] += run.noting
@@ -276,14 +276,10 @@ class Site:
         """Programs make this method slower: leave it alone for a while."""
         schedules = [piece.schedule for plan in self.plans() for piece in plan.pieces]
         self._why, self._asleep = _LEFT_ALONE, self._resting
-        native = sum([schedule.native_cost for schedule in schedules])
-        if native:  # it may be faster
-            self._asleep = self.account.wait_for_native(native)
-            if not self._asleep:
-                self._asleep = self._resting
-                for schedule in schedules:
-                    schedule.ask_for_native()
-            return
+        for schedule in schedules:
+            schedule.ask_for_native()
+        if any([schedule.native_is_coming for schedule in schedules]):
+            return  # which may be faster
         if self._resting < _LONGEST:
             reason = "programs were slower than define-by-run"
             self.ledger.add("slower", reason, line_of(self.method))

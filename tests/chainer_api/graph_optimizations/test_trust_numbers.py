@@ -353,17 +353,18 @@ def test_programs_that_are_slower_rest():
         return F.tanh(self.a(x))
 
     model = compiled(forward)
-    for k in range(6):
-        model(variable(k))
+    with chainer.using_config("static_target", "numpy"):  # native code may be faster
+        for k in range(6):
+            model(variable(k))
     (site,) = model.schedule_manager._sites.values()
     site._last.plain = 1e-9
     before = model.schedule_manager.report()[0]
     with chainer.using_config("static_budget", 0.1):
-        for k in range(40):
+        for k in range(60):
             model(variable(k))
     after = model.schedule_manager.report()[0]
     assert "slower" in [e.kind for e in after.events]
-    assert after.hits - before.hits < 40
+    assert after.hits - before.hits < 60
 
 
 def test_draws_that_are_numbers():
