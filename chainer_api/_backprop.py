@@ -836,22 +836,27 @@ def _grad(outputs, input_nodes, grad_outputs, grad_inputs, retain_grad, enable_d
 
 def _nodes_between(output_nodes, input_nodes):
     """Return the set of the nodes on ways from ``input_nodes`` to ``output_nodes``."""
-    users = {}  # node -> functions that read it, among those that the outputs depend on
+    # Of each node the functions that read it, among those that the outputs depend on. One that
+    # stands for several has outputs that do not depend on all of its inputs: it comes with each.
+    users = {}
     for node in output_nodes:
         if node._old_style_grad_generator is not None:
             _refuse_old_style(node)
-    stack = [node._creator_node for node in output_nodes if node._creator_node is not None]
-    seen = set(stack)
+    stack, seen = list(output_nodes), set()
     while stack:
-        func = stack.pop()
-        for x in func.inputs:
-            users.setdefault(x, []).append(func)
+        node = stack.pop()
+        func = node._creator_node
+        if func is None:
+            continue
+        here = node if func._is_piece else func
+        if here in seen:
+            continue
+        seen.add(here)
+        for x in func._inputs_behind(node) if func._is_piece else func.inputs:
+            users.setdefault(x, []).append(here)
             if x._old_style_grad_generator is not None:
                 _refuse_old_style(x)
-            creator = x._creator_node
-            if creator is not None and creator not in seen:
-                seen.add(creator)
-                stack.append(creator)
+            stack.append(x)
     between = set()
     stack = list(input_nodes)
     while stack:
@@ -859,8 +864,11 @@ def _nodes_between(output_nodes, input_nodes):
         if node in between:
             continue
         between.add(node)
-        for func in users.get(node, ()):
-            stack.extend([y for y in _outputs(func) if y is not None])
+        for user in users.get(node, ()):
+            if isinstance(user, FunctionNode):
+                stack.extend([y for y in _outputs(user) if y is not None])
+            else:
+                stack.append(user)
     return between
 
 

@@ -152,6 +152,14 @@ class StaticScheduleFunction(FunctionNode):
                 x._grad_var = gx
         return True
 
+    def _inputs_behind(self, node: Any) -> list[Any]:
+        """The inputs that an output depends on."""
+        assert self.inputs is not None and self.outputs is not None
+        for ref, behind in zip(self.outputs, self._piece.behind, strict=True):
+            if ref() is node:
+                return [self.inputs[k] for k in behind]
+        return list(self.inputs)
+
     def siblings_of(self, reached: Sequence[bool]) -> list[int]:
         sets = [s for s, r in zip(self._piece.siblings, reached, strict=True) if r]
         return [k for k, r in enumerate(reached) if not r and any(k in s for s in sets)]

@@ -94,6 +94,7 @@ class Piece:
         self.use_positions = [(use.app, use.input) for use in traced.uses]
         self.order_matters = traced.leaves_of_order()
         self._orders: dict[Any, Any] = {}
+        self.behind = traced.inputs_behind()
         self.siblings, self.covers = _relatives([traced._values[s] for s in self.chained])
         self.states_needed = any(app.draws for app in apps)
         self._order_of_inputs()

@@ -268,6 +268,18 @@ class Traced:
             if (slot := app.inputs[i]) in self._aliases
         }
 
+    def inputs_behind(self) -> list[list[int]]:
+        """Of each chained result: the numbers of the node's inputs that it depends on."""
+        found = []
+        for slot in self.chained:
+            reached = _reached([self._values[slot]])
+            behind = [k for k, use in enumerate(self.uses) if id(use.alias.node) in reached]
+            for k, passive in enumerate(self.passive, len(self.uses)):
+                if any([id(a.node) in reached for a in self._aliases[passive]]):
+                    behind.append(k)
+            found.append(behind)
+        return found
+
     def distances(self) -> tuple[list[Any], list[Any]]:
         """How far functions stand above the leaves: ``(slot, functions between)``, -1 for none.
 

@@ -329,3 +329,30 @@ def test_gradients_are_added_in_the_order_of_define_by_run(inside, behind, large
     assert calls(compiled) == calls(Model())
     report = compiled.schedule_manager.report()[0]
     assert report.hits == 4 and not report.failed_checks
+
+
+def test_grad_runs_nothing_for_inputs_that_a_result_does_not_depend_on():
+    """One node stands for functions of which some lead to the input, and others to the result."""
+
+    class Model(chainer.Chain):
+        def forward(self, x, z):
+            kept = F.sin(x)
+            h = F.forget(lambda u: F.dropout(F.tanh(u), 0.4), z[:, ::-1])  # draws in backward, too
+            return h, kept
+
+    class Compiled(Model):
+        forward = chainer.static_graph(Model.forward)
+
+    def calls(model):
+        np.random.seed(0)
+        found = []
+        for k in range(8):
+            arrays = np.random.RandomState(k).randn(2, 3, 4).astype("f")
+            x, z = map(chainer.Variable, arrays)
+            h, _ = model(x, z)
+            (g,) = chainer.grad([h], [x if k % 4 < 3 else z], [chainer.Variable(h.array)])
+            grad = None if g is None else g.array.tobytes()
+            found.append((grad, h.array.tobytes(), np.random.get_state()[2]))
+        return found
+
+    assert calls(Compiled()) == calls(Model())
