@@ -30,7 +30,7 @@ _NOTINGS = 6  # calls that may be noted in any case: they tell numbers from cons
 _BACKWARD = 3.0  # times as long as forward: forward and backward, by the usual rule
 _WARM, _COLD = 3, 0.4  # the first calls are slow; what is a usual call's time then
 _NOTED = 0.9  # of the time of a call that is noted, besides that of noting, a plain one takes
-_LOSSES = 8  # calls in a row that are slower than plain ones, until programs rest
+_LOSSES = 8  # calls in a row after which the balance is negative, until programs rest
 
 # For each function application, on this machine. The first time modules are imported, templates
 # and the library's sources read.
@@ -110,7 +110,7 @@ class Account:
         missing = self._missing(COMPILING.of(applications), self._share(calls) * gain)
         if missing <= 0.0:
             return 0
-        each = max(_budget() * self._weight * self.plain, 1e-9)
+        each = max(_budget() * call, 1e-9)
         return 1 + int(min(missing / each, max(self.calls, 4), _LONGEST))
 
     def affords_proof(self, applications: int, calls: int) -> bool:

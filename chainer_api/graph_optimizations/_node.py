@@ -22,7 +22,7 @@ from chainer.variable import Variable, _make_gradient
 from chainwright.runtime import Kept
 
 from ._backward import gradients
-from ._device import at, on_host
+from ._device import ARRAYS, at, on_host
 from ._trace import Backward, Late
 from ._values import Elsewhere, close, largest
 
@@ -368,11 +368,11 @@ class StaticScheduleFunction(FunctionNode):
                     if variable is not None:
                         variable._array = data
             for name, value in vars(func).items():
-                if type(value) is np.ndarray:
+                if type(value) in ARRAYS:
                     data = elsewhere.seen(value)
                     if data is not None:
                         func.__dict__[name] = data
-                elif type(value) in (tuple, list) and any(type(v) is np.ndarray for v in value):
+                elif type(value) in (tuple, list) and any(type(v) in ARRAYS for v in value):
                     items = [elsewhere.seen(v) for v in value]
                     func.__dict__[name] = type(value)([
                         v if data is None else data

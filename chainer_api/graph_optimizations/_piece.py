@@ -262,6 +262,8 @@ class Piece:
         if self.numbers:
             leaves[NUMBERS] = numbers
         due, live = self._check_is_due(), leaves
+        if self.gpu is not None and run.guards:  # what backward reads late are the caller's own
+            live = {s: run.guards[s][0] if s in run.guards else a for s, a in leaves.items()}
         graph = not (due and self._is_large())
         keeps_copies = self._copies_are_cheap
         if self._unsettled:
@@ -270,9 +272,9 @@ class Piece:
             self._unsettled -= 1
             graph = keeps_copies = True
         if keeps_copies and self.chained and not (due and graph):
-            leaves = {s: copied(a) if s != NUMBERS else a for s, a in live.items()}
+            leaves = {s: copied(a) if s != NUMBERS else a for s, a in leaves.items()}
         elif self.written:  # building the graph again changes a copy
-            leaves = {**live, **{slot: copied(live[slot]) for slot in self.written}}
+            leaves = {**leaves, **{slot: copied(leaves[slot]) for slot in self.written}}
         # Both of one compilation: another thread may be renewing this piece.
         schedule, backwards = self._compiled
         made, kept = schedule.forward(arrays)

@@ -91,13 +91,18 @@ class Elsewhere:
 
     def __init__(self, pairs: Iterable[tuple[Any, Any]]) -> None:
         self.pairs = [
-            (a, b, *byte_bounds(a)) for a, b in pairs
-            if a is not b and type(a) is type(b) is np.ndarray and a.size
+            (a, b) for a, b in pairs
+            if a is not b and type(a) is type(b) and a.size
             and (a.shape, a.dtype, a.strides) == (b.shape, b.dtype, b.strides)
         ]
+        self._bounds = [
+            (a, b, *byte_bounds(a)) for a, b in self.pairs if type(a) is np.ndarray
+        ]
 
-    def seen(self, array: Any) -> np.ndarray | None:
+    def seen(self, array: Any) -> Any:
         """The same part of the other array; None for what is no view of one of these.
+
+        Views of arrays on a GPU are not found, only these themselves.
 
         >>> from chainer.graph_optimizations._values import Elsewhere
         >>> a, b = np.zeros((2, 3)), np.ones((2, 3))
@@ -105,14 +110,14 @@ class Elsewhere:
         >>> np.shares_memory(seen, b), seen.shape, seen[0, 1]
         (True, (2, 2), np.float64(1.0))
         """
+        for a, b in self.pairs:
+            if array is a:
+                return b
         if type(array) is not np.ndarray or not array.size:
             return None
         low, high = byte_bounds(array)
-        for a, b, first, last in self.pairs:
-            if array is a:
-                return b
+        for a, b, first, last in self._bounds:
             if first <= low and high <= last:
-                # Only bounds, and the same memory: a view of what is between is no view of it.
                 offset = array.__array_interface__["data"][0] - a.__array_interface__["data"][0]
                 return _at_offset(b, offset, array)
         return None

@@ -566,9 +566,10 @@ def static_graph(*args: Any, **kwargs: Any) -> Any:
     """Compile the forward method of a chain.
 
     Calls that are new run as always (define-by-run); when the same functions are applied for the
-    second time they are compiled, and later calls have programs compute their results, and their
-    backward. The method's Python runs in every call, unless it is proved to do nothing that
-    matters. Results, gradients, exceptions, random
+    second time they are compiled, or later, when that pays (``chainer.config.static_budget``), and
+    further calls have programs compute their results, and their backward. The method's Python runs
+    in every call, unless it is proved to do nothing that matters. Results, gradients,
+    exceptions, random
     numbers, updated statistics and whatever else the method does are those of the undecorated
     method. ``chain.schedule_manager.report()`` and the logger ``chainwright`` tell what happens.
 

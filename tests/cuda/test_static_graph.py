@@ -183,3 +183,35 @@ def test_out_of_memory():
         with pytest.raises(cupy.cuda.memory.OutOfMemoryError, match='Out of memory'):
             compiled(x)
     assert compiled(x).shape == (32, 3)
+
+
+def test_what_is_written_before_backward_is_read():
+    """Also where the graph is built again, from copies."""
+
+    class Masked(chainer.Chain):
+        def __init__(self):
+            super().__init__()
+            self.mask = cupy.ones((3, 3), 'f')
+
+        def forward(self, x):
+            return F.sigmoid(x * 2) * self.mask * x
+
+    class Compiled(Masked):
+        forward = chainer.static_graph(Masked.forward)
+
+    def calls(model):
+        found = []
+        for k in range(8):
+            x = chainer.Variable(cupy.asarray(np.random.RandomState(k).randn(3, 3).astype('f')))
+            y = model(x)
+            if k > 2:
+                x.array[...] = x.array * 0.5
+                model.mask[...] = k
+            loss = F.sum(y * y)
+            if k in (4, 6):  # other kinds of backward
+                loss += F.sum(model(x))
+            loss.backward(retain_grad=k in (5, 7))
+            found.append(cuda.to_cpu(x.grad).tobytes())
+        return found
+
+    assert calls(Compiled()) == calls(Masked())
