@@ -9,6 +9,7 @@ call goes with its Python, and must do what the proof says.
 from __future__ import annotations
 
 import logging
+import math
 import threading
 import time
 from typing import TYPE_CHECKING, Any
@@ -27,9 +28,12 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger("chainwright")
 _AFTER = 2  # calls that have gone one way until a proof is tried
-_TRIES = 4  # of one way
-_PROOFS = 4  # of one way that are kept: they differ in what they found
-_ALL = 12  # of one method
+_TRIES = 6  # of one way that are in vain
+_PROOFS = 12  # of one way that are kept: they differ in what they found, lengths for instance
+_ALL = 16  # of one method
+_FIRST = 3  # of one way that are made before they have served
+_SERVED = 4  # calls that those of a way must have served, each on average, before there are more
+_MISSES, _SHARE = 64, 8  # a proof goes that has missed so often, and so many times as it was used
 _LOST = 8  # calls in a row that are read in vain, as they go other ways
 
 
@@ -81,10 +85,18 @@ class Proofs:
 
     def call(self, settings: Any, chain: Any, args: Any, kw: Any) -> Any:
         """The result of a call, or MISS where it needs its Python, and the proof to be checked."""
-        if self.wanted:
-            self._try(settings, chain, args, kw)
+        result, due = self._follow(self.proofs, settings, chain, args, kw)
+        if result is MISS and due is None and self.wanted:
+            # Only what no proof covers yet is read: ways that take turns get one each.
+            made = self._try(settings, chain, args, kw)
+            result, due = self._follow(made, settings, chain, args, kw)
+        return result, due
+
+    def _follow(
+        self, proofs: tuple[Proof, ...], settings: Any, chain: Any, args: Any, kw: Any
+    ) -> Any:
         started = time.perf_counter()
-        for proof in self.proofs:
+        for proof in proofs:
             if proof.settings is not settings:
                 continue
             if not proof.ready():
@@ -101,7 +113,7 @@ class Proofs:
                 proof.misses += 1
                 if carrier.failed and carrier.values:
                     self._drop(proof)  # a program has failed: the functions say why
-                if proof.misses > 64 and proof.misses > 4 * proof.uses:
+                if proof.misses > _MISSES and proof.misses > _SHARE * proof.uses:
                     self._drop(proof)
                 continue
             proof.uses += 1
@@ -134,10 +146,16 @@ class Proofs:
             return
         app = run.app
         app.followed += 1
-        tries = app.proof_tries
-        if tries < _TRIES + _PROOFS and app.followed >= _AFTER * 4 ** min(tries, 5):
+        if app.proof_tries < _TRIES and app.followed >= self._patience(app):
             self._target = app
             self.wanted = self.site.account.affords_proof(app.depth, app.followed)
+
+    def _patience(self, app: Application) -> float:
+        """How many calls go a way with Python before a proof of it is tried (again)."""
+        uses = [p.uses for p in self.proofs if p.app is app]
+        if len(uses) >= _FIRST and sum(uses) < _SERVED * len(uses):
+            return math.inf  # what they have found does not come back
+        return _AFTER * (1 + len(uses)) * 4**app.proof_tries
 
     def _check(self, proof: Proof, run: Any, result: Any, raised: bool) -> None:
         """Whether the call has done what the proof says."""
@@ -155,7 +173,7 @@ class Proofs:
         self.site.ledger.checks += 1
         if wrong is not None:
             self._drop(proof)
-            proof.app.proof_tries = _TRIES + _PROOFS
+            proof.app.proof_tries = _TRIES
             self.site.ledger.add(
                 "distrusted",
                 f"a call was expected to do the same as before, but {wrong}; calls of this kind "
@@ -164,48 +182,63 @@ class Proofs:
 
     # -- proving
 
-    def _try(self, settings: Any, chain: Any, args: Any, kw: Any) -> None:
+    def _try(self, settings: Any, chain: Any, args: Any, kw: Any) -> tuple[Proof, ...]:
+        """Read a call; gives the proof that comes of it, if one does."""
         if not self._lock.acquire(blocking=False):
-            return
+            return ()
         started = clock()
         self.wanted = False
-        depth = self._target.depth if self._target is not None else 1
+        target = self._target
+        depth = target.depth if target is not None else 1
         dry = Dry(self.site, chain, args, kw)
+        proof: Proof | None = None
+        lost = False
         try:
             try:
                 proof = Proof(dry, dry.run(), settings)
                 if not proof.holds(chain, args, kw, Carrier()):
+                    proof = None
                     raise NotProvable("what was read is another thing when it is read again")
-                same = [p for p in self.proofs if p.app is proof.app]
-                others = [p for p in self.proofs if p not in same[_PROOFS - 1 :]]
-                self.proofs = (proof, *others[: _ALL - 1])
+                lost = target is not None and proof.app is not target
+                self._add(proof)
             except NoWay as e:
-                # Another way than the one that was to be proved: perhaps the next call goes it.
-                self._lost += 1
-                target = self._target
-                self.wanted = (
-                    self._lost < _LOST and target is not None
-                    and self.site.account.affords_proof(target.depth, target.followed)
-                )
-                if not self.wanted:
+                lost = True
+                if self._lost + 1 >= _LOST:
                     self._refused(str(e), dry.interpreter.failed_at)
-                    self._lost = 0
-                return
             except NotProvable as e:
                 self._refused(str(e), dry.interpreter.failed_at)
             except RecursionError:
                 self._refused("the method is too deep", "")
             except Exception as e:
                 self._refused(f"{type(e).__name__}: {e}", dry.interpreter.failed_at)
-            dry.app.proof_tries += 1
-            if self._target is not None and self._target is not dry.app:
-                self._target.proof_tries += 1
-            self._target = None
+            self._after_try(lost, None if proof is None else proof.app)
         finally:
             dry.forget()
             self._lock.release()
             self.site.account.spend("prove", started)
             PROVING.learn(clock() - started, depth)
+        return () if proof is None else (proof,)
+
+    def _add(self, proof: Proof) -> None:
+        same = [p for p in self.proofs if p.app is proof.app]
+        others = [p for p in self.proofs if p not in same[_PROOFS - 1 :]]
+        self.proofs = (proof, *others[: _ALL - 1])
+
+    def _after_try(self, lost: bool, proved: Application | None) -> None:
+        """A call has been read; ``lost`` if it went another way than the one to be proved."""
+        target = self._target
+        if proved is not None:
+            proved.followed = 0
+        self._lost = self._lost + 1 if lost else 0
+        if lost and self._lost < _LOST and target is not None:
+            # Perhaps the next call goes the way that was to be proved.
+            self.wanted = self.site.account.affords_proof(target.depth, target.followed)
+            if self.wanted:
+                return
+        self._lost = 0
+        if target is not None and target is not proved:
+            target.proof_tries += 1
+        self._target = None
 
     def _refused(self, reason: str, where: str) -> None:
         if (reason, where) not in self.why_not and len(self.why_not) < 20:

@@ -1039,6 +1039,86 @@ def decorated_methods_in_decorated_ones():
     return Model
 
 
+# -- Several proofs of one method
+
+
+MANY, many = table()
+
+
+@many
+def ways_in_turn():
+    class Model(Base):
+        def forward(self, x):
+            return F.relu(self.a(x)) if self.k % 2 else F.tanh(self.b(x)) * 2.0
+
+        def step(self, k):
+            self.k = k
+            return super().step(k)
+
+    return Model
+
+
+@many
+def modes_in_turn():
+    class Model(Base):
+        def forward(self, x):
+            return F.dropout(self.bn(self.a(x)))
+
+        def step(self, k):
+            with chainer.using_config("train", k % 2 == 0), chainer.using_config(
+                "enable_backprop", k % 4 < 2
+            ):
+                y = self(variable(k))
+            if k % 4 < 2:
+                total(y).backward()
+            return y
+
+    return Model
+
+
+@many
+def one_way_with_several_lengths():
+    """The functions are the same; how often the Python goes round is not."""
+
+    class Model(Base):
+        def forward(self, x, boxes):
+            target = np.zeros((3, 4), "f")
+            for k, (i, j) in enumerate(boxes):
+                target[i, j] += k + 1
+            return F.sum((self.a(x) - target) ** 2)
+
+        def step(self, k):
+            boxes = np.random.RandomState(k).randint(0, 3, (k % 5, 2)).tolist()
+            loss = self(variable(k), boxes)
+            loss.backward()
+            return loss
+
+    return Model
+
+
+@pytest.mark.parametrize("fault", MANY, ids=lambda f: f.__name__)
+def test_each_of_several_ways_gets_its_proof(fault):
+    check(fault, 150)
+    went = calls_without_python(fault, 150)
+    assert sum(went[-32:]) >= 26, "not all of the ways are proved"
+
+
+def test_what_never_comes_back_is_not_proved_again_and_again():
+    class Model(Base):
+        @chainer.static_graph
+        def forward(self, x, rows):
+            target = np.zeros((3, 4), "f")
+            for row in rows:
+                target[row % 3] += 1
+            return F.sum((self.a(x) - target) ** 2)
+
+    model = Model()
+    for k in range(60):
+        model(variable(k), [1] * (k + 1))
+    site = next(iter(model.schedule_manager._sites.values()))
+    assert 1 <= len(site.proofs.proofs) <= 3
+
+
 # -- How they are told and trusted
 
 
