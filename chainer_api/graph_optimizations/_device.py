@@ -37,6 +37,41 @@ def copied_there(array: Any) -> Any:
     return made
 
 
+def address(array: Any) -> int:
+    """Where the first item of an array is."""
+    if type(array) is np.ndarray:
+        return array.__array_interface__["data"][0]
+    return array.data.ptr
+
+
+def span(array: Any) -> tuple[int | None, int, int]:
+    """The memory between whose ends an array lies: where it is, and its bounds."""
+    size, before = extent(array.shape, array.strides, array.dtype.itemsize)
+    first = address(array) - before
+    return gpu_of(array), first, first + size
+
+
+def at_offset(array: Any, offset: int, like: Any) -> Any:
+    """An array of the form of ``like``, some bytes behind the first item of another."""
+    if type(array) is not np.ndarray:
+        with array.device:
+            return cuda.ndarray(like.shape, like.dtype, array.data + offset, like.strides)
+    view = _View()
+    view.holds = array
+    view.__array_interface__ = {
+        "shape": like.shape, "typestr": like.dtype.str, "strides": like.strides,
+        "data": (address(array) + offset, not array.flags.writeable), "version": 3,
+    }
+    return np.asarray(view)
+
+
+class _View:
+    """What an array is made from; it keeps the memory."""
+
+    __array_interface__: dict[str, Any]
+    holds: np.ndarray
+
+
 def on_host(array: Any) -> Any:
     """The array, or a copy of it on the host."""
     return array if isinstance(array, (np.ndarray, np.generic)) else array.get()

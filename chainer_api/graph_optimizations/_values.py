@@ -9,13 +9,12 @@ from types import BuiltinFunctionType, FunctionType
 from typing import Any
 
 import numpy as np
-from numpy.lib.array_utils import byte_bounds
 
 from chainer import configuration
 from chainer.variable import Variable
 from chainwright.tracer import blank
 
-from ._device import ARRAYS, copied_there, on_host
+from ._device import ARRAYS, address, at_offset, copied_there, on_host, span
 
 SMALL = 4096  # bytes: arrays inside of containers are compared by value up to here
 
@@ -95,14 +94,10 @@ class Elsewhere:
             if a is not b and type(a) is type(b) and a.size
             and (a.shape, a.dtype, a.strides) == (b.shape, b.dtype, b.strides)
         ]
-        self._bounds = [
-            (a, b, *byte_bounds(a)) for a, b in self.pairs if type(a) is np.ndarray
-        ]
+        self._bounds = [(a, b, *span(a)) for a, b in self.pairs]
 
     def seen(self, array: Any) -> Any:
         """The same part of the other array; None for what is no view of one of these.
-
-        Views of arrays on a GPU are not found, only these themselves.
 
         >>> from chainer.graph_optimizations._values import Elsewhere
         >>> a, b = np.zeros((2, 3)), np.ones((2, 3))
@@ -110,36 +105,15 @@ class Elsewhere:
         >>> np.shares_memory(seen, b), seen.shape, seen[0, 1]
         (True, (2, 2), np.float64(1.0))
         """
-        for a, b in self.pairs:
+        if type(array) not in ARRAYS or not array.size:
+            return None
+        gpu, low, high = span(array)
+        for a, b, where, first, last in self._bounds:
             if array is a:
                 return b
-        if type(array) is not np.ndarray or not array.size:
-            return None
-        low, high = byte_bounds(array)
-        for a, b, first, last in self._bounds:
-            if first <= low and high <= last:
-                offset = array.__array_interface__["data"][0] - a.__array_interface__["data"][0]
-                return _at_offset(b, offset, array)
+            if gpu == where and first <= low and high <= last:
+                return at_offset(b, address(array) - address(a), array)
         return None
-
-
-def _at_offset(array: np.ndarray, offset: int, like: np.ndarray) -> np.ndarray:
-    """An array of the form of ``like``, some bytes behind the first item of another."""
-    address, _ = array.__array_interface__["data"]
-    view = _View()
-    view.holds = array
-    view.__array_interface__ = {
-        "shape": like.shape, "typestr": like.dtype.str, "strides": like.strides,
-        "data": (address + offset, not array.flags.writeable), "version": 3,
-    }
-    return np.asarray(view)
-
-
-class _View:
-    """What an array is made from; it keeps the memory."""
-
-    __array_interface__: dict[str, Any]
-    holds: np.ndarray
 
 
 def close(a: np.ndarray, b: np.ndarray, beside: float = 0.0) -> bool:

@@ -5,11 +5,14 @@ import logging
 import numpy as np
 import pytest
 from device_models import GPU, MODELS, Model, pair, programs, train
+from written_views import VIEWS, WRITTEN, gradients
+from written_views import pair as pair_of_views
 
 import chainer
 import chainer.functions as F
 import chainer.links as L
 from chainer.backends import cuda
+from chainer.graph_optimizations import _piece
 
 cupy = cuda.cupy
 SIMULATED = 'simulated' in cupy.__file__
@@ -215,3 +218,14 @@ def test_what_is_written_before_backward_is_read():
         return found
 
     assert calls(Compiled()) == calls(Masked())
+
+
+@pytest.mark.parametrize('large', [False, True])
+@pytest.mark.parametrize('written', WRITTEN)
+@pytest.mark.parametrize('view', VIEWS)
+def test_functions_that_retain_views_of_what_is_written(view, written, large, monkeypatch):
+    if large:
+        monkeypatch.setattr(_piece, '_LARGE', -1)
+    for seed in (None, 1, 5):
+        compiled, plain = pair_of_views(view, written)
+        assert gradients(compiled, cupy, seed) == gradients(plain, cupy, seed), seed
