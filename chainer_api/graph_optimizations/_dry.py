@@ -28,7 +28,7 @@ from ._random import (
 )
 from ._residual import MISS, PLAIN, NotProvable, Residual, Sym
 from ._tree import Application, Spec, settings_now
-from ._values import Incomparable, copied, same_bytes
+from ._values import Elsewhere, Incomparable, copied
 
 if TYPE_CHECKING:
     from .static_graph import Site
@@ -42,7 +42,7 @@ class Carrier:
 
     __slots__ = (
         "checking", "drawn", "effects", "failed", "first_state", "numbers", "pieces", "states",
-        "values",
+        "undo", "values",
     )
 
     def __init__(self) -> None:
@@ -53,6 +53,7 @@ class Carrier:
         self.first_state: Any = None
         self.pieces: list[Any] = []  # whose programs have run
         self.checking = 0.0  # seconds that went into checks of them
+        self.undo: list[tuple[np.ndarray, np.ndarray]] = []  # what is written, as it was before
         self.effects = self.failed = False
 
     @property
@@ -121,6 +122,11 @@ class Dry:
         self.plans: list[tuple[Application, int, Any]] = []
         self.decided: int | None = None
         self.plain_draws, self.draws_anything = True, False
+        self._saved_whole: set[int] = set()  # arrays of the outside that the call changes
+        #: What is changed in their place, while a call is read.
+        self._copies: dict[int, tuple[np.ndarray, Elsewhere]] = {}
+        self._saves: list[tuple[int, bool, str]] = []  # see _save_later
+        self.undoes = False  # whether something may have to be undone
         self._made: set[int] = set()
         self._placed = 0  # leaves that stand in the list of values
         self._settings = settings_now()
@@ -163,6 +169,7 @@ class Dry:
     def _finish(self, result: Any) -> None:
         r = self.residual
         writer = _Writer(r)
+        self._save_earlier()
         effects = []
         last = {(id(o), n): k for k, (kind, o, n, _) in enumerate(self.effects) if kind == "set"}
         for k, (kind, obj, name, value) in enumerate(self.effects):
@@ -193,7 +200,7 @@ class Dry:
         head += [f"    {line}" for line in body]
         head += ["except Exception:", "    return failed(carrier)"]
         r.lines[:] = head
-        r.names["failed"] = _failed
+        r.names["failed"], r.names["undone"] = _failed, _undone
         r.names["report"] = __import__("chainer").reporter.report
         r.names["first_state"] = generator_state if self.plain_draws else whole_generator_state
 
@@ -204,10 +211,7 @@ class Dry:
             kind = type(obj.value)
             same = [s for s in r.objects.values() if type(s.value) is kind and s is not obj]
             for other in same:
-                if r.closed is None:
-                    r.guard(f"{obj.ref} is {other.ref}")
-                elif f"{obj.ref} is {other.ref}" not in r._guards:
-                    raise NotProvable(r.closed)
+                r.guard(f"{obj.ref} is {other.ref}")
 
     def forget(self) -> None:
         """Hold nothing of the call any longer."""
@@ -218,7 +222,7 @@ class Dry:
 
     def _guarded(self) -> None:
         """A guard is written: it may be one on what the call itself computes."""
-        begun = self.plans or self.draws_anything or self.app.eager is not None
+        begun = self.plans or self.draws_anything or self._copies or self.app.eager is not None
         if begun and self.decided is None:
             self.decided = self.app.depth
 
@@ -246,20 +250,87 @@ class Dry:
         if obj is not None and type(obj) is not Sym:
             raise NotProvable("an effect on an object that the call has made")
         self.effects.append((kind, obj, name, value))
-        self._freeze(value)
 
-    def _freeze(self, value: Any) -> None:
-        if type(value) is Sym:
-            value.frozen = True
-            base = self.bases.get(id(value))
-            if base is not None:
-                self._freeze(base)
-        elif isinstance(value, (list, tuple)):
-            for v in value:
-                self._freeze(v)
-        elif isinstance(value, dict):
-            for v in value.values():
-                self._freeze(v)
+    def changes(self, sym: Sym, part: str | None = None) -> None:
+        """An array is changed in place now: all of it, or what is written as ``part``.
+
+        One of the outside is put back where a guard fails later.
+        """
+        r, root = self.residual, sym
+        while (base := self.bases.get(id(root))) is not None:
+            root = base
+        if not root.own and (not root.outside or self.is_made(root)):
+            raise NotProvable("an array is changed in place that may be another one's")
+        self.spec(root)  # an array that was made in this call is of no other kind in others
+        self._used_before(root)
+        if not root.own:
+            self._change_outside(root, sym, part)
+        r.contents_change()
+
+    def _change_outside(self, root: Sym, sym: Sym, part: str | None) -> None:
+        r = self.residual
+        if id(root) not in self._saved_whole:
+            self.undoes = True
+            r.miss = "return undone(carrier)"
+            if part is None:
+                self._saved_whole.add(id(root))
+            text = part or root.ref
+            r.line(f"carrier.undo.append(({text}, copied({text})))")
+        if id(root) not in self._copies:  # while a call is read it is a copy that is changed
+            real, copy = root.value, copied(root.value)
+            self._copies[id(root)] = real, Elsewhere([(real, copy)])
+            r.kept.append(root)
+            self._shows(root, copy)
+        if root is not sym:
+            _, elsewhere = self._copies[id(root)]
+            there = elsewhere.seen(sym.value)
+            if there is not None:
+                self._shows(sym, there)
+            elif not np.may_share_memory(sym.value, root.value):
+                raise NotProvable("what may be a view of an array is changed in place")
+
+    def _shows(self, sym: Sym, array: np.ndarray) -> None:
+        """Another array takes the place of one, while a call is read."""
+        self.residual.kept.append(sym.value)
+        if id(sym.value) in self.slots:
+            self.slots[id(array)] = self.slots[id(sym.value)]
+        sym.value = array
+
+    def _used_before(self, root: Sym) -> None:
+        """Functions that are pending must not have used what is changed: they compute it later."""
+        r = self.residual
+        slots = {s for app in self.pending for s in (*app.inputs, *app.arrays.values())}
+        before, _ = self._copies.get(id(root), (root.value, None))
+        for slot in sorted(slots):
+            leaf = self.values[slot]
+            if leaf.applied or root.own and leaf.born < root.born:
+                continue  # what was there before an array was made has memory of its own
+            array = f"{leaf.ref}._array" if isinstance(leaf.value, Variable) else leaf.ref
+            real = leaf.value._array if isinstance(leaf.value, Variable) else leaf.value
+            if leaf is root or np.may_share_memory(before, real):
+                raise NotProvable("an array is changed after its use")
+            r.guard(f"overlap({root.ref}, {array})")
+
+    def _save_later(self, text: str, may_fail: bool) -> None:
+        """The next line writes to the array ``text``: it is saved, if something may fail then."""
+        r = self.residual
+        self._saves.append((len(r.lines), may_fail, text))
+        r.line("pass")
+        r.miss = "return undone(carrier)"
+
+    def _save_earlier(self) -> None:
+        """Nothing but effects and results follow."""
+        r = self.residual
+        places = {place for place, *_ in self._saves}
+        last = len(r.lines) - 1
+        while last - 1 in places:  # the lines before the last one belong to it
+            last -= 1
+        for place, may_fail, text in reversed(self._saves):
+            if may_fail or place < last:
+                r.lines[place] = f"carrier.undo.append(({text}, copied({text})))"
+                self.undoes = True
+            else:
+                del r.lines[place]
 
     def draws(self, name: str) -> None:
         """Random numbers are drawn from here on: where a guard fails the generator is set back."""
@@ -268,7 +339,7 @@ class Dry:
         if not self.draws_anything:
             self.draws_anything = True
             r.line("carrier.first_state = first_state()")
-            r.miss = "return failed(carrier)"
+            r.miss = "return undone(carrier)"
 
     def variable(self, cls: type, args: list[Any], kw: dict[str, Any]) -> Any:
         """``Variable(array)`` in the method."""
@@ -279,7 +350,6 @@ class Dry:
         if type(data.value) is not np.ndarray:
             raise NotProvable("a Variable of no array is made")
         fixed = {k: self.residual.fix(v) for k, v in kw.items()}
-        self._freeze(data)
         self.spec(data)
         parts = [data.ref, *[f"{k}={self.residual.ref(v)}" for k, v in fixed.items()]]
         found = self.residual.made(f"Variable({', '.join(parts)})", Variable(data.value, **fixed))
@@ -335,7 +405,8 @@ class Dry:
             self.sync()
         self.spec(sym)
         found = self.residual.load(f"{sym.ref}._array", sym.value._array)
-        self._made.add(id(found))
+        if self.is_made(sym):
+            self._made.add(id(found))
         return found
 
     def site_looks(self, sym: Sym) -> bool:
@@ -402,7 +473,6 @@ class Dry:
         for x in new:
             sym = symbols[id(x)]
             self.spec(sym)
-            self._freeze(sym)
             sym.slot = len(self.values)
             self.values.append(sym)
             self.leaves.append(sym)
@@ -442,14 +512,12 @@ class Dry:
             self.sync()
         f = Sym(fake, r.name())
         r.line(f"{f.ref} = new({r.const(cls)})")
-        copies = {}
         for name, v in func.attributes.items():
             r.line(f"{f.ref}.__dict__[{name!r}] = {r.ref(v)}")
-            self._freeze(v)
             if isinstance(fake.__dict__[name], np.ndarray):
-                copies[name] = fake.__dict__[name]
-                fake.__dict__[name] = copied(copies[name])
-        held = dict(fake.__dict__)
+                fake.__dict__[name] = copied(fake.__dict__[name])
+                if type(v) is Sym and not v.own:
+                    self._save_later(v.ref, may_fail=True)  # running statistics, for instance
         xs = tuple([self._copied(v.value) for v in inputs])
         before = generator_state()
         with _tracing.aside():
@@ -461,9 +529,6 @@ class Dry:
         if not app.gives(outs):
             raise NotProvable("the form of results depends on values")
         r.guard(f"not {r.const(app)}.gives({o})")
-        for name, array in copies.items():
-            if not same_bytes(array, held[name]):
-                r.closed = "an array has been written before a value is compared"
         func.real = f
         self.app, self.first = app, app.depth + 1
         made = []
@@ -546,13 +611,13 @@ class Dry:
             r.line(line)
         r.line(f"carrier.values += [{', '.join(names)}]")
         self._placed = n
-        r.line(f"{r.const(plan)}.run(carrier)")
-        if any([a.draws for a in self.pending]):
-            r.line("carrier.drawn = []; carrier.states = {}")
+        for slot in {slot for piece in plan.pieces for slot in piece.written}:
+            self._save_later(self.values[slot].ref, may_fail=False)  # itself it leaves no half
+        drawn = any([a.draws for a in self.pending])
+        then = "; carrier.drawn = []; carrier.states = {}" if drawn else ""
+        r.line(f"{r.const(plan)}.run(carrier){then}")
         self.plans.append((app, first, plan))
         self._preview(plan)
-        if any([p.written for p in plan.pieces]):
-            r.closed = "running statistics have been updated before a value is compared"
         self.pending, self.first = [], app.depth + 1
 
     def _preview(self, plan: Any) -> None:
@@ -573,14 +638,23 @@ class Dry:
                 values[slot].value._array = array
                 values[slot].applied = False
                 values[slot].checked = True
+                values[slot].born = self.residual.count
                 self._made.add(id(values[slot]))
 
 
 def _failed(carrier: Carrier) -> Any:
-    """Nothing has happened, after all."""
+    """An exception: nothing has happened, after all."""
     if carrier.effects:
         raise
     carrier.failed = True
+    return _undone(carrier)
+
+
+def _undone(carrier: Carrier) -> Any:
+    """Put back what was written, and set the generator back."""
+    for array, before in reversed(carrier.undo):
+        if array.flags.writeable:  # otherwise nothing has been written
+            array[...] = before
     if carrier.first_state is not None:
         set_generator_state(carrier.first_state)
     return MISS

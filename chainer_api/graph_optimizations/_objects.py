@@ -157,6 +157,8 @@ class Objects:
             return r.load(f"{r.const(obj)}.{name}", value)
         if isinstance(obj, type):
             return self._class_attribute(obj, name, default)
+        if kind is np.ufunc and name in _safe.UFUNC_METHODS:
+            return Bound(name, obj)
         if kind in _CONTAINERS or kind is str or kind is bytes:
             return Bound(name, obj)
         if kind in _OWN:
@@ -535,8 +537,8 @@ class Objects:
     def _is_basic(self, key: Any) -> bool:
         keys = key if isinstance(key, tuple) else (key,)
         return all(
-            k is None or k is Ellipsis or isinstance(k, (int, slice))
-            or type(k) is Sym and type(k.value) is int
+            k is None or k is Ellipsis or isinstance(k, (int, np.integer, slice))
+            or type(k) is Sym and isinstance(k.value, (int, np.integer))
             for k in keys
         )
 
@@ -552,7 +554,12 @@ class Objects:
         elif kind is dict or kind is OrderedDict:
             obj[self.key(key)] = value
         elif kind is Sym and type(obj.value) is np.ndarray:
-            self.own_array(obj)
+            part = None
+            if self._is_basic(key):
+                keys = key if isinstance(key, tuple) else (key,)
+                whole = keys if any([k is Ellipsis for k in keys]) else (*keys, Ellipsis)
+                part = f"{self.ref(obj)}[{self.ref(whole)}]"
+            self.dry.changes(obj, part)
             self.native(obj)[self.native(key)] = self.native(value)
             self.residual.line(f"{self.ref(obj)}[{self.ref(key)}] = {self.ref(value)}")
         elif kind is OwnObject:
@@ -720,23 +727,14 @@ class Objects:
         """A view of an array, which is the call's own where the array is."""
         sym = self.pure(text, lambda: value, False)
         if type(sym) is Sym and type(value) is np.ndarray:
-            sym.own = base.own
-            self.dry.views.setdefault(id(sym), sym)
-            self.dry.bases[id(sym)] = base
+            self.view_of(sym, base)
         return sym
 
-    def own_array(self, obj: Sym) -> None:
-        """An array may be changed where nobody else can have seen it."""
-        if not obj.own:
-            raise NotProvable("an array is changed in place")
-        base = obj
-        while True:
-            if base.frozen:
-                raise NotProvable("an array is changed after its use")
-            found = self.dry.bases.get(id(base))
-            if found is None:
-                return
-            base = found
+    def view_of(self, sym: Sym, base: Sym) -> None:
+        """``sym`` may share the memory of ``base``."""
+        sym.own = base.own
+        self.dry.views.setdefault(id(sym), sym)
+        self.dry.bases[id(sym)] = base
 
     def apply(self, name: str, function: Any, args: list[Any], kw: dict[str, Any]) -> Any:
         """A function of plain data and arrays, by its name in the generated code."""
@@ -750,7 +748,8 @@ class Objects:
         else:
             value = function(*a, **k)
         parts = [self.ref(v) for v in args] + [f"{n}={self.ref(v)}" for n, v in kw.items()]
-        return self.pure(f"{name}({', '.join(parts)})", lambda: value)
+        fresh = type(value) is np.ndarray and not _shares(value, (a, k))
+        return self.pure(f"{name}({', '.join(parts)})", lambda: value, fresh)
 
     def binary(self, op: str, a: Any, b: Any) -> Any:
         name, symbol = _BINARY[op]
@@ -817,7 +816,7 @@ class Objects:
             a.extend(self.iterate(b))
             return a
         if type(a) is Sym and type(a.value) is np.ndarray:
-            self.own_array(a)
+            self.dry.changes(a)
             value = _INPLACE[op](self.native(a), self.native(b))
             if value is not a.value:
                 raise NotProvable("an operator in place")
@@ -1016,6 +1015,17 @@ class Objects:
         """The proof has ended."""
         if type(manager) is Context:
             manager.real.__exit__(None, None, None)
+
+
+def _shares(array: np.ndarray, values: Any) -> bool:
+    """Whether an array may share memory with one among nested values."""
+    if isinstance(values, np.ndarray):
+        return np.may_share_memory(array, values)
+    if isinstance(values, dict):
+        values = values.values()
+    elif not isinstance(values, (list, tuple)):
+        return False
+    return any([_shares(array, v) for v in values])
 
 
 class _Empty:

@@ -525,10 +525,17 @@ class Plan:
     def run(self, run: Run) -> None:
         """Compute the results."""
         drawn, places = run.drawn, run.places
-        for piece in self.pieces:
-            n, m = sum([len(app.draws) for app in piece.apps]), len(piece.apps)
-            piece.run(run, drawn[:n], places[:m])
-            drawn, places = drawn[n:], places[m:]
+        written = {s for piece in self.pieces[:-1] for s in piece.written}
+        before = [(run.values[slot], copied(run.values[slot])) for slot in written]
+        try:
+            for piece in self.pieces:
+                n, m = sum([len(app.draws) for app in piece.apps]), len(piece.apps)
+                piece.run(run, drawn[:n], places[:m])
+                drawn, places = drawn[n:], places[m:]
+        except BaseException:
+            for array, copy in before:  # who applies the functions instead writes them again
+                array[...] = copy
+            raise
 
 
 def _groups(

@@ -47,6 +47,8 @@ class Proof:
         self.meter = Meter()
         #: How many functions come before values that the call computes decide; None if none do.
         self.decided = dry.decided
+        #: Whether arrays of the outside are written before all is known, and put back then.
+        self.undoes = dry.undoes
         self.uses = self.misses = 0
 
     def ready(self) -> bool:
@@ -99,6 +101,8 @@ class Proofs:
         for proof in proofs:
             if proof.settings is not settings:
                 continue
+            if proof.undoes and self.site.account.is_shared:
+                continue  # to put back what another thread has written meanwhile would be wrong
             if not proof.ready():
                 self._drop(proof)
                 continue

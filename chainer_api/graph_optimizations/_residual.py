@@ -26,7 +26,7 @@ import numpy as np
 
 from chainer.variable import Variable
 
-from ._values import Incomparable, differs, image
+from ._values import Incomparable, copied, differs, image
 
 
 class NotProvable(Exception):
@@ -40,11 +40,12 @@ class Sym:
     all calls, since a guard says so.
     """
 
-    __slots__ = ("applied", "checked", "fixed", "frozen", "own", "ref", "slot", "value")
+    __slots__ = ("applied", "born", "checked", "fixed", "outside", "own", "ref", "slot", "value")
 
-    def __init__(self, value: Any, ref: str) -> None:
-        self.value, self.ref = value, ref
-        self.fixed = self.checked = self.own = self.frozen = False
+    def __init__(self, value: Any, ref: str, born: int = 0) -> None:
+        self.value, self.ref, self.born = value, ref, born
+        self.fixed = self.checked = False
+        self.own = self.outside = False  # an array that the call has made, or has found
         self.slot: int | None = None
         self.applied = False
 
@@ -90,8 +91,8 @@ class Residual:
         self.objects: dict[int, Sym] = {}  # what was read, by identity
         self.kept: list[Any] = []  # so that ids stay what they are
         self.miss = "return MISS"
-        self.closed: str | None = None  # why no more guards may follow
-        self._count = 0
+        self.count = 0  # of names
+        self._contents: list[Sym] = []  # fixed ones whose contents were compared
         self.guarded: Any = lambda: None  # is told of guards
 
     # -- text
@@ -113,18 +114,19 @@ class Residual:
         return id(value) in self._constants
 
     def name(self) -> str:
-        self._count += 1
-        return f"v{self._count}"
+        self.count += 1
+        return f"v{self.count}"
 
     def line(self, text: str) -> None:
         self.lines.append(text)
 
-    def guard(self, condition: str) -> None:
-        """Where the condition holds, the proof says nothing about the call."""
-        if condition in self._guards:
+    def guard(self, condition: str, once: bool = True) -> None:
+        """Where the condition holds, the proof says nothing about the call.
+
+        What holds ``once`` holds in the rest of the call.
+        """
+        if once and condition in self._guards:
             return
-        if self.closed is not None:
-            raise NotProvable(self.closed)
         self._guards.add(condition)
         self.guarded()
         self.line(f"if {condition}: {self.miss}")
@@ -202,7 +204,8 @@ class Residual:
             # Two ways to one object: that must be so in other calls, too.
             self.guard(f"{text} is not {known[id(value)].ref}")
             return known[id(value)]
-        sym = Sym(value, self.name())
+        sym = Sym(value, self.name(), self.count)
+        sym.outside = known is not None
         self.line(f"{sym.ref} = {text}")
         if kind in PLAIN or is_number(value) or kind is np.ndarray:
             pass  # compared where it matters
@@ -260,9 +263,11 @@ class Residual:
                 known = image(value)
             except Incomparable as e:
                 raise NotProvable(f"{e} is used as plain data") from None
-            exact = "" if kind is not tuple else f"{v} is not {k} and "
+            unchanging = kind is tuple and all([type(item) in PLAIN for item in value])
+            exact = f"{v} is not {k} and " if unchanging else ""
             self.guard(f"{exact}differs({v}, {self.const(known)})")
             self.kept.append(known)
+            self._contents.append(sym)
 
     def type_of(self, sym: Sym) -> type:
         """The class of a value, the same in all calls."""
@@ -275,8 +280,15 @@ class Residual:
         """The truth of plain data or of an array, the same in all calls."""
         found = bool(sym.value)
         if not sym.fixed:
-            self.guard(f"not {sym.ref}" if found else sym.ref)
+            once = not isinstance(sym.value, np.ndarray)
+            self.guard(f"not {sym.ref}" if found else sym.ref, once)
         return found
+
+    def contents_change(self) -> None:
+        """An array is written: what it, and others that share its memory, hold is not known."""
+        for sym in self._contents:
+            sym.fixed = False
+        self._contents = []
 
     def function(self, arguments: str) -> Any:
         """Compile what has been written: ``replay(<arguments>)``."""
@@ -298,4 +310,6 @@ _NAMES = {
     "ndarray": np.ndarray,
     "differs": differs,
     "new": object.__new__,
+    "copied": copied,
+    "overlap": np.may_share_memory,
 }

@@ -124,6 +124,8 @@ def _list_of(interp: Any, args: list[Any], kw: dict[str, Any]) -> Any:
 
 
 def _numpy(interp: Any, function: Any, args: list[Any], kw: dict[str, Any]) -> Any:
+    if isinstance(function, np.ufunc) and type(out := kw.get("out")) is Sym:
+        return _into(interp, function, args, {k: v for k, v in kw.items() if k != "out"}, out)
     if any(k in kw and kw[k] is not None for k in ("out", "where", "key")):
         raise NotProvable(f"{name_of(function)} writes into an array")
     if isinstance(function, np.ufunc) and len(args) > function.nin:
@@ -144,6 +146,9 @@ def _numpy_view(interp: Any, function: Any, args: list[Any], kw: dict[str, Any])
             interp.residual.guard(f"{found.ref} is not {first.ref}")
             return first
         found.own = False
+        arrays = [v for v in args if type(v) is Sym and isinstance(v.value, np.ndarray)]
+        if len(arrays) == 1 and type(found.value) is np.ndarray:
+            interp.view_of(found, arrays[0])
     return found
 
 
@@ -176,24 +181,46 @@ def _draw(interp: Any, function: Any, args: list[Any], kw: dict[str, Any]) -> An
     return interp.pure(f"{f}({', '.join(parts)})", lambda: value)
 
 
-@_handles(np.add.at)
-def _add_at(interp: Any, function: Any, args: list[Any], kw: dict[str, Any]) -> Any:
+def _into(interp: Any, function: Any, args: list[Any], kw: dict[str, Any], out: Sym) -> Any:
+    """``np.multiply(a, b, out=array)``: gives that array."""
+    if len(args) != function.nin or function.nout != 1 or "where" in kw:
+        raise NotProvable(f"{name_of(function)} writes into an array")
+    args, kw = _list_of(interp, args, kw)
+    interp._computable(*args)
+    interp.dry.changes(out)
+    function(*interp.native(args), **interp.native(kw), out=interp.native(out))
+    parts = [interp.ref(v) for v in args] + [f"{n}={interp.ref(v)}" for n, v in kw.items()]
+    f = interp.residual.const(function)
+    interp.residual.line(f"{f}({', '.join(parts)}, out={out.ref})")
+    return out
+
+
+UFUNC_METHODS = frozenset({"at", "reduce", "accumulate", "outer"})
+
+
+def _ufunc_method(interp: Any, f: np.ufunc, name: str, args: list[Any], kw: dict[str, Any]) -> Any:
+    text = f"{interp.residual.const(f)}.{name}"
+    if name != "at":
+        if "out" in kw or len(args) > 2 or "where" in kw:
+            raise NotProvable(f"{f.__name__}.{name} writes into an array")
+        args, kw = _list_of(interp, args, kw)
+        return interp.apply(text, getattr(f, name), args, kw)
     target, *rest = args
-    if type(target) is not Sym or type(target.value) is not np.ndarray:
-        raise NotProvable("np.add.at")
-    interp.own_array(target)
-    function(*interp.native(args))
-    parts = ", ".join([interp.ref(v) for v in args])
-    interp.residual.line(f"{interp.residual.const(np.add)}.at({parts})")
+    if kw or type(target) is not Sym or type(target.value) is not np.ndarray:
+        raise NotProvable(f"{f.__name__}.at")
+    rest, _ = _list_of(interp, rest, {})
+    interp.dry.changes(target)
+    f.at(*interp.native([target, *rest]))
+    interp.residual.line(f"{text}({', '.join([interp.ref(v) for v in (target, *rest)])})")
     return None
 
 
-@_handles(np.fill_diagonal, np.copyto)
+@_handles(np.fill_diagonal, np.copyto, np.put, np.place, np.putmask)
 def _fill(interp: Any, function: Any, args: list[Any], kw: dict[str, Any]) -> Any:
     target = args[0]
     if kw or type(target) is not Sym or type(target.value) is not np.ndarray:
         raise NotProvable(name_of(function))
-    interp.own_array(target)
+    interp.dry.changes(target)
     function(*interp.native(args))
     parts = ", ".join([interp.ref(v) for v in args])
     interp.residual.line(f"{interp.residual.const(function)}({parts})")
@@ -579,6 +606,8 @@ def _report(interp: Any, function: Any, args: list[Any], kw: dict[str, Any]) -> 
 def method(interp: Any, owner: Any, name: str, args: list[Any], kw: dict[str, Any]) -> Any:
     """Call a method of a list, a dictionary, an array, a string ..."""
     kind = type(owner)
+    if kind is np.ufunc:
+        return _ufunc_method(interp, owner, name, args, kw)
     if kind is Sym:
         value = owner.value
         if type(value) is np.ndarray:
@@ -636,7 +665,7 @@ def _array_method(interp: Any, owner: Sym, name: str, args: list[Any], kw: dict[
     array = interp.native(owner)
     args, kw = _list_of(interp, args, kw)
     if name in ARRAY_WRITES:
-        interp.own_array(owner)
+        interp.dry.changes(owner)
     elif "out" in kw or name not in ARRAY_METHODS:
         raise NotProvable(f"the method {name} of an array writes into an array")
     found = getattr(array, name)(*interp.native(args), **interp.native(kw))
@@ -647,7 +676,7 @@ def _array_method(interp: Any, owner: Sym, name: str, args: list[Any], kw: dict[
         return None
     if found is array:
         raise NotProvable(f"{name} gives the array itself")
-    if name in _VIEW_METHODS or kw.get("copy", True) is not True:
+    if name in _VIEW_METHODS or name == "astype" and len(args) > 1 or "copy" in kw:
         return interp.view(text, found, owner)
     return interp.pure(text, lambda: found)
 
