@@ -86,6 +86,7 @@ def default_settings():
         'keep_graph_on_report': _flag('CHAINER_KEEP_GRAPH_ON_REPORT'),
         'lazy_grad_sum': _flag('CHAINER_LAZY_GRAD_SUM'),
         'schedule_func': None,
+        'static_cuda_graphs': True,
         'static_exact': True,
         'static_step': True,
         'static_threads': None,
@@ -111,6 +112,7 @@ OPTIONS.profile = lambda: bool(
 OPTIONS.timed = function_hook.tell_of_part
 OPTIONS.budget = lambda: configuration.peek('static_budget')
 OPTIONS.exact = lambda: configuration.peek('static_exact')
+OPTIONS.graphs = lambda: configuration.peek('static_cuda_graphs')
 
 
 def _threads():

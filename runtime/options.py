@@ -60,6 +60,7 @@ class Options:
         self.budget: Callable[[], float | None] = lambda: None
         self.exact: Callable[[], bool] = lambda: True
         self.threads: Callable[[], int] = blas_threads
+        self.graphs: Callable[[], bool] = lambda: True
         self.record: Callable[[Callable[..., Any], list[Any], dict[str, Any]], Graph] | None = None
 
 

@@ -18,6 +18,7 @@ from chainwright.ir.passes import PASSES_ANYWHERE
 
 from ..options import OPTIONS
 from ..schedule import Backward, MakePool, Pool, Runner, Schedule, programs_of
+from .graphs import GraphedProgram
 
 
 class DeviceError(Exception):
@@ -87,10 +88,15 @@ class DeviceSchedule(Schedule):
             with self._device(f"{title}, compiled"):
                 programs = programs_of(target, self.built, title)
                 self._runner = Runner(programs[0], pool)
+                self._graphed = [graphed(self._runner, self.built.forward, title, cupy)]
                 self.backwards = {
                     key: _Backward(program, self.built.backwards[key], self, pool)
                     for key, program in programs[1].items()
                 }
+                self._graphed += [
+                    graphed(backward.runner, self.built.backwards[key], backward._title, cupy)
+                    for key, backward in self.backwards.items()
+                ]
         except (KernelError, NotOnDevice) as error:
             raise DeviceError(str(error)) from error
         self.program, self.backward_programs = programs
@@ -102,6 +108,16 @@ class DeviceSchedule(Schedule):
             return super().forward(arrays)
 
     @property
+    def cuda_graphs(self) -> list[GraphedProgram]:
+        """What is captured of the programs: forward, and each backward."""
+        return self._graphed
+
+    def trim(self) -> None:
+        super().trim()
+        for program in self._graphed:
+            program.forget()
+
+    @property
     def passes(self) -> list[Stage]:
         """The graph after each pass, made again."""
         passes = self._target.passes
@@ -109,6 +125,13 @@ class DeviceSchedule(Schedule):
 
     def go_native(self) -> None:
         """Nothing: programs for a device come in one form."""
+
+
+def graphed(runner: Runner, graph: Graph, title: str, cupy: Any) -> GraphedProgram:
+    """Have a program launched as CUDA graphs, where it can be."""
+    program = GraphedProgram(runner.function, graph, title, cupy)
+    runner.function = program
+    return program
 
 
 class _Device:

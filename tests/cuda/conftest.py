@@ -13,3 +13,9 @@ for _folder in ('cuda', 'chainer_api/functions', 'chainer_api/links', 'golden', 
 
 if not cuda.available:
     collect_ignore_glob = ['test_*.py']
+elif 'simulated' in cuda.cupy.__file__:
+    from cupy import _cublas
+
+    from chainwright.runtime.cuda import blas
+
+    blas.library = lambda version: _cublas.LIBRARY

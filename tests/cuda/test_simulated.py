@@ -1,4 +1,6 @@
 """The simulated device itself: what it refuses, what it notices."""
+import contextlib
+
 import numpy as np
 import pytest
 
@@ -144,3 +146,134 @@ def test_elementwise_and_reduction_kernels():
         kernel(table)
     raw = cuda.raw(SUM, 'total')
     assert isinstance(raw, cupy.RawKernel)
+
+
+# -- captures
+
+
+@contextlib.contextmanager
+def captured(mode=None):
+    """A stream that is captured, and what has become of the capture."""
+    stream, found = cupy.cuda.Stream(non_blocking=True), []
+    with stream:
+        stream.begin_capture(mode)
+        try:
+            yield stream, found
+        finally:
+            try:
+                found.append(stream.end_capture())
+            except cupy.cuda.runtime.CUDARuntimeError as error:
+                found.append(error)
+
+
+def test_what_is_captured_is_not_done():
+    x, y = cupy.arange(4, dtype='f'), cupy.zeros(4, 'f')
+    total = cupy.full(1, 7, 'f')
+    kernel = cupy.RawKernel(SUM, 'total')
+    with captured() as (stream, found):
+        assert stream.is_capturing()
+        z = x * 2
+        cupy.add(z, 1, y)
+        kernel((1,), (64,), (y, total, np.int32(4)))
+        x[0] = 5
+    (graph,) = found
+    assert (x.tolist(), y.tolist(), total.tolist()) == ([0, 1, 2, 3], [0] * 4, [7])
+    graph.launch()
+    assert (x.tolist(), y.tolist(), total.tolist()) == ([5, 1, 2, 3], [1, 3, 5, 7], [16])
+    del _memory.events[:]
+    graph.launch(stream)
+    assert _memory.events == [('graph', 4, stream.ptr)]
+    assert total.tolist() == [26] and z.tolist() == [10, 2, 4, 6]
+    assert not stream.is_capturing()
+
+
+def test_graphs_have_addresses_and_no_memory():
+    x, y = cupy.ones(8, 'f'), cupy.zeros(8, 'f')
+    pool = cupy.cuda.MemoryPool()
+    with cupy.cuda.using_allocator(pool.malloc):
+        z = cupy.zeros(8, 'f')
+    with captured() as (_, found):
+        cupy.add(x, y, z)
+    (graph,) = found
+    address = z.data.ptr
+    del z
+    with cupy.cuda.using_allocator(pool.malloc):
+        others = cupy.zeros(8, 'f')
+    assert others.data.ptr == address
+    graph.launch()
+    assert others.tolist() == [1] * 8, 'it writes to what is somebody else\'s now'
+    del others
+    pool.free_all_blocks()
+    with pytest.raises(cupy.cuda.runtime.CUDARuntimeError, match='cudaErrorIllegalAddress'):
+        graph.launch()
+
+
+RUNTIME = cupy.cuda.runtime
+BY_THREAD = RUNTIME.streamCaptureModeThreadLocal
+
+
+@pytest.mark.parametrize(('mode', 'work'), [
+    (None, lambda x: x.get()), (None, lambda x: float(x[0])), (None, lambda x: cupy.asarray([1])),
+    (None, lambda x: x.set(np.ones(3, 'f'))), (None, lambda x: x[x > 0]),
+    (None, lambda x: cupy.cuda.get_current_stream().synchronize()),
+    (None, lambda x: cupy.cuda.Device().synchronize()),
+    (BY_THREAD, lambda x: cupy.cuda.MemoryPool().malloc(8)),
+    (BY_THREAD, lambda x: cupy.cuda.Event().synchronize()),
+    (RUNTIME.streamCaptureModeGlobal, lambda x: cupy.cuda.MemoryPool().malloc(8))])
+def test_what_cuda_refuses_ends_a_capture(mode, work):
+    x = cupy.ones(3, 'f')
+    with captured(mode) as (_, found):
+        with pytest.raises(RUNTIME.CUDARuntimeError, match='Unsupported'):
+            work(x)
+        with pytest.raises(RUNTIME.CUDARuntimeError, match='Invalidated'):
+            x += 1
+    assert 'Invalidated' in str(found[0])
+    assert x.tolist() == [1, 1, 1]
+
+
+@pytest.mark.parametrize('work', [
+    lambda x: x.dot(x), lambda x: cupy.dot(x, x), lambda x: cupy.matmul(x, x), lambda x: x @ x,
+    lambda x: cupy.tensordot(x, x, 1), lambda x: cupy.linalg.inv(x),
+    lambda x: cupy.random.uniform(size=3)])
+def test_what_cupy_refuses_leaves_a_capture(work):
+    x = cupy.eye(3, dtype='f')
+    with captured() as (_, found):
+        with pytest.raises(NotImplementedError, match='stream capture is currently unsupported'):
+            work(x)
+        x += 1
+    found[0].launch()
+    assert float(x.sum()) == 12
+
+
+def test_captures_of_streams():
+    with pytest.raises(RUNTIME.CUDARuntimeError, match='Unsupported'):
+        cupy.cuda.Stream.null.begin_capture()
+    with pytest.raises(RUNTIME.CUDARuntimeError, match='IllegalState'):
+        cupy.cuda.Stream().end_capture()
+    x = cupy.ones(3, 'f')
+    with captured() as (_, found), cupy.cuda.Stream.null:
+        x += 1  # of another stream: it is done
+    assert x.tolist() == [2] * 3 and found[0]._nodes == []
+    with captured(), cupy.cuda.Stream.null:  # memory from the driver, but in relaxed mode
+        cupy.cuda.MemoryPool().malloc(8)
+    blocking = cupy.cuda.Stream()
+    blocking.begin_capture()
+    with pytest.raises(RUNTIME.CUDARuntimeError, match='Implicit'):
+        x += 1
+    with pytest.raises(RUNTIME.CUDARuntimeError, match='Invalidated'):
+        blocking.end_capture()
+    with pytest.raises(RuntimeError, match='end_capture'):
+        cupy.cuda.Graph()
+
+
+def test_pools_give_again_what_came_back():
+    pool = cupy.cuda.MemoryPool()
+    first = pool.malloc(100)
+    address = first.ptr
+    del first
+    assert pool.free_bytes() == pool.total_bytes() == 512 and pool.used_bytes() == 0
+    with cupy.cuda.Stream(non_blocking=True):
+        assert pool.malloc(100).ptr != address, 'of another stream'
+    assert pool.malloc(90).ptr == address
+    pool.free_all_blocks()
+    assert pool.total_bytes() == 0

@@ -11,7 +11,7 @@ import functools
 
 import numpy as np
 
-from . import _array, _memory, _ufunc, cuda, fft, lib, linalg, random, testing  # noqa: F401
+from . import _array, _capture, _memory, _ufunc, cuda, fft, lib, linalg, random, testing  # noqa: F401
 from ._array import ndarray  # noqa: F401
 from ._kernel import ElementwiseKernel, RawKernel, RawModule, ReductionKernel  # noqa: F401
 from ._memory import default_pinned_pool, default_pool
@@ -49,6 +49,7 @@ def empty(shape, dtype=float, order='C'):
     return ndarray(shape, dtype, order=order)
 
 
+@_capture.device_work
 def zeros(shape, dtype=float, order='C'):
     made = ndarray(shape, dtype, order=order)
     made._a[...] = 0
@@ -56,6 +57,7 @@ def zeros(shape, dtype=float, order='C'):
 
 
 def _like(name):
+    @_capture.device_work
     def call(a, dtype=None, order='K', subok=None, shape=None):
         made = getattr(np, name)(a._a, dtype, order, shape=shape)
         return _array.to_device(made)
@@ -67,6 +69,7 @@ def _like(name):
 empty_like, zeros_like, ones_like = map(_like, ('empty_like', 'zeros_like', 'ones_like'))
 
 
+@_capture.device_work
 def copyto(dst, src, casting='same_kind', where=None):
     """The source may be an array or a scalar, not an array of NumPy."""
     _array.check_device(dst)

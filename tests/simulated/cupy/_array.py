@@ -4,7 +4,7 @@ import os
 
 import numpy as np
 
-from . import _memory
+from . import _capture, _memory
 from ._memory import Device, MemoryPointer, events
 
 with open(os.path.join(os.path.dirname(os.path.abspath(__file__)), 'names.json')) as _file:
@@ -64,6 +64,7 @@ class ndarray:
         return view(self, self._a.real)
 
     @real.setter
+    @_capture.device_work
     def real(self, value):
         self._a.real = operand(value)
 
@@ -72,6 +73,7 @@ class ndarray:
         return view(self, self._a.imag) if self._a.dtype.kind == 'c' else to_device(self._a.imag)
 
     @imag.setter
+    @_capture.device_work
     def imag(self, value):
         self._a.imag = operand(value)
 
@@ -83,6 +85,7 @@ class ndarray:
     # -- to and from the host
 
     def get(self, stream=None, order='C', out=None, blocking=True):
+        _capture.refuse_in_stream(stream)
         events.append(('to host', self.nbytes))
         if out is not None:
             out[...] = self._a
@@ -96,6 +99,7 @@ class ndarray:
             raise TypeError(f'{arr.dtype} array cannot be set to {self.dtype} array')
         if arr.shape != self.shape:
             raise ValueError(f'Shape mismatch. Old shape: {self.shape}, new shape: {arr.shape}')
+        _capture.refuse_in_stream(stream)
         events.append(('to device', arr.nbytes))
         self._a[...] = arr
 
@@ -160,10 +164,12 @@ class ndarray:
 
     # -- items
 
+    @_capture.device_work
     def __getitem__(self, index):
         found = self._a[unwrapped_index(index)]
         return view(self, found)
 
+    @_capture.device_work
     def __setitem__(self, index, value):
         check_device(self)
         if isinstance(value, np.ndarray):
@@ -175,9 +181,11 @@ class ndarray:
     def view(self, dtype=None, type=None):
         return view(self, self._a.view(self.dtype if dtype is None else check_dtype(dtype)))
 
+    @_capture.device_work
     def reshape(self, *shape, order='C'):
         return view(self, self._a.reshape(*shape, order=order))
 
+    @_capture.device_work
     def astype(self, dtype, order='K', casting=None, subok=None, copy=True):
         check_device(self)
         dtype = check_dtype(dtype)
@@ -186,19 +194,24 @@ class ndarray:
         with np.errstate(all='ignore'):
             return to_device(self._a.astype(dtype, order))
 
+    @_capture.device_work
     def copy(self, order='C'):
         return to_device(self._a.copy(order))
 
+    @_capture.device_work
     def flatten(self, order='C'):
         return to_device(self._a.flatten(order))
 
+    @_capture.device_work
     def ravel(self, order='C'):
         return view(self, self._a.ravel(order))
 
+    @_capture.device_work
     def fill(self, value):
         check_device(self)
         self._a.fill(operand(value).item() if isinstance(value, ndarray) else value)
 
+    @_capture.device_work
     def scatter_add(self, slices, value):
         np.add.at(self._a, unwrapped_index(slices), operand(value))
 
@@ -258,6 +271,7 @@ def unwrapped_index(index):
         return tuple(map(unwrapped_index, index))
     if isinstance(index, ndarray):
         if index.dtype.kind == 'b':
+            _capture.refuse_in_stream()
             events.append(('to host', index.nbytes))  # how many there are decides the shape
         return operand(index)
     return index

@@ -7,7 +7,7 @@ import re
 
 import numpy as np
 
-from . import _compile, _memory
+from . import _capture, _compile, _memory
 from ._array import check_device, check_dtype, ndarray, operand, to_device
 
 ORDERS = (0, 1, 5)  # forward, backward, mixed up
@@ -89,6 +89,7 @@ class Function:
         self._launch.restype = ctypes.c_char_p
         self._plain = not re.search(r'__sync|_sync\s*\(|__shared__', code)
 
+    @_capture.device_work
     def __call__(self, grid, block, args, *, shared_mem=0, stream=None):
         size = (*grid, *(1,) * (3 - len(grid)), *block, *(1,) * (3 - len(block)))
         size = tuple(map(int, size))
@@ -246,6 +247,7 @@ class ElementwiseKernel:
         self.no_return, self.return_tuple = no_return, return_tuple
         self.nin, self.nout = len(self.ins), len(self.outs)
 
+    @_capture.device_work
     def __call__(self, *args, size=None, block_size=128, stream=None):
         n = len(self.ins)
         if len(args) not in (n, n + len(self.outs)):
@@ -316,6 +318,7 @@ class ReductionKernel:
         self.identity, self.name, self.preamble = identity, name, preamble
         self.reduce_type = reduce_type
 
+    @_capture.device_work
     def __call__(self, *args, out=None, axis=None, keepdims=False, stream=None):
         ins = args[:len(self.ins)]
         types = _Types(self.ins, ins)

@@ -6,8 +6,11 @@ import weakref
 
 import numpy as np
 
+from . import _capture
+
 GUARD = 1024  # bytes of 0xFF, which are NaNs, before and after each block
 DEVICES = 2
+MOST_FREE = 1 << 26  # bytes that a pool keeps
 
 #: What happened: ('launch', name, stream), ('to host', bytes), ('to device', bytes),
 #: ('synchronize', stream). Tests read and clear it.
@@ -74,6 +77,7 @@ class Device:
         _current.device = self.id
 
     def synchronize(self):
+        _capture.refuse_unsafe()
         events.append(('synchronize', None))
 
     compute_capability = '90'
@@ -90,8 +94,11 @@ class Event:
 
     def record(self, stream=None):
         self.stream = stream
+        if (get_current_stream() if stream is None else stream).capture is not None:
+            raise NotImplementedError('the simulated device captures no events')
 
     def synchronize(self):
+        _capture.refuse_unsafe(relaxed=True)
         events.append(('synchronize', 'event'))
 
 
@@ -109,6 +116,8 @@ class Stream:
         Stream._count += 0 if null else 1
         self.ptr = 0 if null else 0x1000 + Stream._count
         self.device_id = -1 if null else _current.device
+        self.non_blocking = non_blocking
+        self.capture = None
         self._before = []
 
     def __repr__(self):
@@ -135,6 +144,7 @@ class Stream:
     done = True
 
     def synchronize(self):
+        _capture.refuse_in_stream(self)
         events.append(('synchronize', self.ptr))
 
     def record(self, event=None):
@@ -143,10 +153,32 @@ class Stream:
         return event
 
     def wait_event(self, event):
+        if self.capture is not None:
+            raise NotImplementedError('the simulated device captures no events')
         events.append(('wait', self.ptr))
 
     def is_capturing(self):
-        return False
+        return self.capture is not None
+
+    def begin_capture(self, mode=None):
+        if self.ptr == 0 or self.capture is not None:
+            raise CUDARuntimeError('cudaErrorStreamCaptureUnsupported',
+                                   'operation not permitted when stream is capturing')
+        self.capture = _capture.Capture(self, _capture.RELAXED if mode is None else mode)
+
+    def end_capture(self):
+        if self.capture is None:
+            raise CUDARuntimeError('cudaErrorIllegalState', 'the operation cannot be performed in '
+                                   'the present state')
+        capture, self.capture = self.capture, None
+        capture.end()
+        if capture.mode != _capture.RELAXED and capture.thread != threading.get_ident():
+            raise CUDARuntimeError('cudaErrorStreamCaptureWrongThread', 'attempt to terminate a '
+                                   'thread-local capture sequence from another thread')
+        if not capture.valid:
+            raise CUDARuntimeError('cudaErrorStreamCaptureInvalidated', 'operation failed due to a '
+                                   'previous error during capture')
+        return _capture.Graph._of(capture)
 
 
 Stream.null = Stream(null=True)
@@ -188,14 +220,41 @@ class MemoryHook:
         pass
 
 
+class Chunk:
+    """Memory of the driver: somebody has it, or a pool keeps it."""
+
+    mapped = weakref.WeakSet()
+
+    def __init__(self, size):
+        _capture.refuse_unsafe(relaxed=True)
+        self.raw = np.empty(-(-size // 512) * 512 + 2 * GUARD + 256, np.uint8)
+        self.first = self.raw.ctypes.data
+        Chunk.mapped.add(self)
+
+    @classmethod
+    def at(cls, ptr, size):
+        """The chunk in which so many bytes are.
+
+        Raises:
+            CUDARuntimeError: There is none.
+        """
+        for chunk in list(cls.mapped):
+            if chunk.first <= ptr and ptr + size <= chunk.first + len(chunk.raw):
+                return chunk
+        raise CUDARuntimeError(
+            'cudaErrorIllegalAddress', 'an illegal memory access was encountered')
+
+
 class Memory:
     """A block; ``buffer`` are its bytes, without the guards."""
 
     live = weakref.WeakSet()
 
-    def __init__(self, size, pool=None):
+    def __init__(self, size, pool=None, chunk=None):
         self.size, self.device_id = size, _current.device
-        raw = np.full(size + 2 * GUARD + 256, 0xFF, np.uint8)
+        self.chunk = Chunk(size) if chunk is None else chunk
+        raw = self.chunk.raw
+        raw[...] = 0xFF
         start = GUARD + -(raw.ctypes.data + GUARD) % 256
         self.raw, self.start = raw, start
         self.buffer = raw[start:start + size]
@@ -211,7 +270,7 @@ class Memory:
         return bool((self.raw[:self.start] == 0xFF).all() and (after == 0xFF).all())
 
     def __del__(self):
-        if self.pool is not None:
+        if getattr(self, 'pool', None) is not None:
             self.pool._freed(self)
 
 
@@ -251,6 +310,7 @@ class MemoryPointer:
         self.copy_from_device(source, size)
 
     def copy_from_host(self, address, size):
+        _capture.refuse_in_stream()
         events.append(('to device', size))
         ctypes.memmove(self.ptr, getattr(address, 'value', address), size)
 
@@ -258,6 +318,7 @@ class MemoryPointer:
         self.copy_from_host(address, size)
 
     def copy_to_host(self, address, size):
+        _capture.refuse_in_stream()
         events.append(('to host', size))
         ctypes.memmove(getattr(address, 'value', address), self.ptr, size)
 
@@ -269,11 +330,15 @@ class MemoryPointer:
 
 
 class MemoryPool:
-    """Counts what is used, and refuses to give more than its limit."""
+    """Counts what is used, and refuses to give more than its limit.
+
+    What comes back is given again to the stream in which it was taken, the latest first.
+    """
 
     def __init__(self, allocator=None):
         self._used = {}
         self._limit = {}
+        self._free = {}
 
     def malloc(self, size):
         device = _current.device
@@ -286,28 +351,35 @@ class MemoryPool:
         if limit and used + rounded > limit:
             raise OutOfMemoryError(rounded, used, limit)
         self._used[device] = used + rounded
-        memory = Memory(size, self)
-        memory.rounded = rounded
+        place = device, get_current_stream().ptr, rounded
+        free = self._free.get(place)
+        memory = Memory(size, self, free.pop() if free else None)
+        memory.rounded, memory.place = rounded, place
         for hook in MemoryHook._hooks:
             hook.malloc_postprocess(**facts, mem_ptr=memory.ptr, pmem_id=id(memory))
         return MemoryPointer(memory, 0)
 
     def _freed(self, memory):
         self._used[memory.device_id] -= memory.rounded
+        if self.free_bytes() < MOST_FREE:
+            self._free.setdefault(memory.place, []).append(memory.chunk)
+            Chunk.mapped.add(memory.chunk)  # weak references are gone where cycles are collected
 
     def used_bytes(self):
         return self._used.get(_current.device, 0)
 
-    total_bytes = used_bytes
+    def total_bytes(self):
+        return self.used_bytes() + self.free_bytes()
 
     def free_bytes(self):
-        return 0
+        return sum(len(chunks) * size for (device, _, size), chunks in self._free.items()
+                   if device == _current.device)
 
     def n_free_blocks(self):
-        return 0
+        return sum(map(len, self._free.values()))
 
     def free_all_blocks(self, stream=None):
-        pass
+        self._free.clear()
 
     def set_limit(self, size=None, fraction=None):
         self._limit[_current.device] = int(size if fraction is None else fraction * (1 << 37))

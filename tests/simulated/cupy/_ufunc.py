@@ -9,7 +9,7 @@ import inspect
 
 import numpy as np
 
-from . import _compile, _memory
+from . import _capture, _compile, _memory
 from ._array import NAMES, check_device, check_dtype, ndarray, operand, to_device, view
 
 #: NumPy's name and that of C.
@@ -77,6 +77,7 @@ class ufunc:
     def __repr__(self):
         return f'<ufunc {self.name!r}>'
 
+    @_capture.device_work
     def __call__(self, *args, **kwargs):
         if set(kwargs) - self._settings:
             raise TypeError(f'Wrong arguments {set(kwargs) - self._settings}')
@@ -129,6 +130,7 @@ class ufunc:
             raise NotImplementedError(f'`{self.name}.reduce` is not supported yet')
         return getattr(array, name)(axis, dtype, out, keepdims)
 
+    @_capture.device_work
     def at(self, a, indices, b=None):
         if self.name not in ('cupy_add', 'cupy_maximum', 'cupy_minimum', 'cupy_subtract'):
             raise NotImplementedError(f'`{self.name}.at` is not supported yet')
@@ -139,6 +141,7 @@ class ufunc:
     def outer(self, a, b, **kwargs):
         return self(a.reshape(a.shape + (1,) * b.ndim), b, **kwargs)
 
+    @_capture.device_work
     def accumulate(self, array, axis=0, dtype=None, out=None):
         return to_device(self._ufunc.accumulate(operand(array), axis, dtype))
 
@@ -181,6 +184,11 @@ def wrap(result, bases):
     return to_device(result) if isinstance(result, (np.generic, bool, int, float)) else result
 
 
+#: What CuPy has cuBLAS compute.
+BY_CUBLAS = {'dot', 'matmul', 'tensordot', 'inner', 'vdot', 'einsum'}
+
+
+@_capture.device_work
 def run(function, args, kwargs):
     """A function of NumPy on arrays of the device."""
     found = []
@@ -203,6 +211,8 @@ def function(name, signature, target):
                 signature.bind(*args, **kwargs)
             except TypeError as error:
                 raise TypeError(f'{name}() {error}') from None
+        if name in BY_CUBLAS or target.__module__ == 'numpy.linalg':
+            _capture.refuse_library('cuBLAS')
         if name in ON_HOST:
             plain = [x._a if isinstance(x, ndarray) else x for x in args]
             return target(*plain, **kwargs)
@@ -250,6 +260,7 @@ def array(obj, dtype=None, copy=True, order='K', subok=False, ndmin=0, *, blocki
         obj = _unwrap_list(obj, found)
     host = np.array(obj, dtype, order='C' if order is None else order, ndmin=ndmin)
     check_dtype(host.dtype)
+    _capture.refuse_in_stream()
     _memory.events.append(('to device', host.nbytes))
     return to_device(host)
 
@@ -274,6 +285,8 @@ def asfortranarray(a, dtype=None):
 
 def _method(name):
     def call(self, *args, **kwargs):
+        if name == 'dot':
+            _capture.refuse_library('cuBLAS')
         return run(lambda x, *a, **k: getattr(x, name)(*a, **k), (self, *args), kwargs)
 
     call.__name__ = name
@@ -326,6 +339,7 @@ ndarray.__invert__ = lambda self: UFUNCS['invert'](self)
 
 
 def _matmul(self, other):
+    _capture.refuse_library('cuBLAS')
     return run(np.matmul, (self, other), {}) if _computes(other) else NotImplemented
 
 

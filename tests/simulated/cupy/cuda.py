@@ -2,7 +2,8 @@
 import contextlib
 import types
 
-from . import _memory, nccl  # noqa: F401
+from . import _capture, _memory, nccl  # noqa: F401
+from ._capture import Graph  # noqa: F401
 from ._kernel import CompileException, Function  # noqa: F401
 from ._memory import (  # noqa: F401
     Device,
@@ -41,7 +42,9 @@ def _set_device(device):
 runtime = types.SimpleNamespace(
     getDeviceCount=lambda: _memory.DEVICES, CUDARuntimeError=_memory.CUDARuntimeError,
     getDevice=get_device_id, setDevice=_set_device, memcpyDeviceToDevice=3,
-    deviceSynchronize=lambda: _memory.events.append(('synchronize', None)),
+    deviceSynchronize=lambda: Device().synchronize(),
+    streamCaptureModeGlobal=_capture.GLOBAL, streamCaptureModeRelaxed=_capture.RELAXED,
+    streamCaptureModeThreadLocal=_capture.THREAD_LOCAL,
     driverGetVersion=lambda: 13000, runtimeGetVersion=lambda: 13000)
 stream = types.SimpleNamespace(get_current_stream=get_current_stream)
 compiler = types.SimpleNamespace(CompileException=CompileException)

@@ -8,6 +8,7 @@ import os
 import numpy as np
 
 from ._array import NAMES, check_dtype, operand, to_device
+from ._capture import refuse_library
 
 _FLOATING = ('standard_normal', 'normal', 'uniform', 'random_sample', 'gumbel', 'laplace',
              'lognormal', 'exponential', 'standard_exponential', 'standard_cauchy', 'beta', 'gamma',
@@ -26,6 +27,7 @@ class RandomState:
         self._state.seed(seed)
 
     def _draw(self, name, args, kwargs):
+        refuse_library('cuRAND')
         dtype = kwargs.pop('dtype', None)
         args = [operand(x) for x in args]
         kwargs = {key: operand(x) for key, x in kwargs.items()}
