@@ -106,14 +106,16 @@ class Profile:
             constants["run"] = lambda arrays: self._run(run, commit, steps[id(arrays[0])], arrays)
         constants["_start"], constants["_mark"] = self._start, self._mark
         facts = {name: getattr(program, name) for name in Program.__dataclass_fields__}
-        timed = Program(**{**facts, "source": self._with_marks(source), "constants": constants})
+        facts |= {"source": self._with_marks(source, program.name), "constants": constants}
+        timed = Program(**facts)
         return replace(timed, title=f"{program.title}, timed").load().function
 
-    def _with_marks(self, source: str) -> str:
+    def _with_marks(self, source: str, name: str) -> str:
         """The program, with a call after each line that does something."""
         lines = source.split("\n")
         tree = ast.parse(source)
-        function = next(node for node in tree.body if isinstance(node, ast.FunctionDef))
+        functions = [node for node in tree.body if isinstance(node, ast.FunctionDef)]
+        function = next(node for node in functions if node.name == name)
         marks = {}
         for node in _statements(function.body):
             text = "\n".join(lines[node.lineno - 1 : node.end_lineno])

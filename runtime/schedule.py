@@ -89,11 +89,12 @@ class Kept:
 class Runner:
     """A loaded program with the buffers that it lends to calls."""
 
-    __slots__ = ("function", "scratch", "kept", "_program", "_profile")
+    __slots__ = ("function", "make_profile", "scratch", "kept", "_program", "_profile")
 
     def __init__(self, program: Program, pool: MakePool = Pool) -> None:
         loaded = program.load()
         self.function = loaded.function
+        self.make_profile: Callable[[Any], Profile] = Profile
         self._program = program
         self._profile: Profile | None = None
         self.scratch = pool(loaded.new_scratch)
@@ -103,7 +104,7 @@ class Runner:
     def profile(self) -> Profile:
         """The times of the parts of the program; its ``function`` does the same as the program."""
         if self._profile is None:
-            self._profile = Profile(self._program)
+            self._profile = self.make_profile(self._program)
         return self._profile
 
     @property

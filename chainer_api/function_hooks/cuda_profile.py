@@ -8,13 +8,22 @@ class CUDAProfileHook(function_hook.FunctionHook):
 
     Ranges are named after a function's label, with ``.forward`` or ``.backward`` behind.
 
+    Methods compiled by :func:`chainer.static_graph` go define-by-run in the block of the hook, so
+    that each function has its range. With ``compiled=True`` their programs run, with a range for
+    each of their parts inside of that of the program: a kernel that computes several functions has
+    the names of all of them, joined by ``+``. The device is waited for after each part.
+
+    Args:
+        compiled (bool): Whether compiled methods are marked as they are compiled.
+
     Raises:
         RuntimeError: If CUDA is not available.
     """
 
     name = 'CUDAProfileHook'
 
-    def __init__(self):
+    def __init__(self, compiled=False):
+        self.sees_programs = compiled
         cuda.check_cuda_available()
         self._nvtx = cuda.cupy.cuda.nvtx
 

@@ -13,9 +13,9 @@ class TimerHook(function_hook.FunctionHook):
     measured, too.
 
     Methods compiled by :func:`chainer.static_graph` go define-by-run in the block of a hook, so
-    that each function has its time. With ``compiled=True`` their programs run (on the CPU), and
-    what is measured are the parts of these: a kernel that computes several functions has the names
-    of all of them, joined by ``+``.
+    that each function has its time. With ``compiled=True`` their programs run, and what is
+    measured are the parts of these: a kernel that computes several functions has the names of all
+    of them, joined by ``+``.
 
     Args:
         compiled (bool): Whether compiled methods are measured as they are compiled.

@@ -19,6 +19,7 @@ from chainwright.ir.passes import PASSES_ANYWHERE
 from ..options import OPTIONS
 from ..schedule import Backward, MakePool, Pool, Runner, Schedule, programs_of
 from .graphs import GraphedProgram
+from .profile import DeviceProfile
 
 
 class DeviceError(Exception):
@@ -76,6 +77,7 @@ class DeviceSchedule(Schedule):
         self.title, self.target = title, "cuda"
         self.exact = OPTIONS.exact() if exact is None else exact
         self.native_programs, self._left = None, -1
+        self._earlier = {}
         self._device = functools.partial(_Device, cupy, device)
         self._target = target = CudaTarget(cupy, self.exact)
         self.built = build(forward, backwards, target.passes, PASSES_ANYWHERE)
@@ -128,9 +130,9 @@ class DeviceSchedule(Schedule):
 
 
 def graphed(runner: Runner, graph: Graph, title: str, cupy: Any) -> GraphedProgram:
-    """Have a program launched as CUDA graphs, where it can be."""
+    """Have a program launched as CUDA graphs, where it can be, and timed as those of devices."""
     program = GraphedProgram(runner.function, graph, title, cupy)
-    runner.function = program
+    runner.function, runner.make_profile = program, DeviceProfile
     return program
 
 

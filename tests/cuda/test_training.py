@@ -1,4 +1,6 @@
 """Training on CuPy arrays: converters, updaters, hooks, serializers, and what mistakes say."""
+import contextlib
+
 import numpy as np
 import pytest
 
@@ -183,6 +185,54 @@ def test_profiler_marks_functions_and_programs():
     name = f'{test_profiler_marks_functions_and_programs.__name__}.Compiled.forward'
     assert cupy.cuda.ranges == [
         ('push', name), ('pop',), ('push', f'{name} backward'), ('pop',)]
+
+
+def test_profiler_marks_parts_of_programs():
+    """With ``compiled=True`` programs run, and their parts have the names of the functions."""
+    if not SIMULATED:
+        pytest.skip('what a real device is told is not written down')
+
+    class Compiled(chainer.Chain):
+        def __init__(self):
+            super().__init__()
+            with self.init_scope():
+                self.l = L.Linear(4, 3)
+
+        @chainer.static_graph
+        def forward(self, x):
+            return F.tanh(F.exp(self.l(x)) * 2)
+
+    compiled, timer = Compiled(), chainer.function_hooks.TimerHook(compiled=True)
+    compiled.to_device('@cupy:0')
+    found = []
+    with chainer.using_config('static_check', 'never'):
+        for k in range(6):
+            x = chainer.Variable(cupy.full((3, 4), k, 'f'))
+            del cupy.cuda.ranges[:]
+            if k == 5:
+                with chainer.function_hooks.CUDAProfileHook(compiled=True):
+                    y = compiled(x)
+                    y.array.get()
+            else:
+                with timer if k == 4 else contextlib.nullcontext():
+                    y = compiled(x)
+                    y.array.get()
+            found.append(y.array.tolist())
+            ranges = list(cupy.cuda.ranges)
+    name = f'{test_profiler_marks_parts_of_programs.__name__}.Compiled.forward'
+    fused = 'LinearFunction+exp+_ * 2+Tanh'
+    # A transpose, a product, memory for the result, and one kernel.
+    parts = ['LinearFunction', 'LinearFunction', 'Tanh', fused]
+    inner = [entry for part in parts for entry in (('push', part), ('pop',))]
+    assert ranges == [('push', name), *inner, ('pop',)]
+    timed = [part for part, _ in timer.call_history if part != name]
+    assert timed == parts * (len(timed) // 4)  # the call is read for a proof, too
+    for k, values in enumerate(found):
+        with chainer.using_config('use_static_graph', False):
+            assert values == compiled(cupy.full((3, 4), k, 'f')).array.tolist()
+    (program,) = compiled.schedule_manager.programs
+    assert program.profiles['forward'].calls == len(timed) // 4 + 1 > 1
+    assert 'Tanh' in str(program.profiles['forward'])
 
 
 def test_evaluator_and_reports(tmp_path):
