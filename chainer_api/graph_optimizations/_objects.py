@@ -464,11 +464,8 @@ class Objects:
         if not self._sets_plainly(cls):
             raise NotProvable(f"a {cls.__name__} has a __setattr__ of its own")
         if isinstance(real, Link):
-            r = self.residual
-            r.guard(f"{obj.ref}._within_init_scope is not False")
-            # Of the arguments of super().__setattr__ nothing is lost: these are no parameters.
-            if type(value) is Sym and isinstance(value.value, (Link, Parameter)):
-                raise NotProvable("a link or parameter is set as an attribute")
+            # Elsewhere links and parameters are registered, too.
+            self.residual.guard(f"{obj.ref}._within_init_scope is not False")
         self.dry.effect("set", obj, name, value)
         self.written.setdefault(id(real), {})[name] = value
         self.writers[id(real)] = obj

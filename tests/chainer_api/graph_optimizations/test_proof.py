@@ -628,6 +628,40 @@ def a_hook_of_a_link():
 
 
 @guard
+def a_hook_that_is_there_no_more():
+    class Model(Base):
+        def forward(self, x):
+            return self.b(F.relu(self.a(x)))
+
+        def step(self, k):
+            if k == 0:
+                self.a.add_hook(chainer.link_hooks.SpectralNormalization())
+            if k == CHANGE:
+                self.a.delete_hook("SpectralNormalization")
+            return super().step(k)
+
+    return Model
+
+
+@guard
+def parameters_that_are_registered():
+    """An attribute becomes a parameter of the chain, where the call stands in its init_scope."""
+
+    class Model(Base):
+        def forward(self, x):
+            self.weight = self.a.W
+            return self.a(x)
+
+        def step(self, k):
+            if k != CHANGE:
+                return super().step(k)
+            with self.init_scope():
+                return super().step(k), sorted(name for name, _ in self.namedparams())
+
+    return Model
+
+
+@guard
 def a_hook_of_the_thread():
     seen = []
 
@@ -901,6 +935,20 @@ def arrays_of_the_outside_that_are_changed():
             sigma = F.sum(F.matmul(F.matmul(u, self.a.W), v.T))
             self.u *= 2
             return F.linear(x, self.a.W / F.broadcast_to(sigma, (4, 4))) + self.v.copy()
+
+    return Model
+
+
+@effect
+def hooks_that_set_weights():
+    class Model(Base):
+        def __init__(self):
+            super().__init__()
+            self.a.add_hook(chainer.link_hooks.SpectralNormalization(factor=0.5))
+            self.b.add_hook(chainer.link_hooks.WeightStandardization())
+
+        def forward(self, x):
+            return self.b(F.relu(self.a(x)))
 
     return Model
 
