@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from chainer import _tracing, configuration
+from chainer._backprop import grad
 from chainer.function import FunctionAdapter
 from chainer.function_node import FunctionNode
 from chainer.variable import Parameter, Variable
@@ -118,6 +119,8 @@ class Dry:
         self.leaves: list[Sym] = []
         self.pending: list[Application] = []
         self.drawn: list[Any] = []
+        self._states: dict[Application, Any] = {}  # the generator before that
+        self._aliases: dict[int, Variable] = {}  # of Variables of the outside
         self.numbers: dict[tuple[Application, str], Any] = {}  # that are inputs of programs
         self.plans: list[tuple[Application, int, Any]] = []
         self.decided: int | None = None
@@ -519,14 +522,18 @@ class Dry:
                 fake.__dict__[name] = copied(fake.__dict__[name])
                 if type(v) is Sym and not v.own:
                     self._save_later(v.ref, may_fail=True)  # running statistics, for instance
-        xs = tuple([self._copied(v.value) for v in inputs])
+        xs = tuple([self._apart(v) for v in inputs])
         before = generator_state()
         with _tracing.aside():
             outs = fake._apply(xs)
         if generator_state() != before:
             self.draws("whatever")
         o = r.name()
-        r.line(f"{o} = {f.ref}._apply(({''.join([f'{r.ref(v)}, ' for v in inputs])}))")
+        apply = f"{f.ref}._apply"
+        if app.settings is not self._settings:
+            r.names["within"] = _within
+            apply = f"within({r.const(app.settings)}, {apply})"
+        r.line(f"{o} = {apply}(({''.join([f'{r.ref(v)}, ' for v in inputs])}))")
         if not app.gives(outs):
             raise NotProvable("the form of results depends on values")
         r.guard(f"not {r.const(app)}.gives({o})")
@@ -542,10 +549,16 @@ class Dry:
             made.append(sym)
         return tuple(made)
 
-    @staticmethod
-    def _copied(x: Any) -> Any:
+    def _apart(self, sym: Sym) -> Any:
         """The same array in another Variable: nothing is to be kept at the nodes of the caller."""
-        return Variable(x._array, requires_grad=x._requires_grad) if isinstance(x, Variable) else x
+        x = sym.value
+        if not isinstance(x, Variable) or self.is_made(sym):
+            return x
+        found = self._aliases.get(id(x))
+        if found is None:
+            found = Variable(x._array, requires_grad=x._requires_grad)
+            self._aliases[id(x)] = found
+        return found
 
     def _draw(self, app: Application) -> None:
         if not app.draws:
@@ -556,8 +569,9 @@ class Dry:
             self.draws(draw.name)
         if plain and not self.plain_draws:
             plain = True
-        state = r.const(generator_state if plain else whole_generator_state)
-        r.line(f"carrier.states[{r.const(app)}] = {state}()")
+        state = generator_state if plain else whole_generator_state
+        r.line(f"carrier.states[{r.const(app)}] = {r.const(state)}()")
+        self._states[app] = state()
         for draw in app.draws:
             f = draw_function(draw.name)
             r.line(
@@ -622,25 +636,72 @@ class Dry:
         self.pending, self.first = [], app.depth + 1
 
     def _preview(self, plan: Any) -> None:
-        """Compute the results, on copies of what the program would write."""
-        values = self.values
-        drawn, self.drawn = self.drawn, []
-        for piece in plan.pieces:
-            n = sum([len(a.draws) for a in piece.apps])
-            numbers = tuple(
-                [self.interpreter.native(self.numbers[piece.apps[k], m]) for k, m in piece.numbers]
+        """Compute the results, on copies of what the program would write, in a graph apart."""
+        carrier, pieces = Carrier(), plan.pieces
+        carrier.values = [self._apart(sym) for sym in self.values]
+        for slot in {slot for piece in pieces for slot in piece.written}:
+            carrier.values[slot] = copied(carrier.values[slot])
+        carrier.drawn, self.drawn = self.drawn, []
+        carrier.states, self._states = self._states, {}
+        for key, number in self.numbers.items():
+            if key[0] in self.pending:
+                carrier.numbers[key] = self.interpreter.native(number)
+        before = [piece.counts for piece in pieces]
+        with _tracing.aside():
+            plan.run(carrier)
+        for piece, counts in zip(pieces, before, strict=True):
+            piece.counts = counts
+        for slot in {slot for piece in pieces for slot in piece.results}:
+            sym = self.values[slot]
+            sym.applied, sym.checked, sym.born = False, True, self.residual.count
+            self._made.add(id(sym))
+
+    # -- gradients
+
+    def gradients(
+        self, outputs: list[Any], inputs: list[Any], grad_outputs: Any, options: dict[str, Any]
+    ) -> list[Any]:
+        """``chainer.grad`` in the method: it is called as it is, between programs."""
+        r = self.residual
+        if settings_now() is not self._settings:
+            raise NotProvable("chainer.grad in another configuration than the call's")
+        if self.pending:
+            self.sync()
+        for sym in (*outputs, *inputs, *[v for v in grad_outputs or () if v is not None]):
+            if type(sym) is not Sym or not isinstance(sym.value, Variable) or sym.applied:
+                raise NotProvable("chainer.grad of something else than Variables with values")
+            self.spec(sym)
+        parts = [r.ref(outputs), r.ref(inputs), r.ref(grad_outputs)]
+        parts += [f"{name}={r.ref(value)}" for name, value in options.items()]
+        o = r.name()
+        r.line(f"{o} = {r.const(grad)}({', '.join(parts)})")
+        given = grad_outputs and [None if v is None else self._apart(v) for v in grad_outputs]
+        with _tracing.aside():
+            found = grad(
+                [self._apart(y) for y in outputs], [self._apart(x) for x in inputs], given,
+                **options,
             )
-            known = {slot: values[slot].value for slot, _, _ in piece.inputs if slot is not None}
-            for slot in piece.written:
-                known[slot] = copied(known[slot])
-            arrays, drawn = piece.arrays(known, drawn[:n], numbers), drawn[n:]
-            made, _ = piece.schedule.forward(arrays)
-            for slot, array in zip(piece.results, made, strict=True):
-                values[slot].value._array = array
-                values[slot].applied = False
-                values[slot].checked = True
-                values[slot].born = self.residual.count
-                self._made.add(id(values[slot]))
+        made = []
+        for k, g in enumerate(found):
+            sym = r.made(f"{o}[{k}]", g)
+            if type(sym) is Sym:
+                self._made.add(id(sym))
+                self.views[id(sym)] = sym
+            made.append(sym)
+        return made
+
+
+def _within(settings: Any, function: Any) -> Any:
+    """The function, in the configuration that the method has set there."""
+
+    def call(*args: Any) -> Any:
+        before = settings.apply()
+        try:
+            return function(*args)
+        finally:
+            settings.restore(before)
+
+    return call
 
 
 def _failed(carrier: Carrier) -> Any:

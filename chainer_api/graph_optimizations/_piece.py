@@ -224,6 +224,15 @@ class Piece:
 
     # -- running
 
+    @property
+    def counts(self) -> tuple[int, int]:
+        """What has been counted of its uses: a use that does not count sets it back."""
+        return self.uses_since_check, self._unsettled
+
+    @counts.setter
+    def counts(self, counts: tuple[int, int]) -> None:
+        self.uses_since_check, self._unsettled = counts
+
     def arrays(self, values: Any, drawn: Any, numbers: tuple[Any, ...]) -> tuple[Any, ...]:
         """The program's inputs: of ``values``, by slot, of random draws, and of numbers."""
         if self.slots is not None:

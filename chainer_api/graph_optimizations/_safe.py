@@ -5,6 +5,7 @@ library's doors. What is not on one of these lists ends a proof.
 from __future__ import annotations
 
 import functools
+import inspect
 import itertools
 import math
 import operator
@@ -22,6 +23,7 @@ from typing import Any
 import numpy as np
 
 from chainer import backend, configuration, function, reporter
+from chainer._backprop import grad as chainer_grad
 from chainer.function_node import FunctionNode
 from chainer.variable import Variable
 
@@ -556,6 +558,19 @@ def _object_setattr(interp: Any, function: Any, args: list[Any], kw: dict[str, A
 def _apply(interp: Any, function: Any, args: list[Any], kw: dict[str, Any]) -> Any:
     func, inputs = args
     return interp.dry.apply(func, list(interp.iterate(inputs)))
+
+
+@_handles(chainer_grad)
+def _grad(interp: Any, function: Any, args: list[Any], kw: dict[str, Any]) -> Any:
+    given = dict(zip(inspect.signature(function).parameters, args, strict=False), **kw)
+    outputs, inputs = (list(interp.iterate(given.pop(name))) for name in ("outputs", "inputs"))
+    grad_outputs = given.pop("grad_outputs", None)
+    if grad_outputs is not None:
+        grad_outputs = list(interp.iterate(grad_outputs))
+    options = interp.residual.fix(given)
+    if any(options.get(name) for name in ("grad_inputs", "set_grad", "retain_grad")):
+        raise NotProvable("chainer.grad that sets gradients")
+    return interp.dry.gradients(outputs, inputs, grad_outputs, options)
 
 
 @_handles(backend.get_array_module)

@@ -863,6 +863,58 @@ def an_array_that_is_another_ones_from_now_on():
 
 
 @guard
+def a_gradient_that_there_is_from_now_on():
+    """What an argument has been computed from is reached by ``chainer.grad``, too."""
+
+    class Model(Base):
+        def forward(self, x, behind):
+            y = F.tanh(self.a(x))
+            (g,) = chainer.grad([y], [behind])
+            return y if g is None else y * F.sum(g)
+
+        def step(self, k):
+            behind = variable(k)
+            x = F.sigmoid(behind) if k == CHANGE else variable(k + 1)
+            y = self(x, behind)
+            total(y).backward()
+            return y, behind, x
+
+    return Model
+
+
+@guard
+def a_gradient_that_decides():
+    class Model(Base):
+        def forward(self, x):
+            y = self.a(x)
+            (g,) = chainer.grad([F.sum(y * y)], [x])
+            return F.relu(y) if float(abs(g.array).max()) < 1e3 else F.tanh(self.b(y))
+
+        def step(self, k):
+            if k == CHANGE:
+                self.a.W.array *= 1e3
+            return super().step(k)
+
+    return Model
+
+
+@guard
+def an_exception_after_a_gradient():
+    class Model(Base):
+        def forward(self, x, t):
+            y = self.bn(F.dropout(self.a(x), 0.3))
+            (g,) = chainer.grad([F.sum(y * y)], [x], enable_double_backprop=True)
+            return F.select_item(F.relu(y + g), t)
+
+        def step(self, k):
+            y = self(variable(k), np.array([0, 1, 99 if k == CHANGE else 2]))
+            total(y).backward()
+            return y
+
+    return Model
+
+
+@guard
 def an_array_that_decides_twice():
     class Model(Base):
         def forward(self, x, t):
@@ -937,6 +989,50 @@ def arrays_of_the_outside_that_are_changed():
             return F.linear(x, self.a.W / F.broadcast_to(sigma, (4, 4))) + self.v.copy()
 
     return Model
+
+
+@effect
+def gradients_inside():
+    """As in virtual adversarial training: a perturbation from a gradient."""
+
+    class Model(Base):
+        def forward(self, x):
+            y = self.bn(self.a(x))
+            d = chainer.Variable(np.random.randn(*x.shape).astype("f"))
+            (g,) = chainer.grad([F.sum((self.bn(self.a(x + d)) - y.array) ** 2)], [d])
+            self.seen = g
+            r = g.array / np.sqrt((g.array**2).sum() + 1e-6)
+            return F.dropout(self.b(x + r)) * y
+
+    return Model
+
+
+@effect
+def gradients_of_gradients_inside():
+    """A gradient penalty, and weights that are adapted before they are used."""
+
+    class Model(Base):
+        def forward(self, x):
+            h = F.dropout(F.tanh(self.a(x)), 0.3)
+            grads = chainer.grad(
+                [h], [x, self.a.W, self.b.W], [chainer.Variable(h.array + 1)],
+                enable_double_backprop=True,
+            )  # fmt: skip
+            w = self.a.W - 0.1 * grads[1]
+            penalty = F.sum((F.sqrt(F.batch_l2_norm_squared(grads[0]) + 1e-6) - 1) ** 2)
+            return F.linear(x, w), penalty, grads[2]
+
+    return Model
+
+
+@effect
+def functions_between_in_another_mode():
+    def forward(self, x):
+        with chainer.no_backprop_mode():
+            h = F.get_item(self.a(x), np.array([True, False, True]))
+        return F.tanh(h) * F.get_item(self.b(x), np.array([False, True, True]))
+
+    return simple(forward)
 
 
 @effect
