@@ -1,9 +1,10 @@
-"""Parts of native code by themselves: updates of all parameters, convolutions, functions.
+"""Parts of native code by themselves: updates, products with few rows, convolutions, functions.
 
     OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 python benchmarks/bench_native_parts.py
 
 CPU time, minima: the loop over parameters, the NumPy kernel or the calls of NumPy / native code.
-The results of both are compared bit for bit.
+The results of both are compared bit for bit; those of products with few rows, which have an order
+of summation of their own, nearly.
 """
 
 import time
@@ -15,12 +16,18 @@ import chainer.functions as F
 from chainer import optimizers
 from chainwright.runtime import kernels
 from chainwright.runtime.kernels import convolution as convolutions
+from chainwright.runtime.kernels import products
 
 PARAMETERS = {
     'small MLP': ([(64, 32), (64,), (64, 64), (64,), (1, 64), (1,)], 40),
     'mlp': ([(1000, 784), (1000,), (1000, 1000), (1000,), (10, 1000), (10,)], 2),
     '160 small ones': ([(16, 16), (16,)] * 80, 5),
 }
+#: Rows, columns, inner length of ``y = x W.T``.
+PRODUCTS = [
+    (2, 2600, 650), (8, 2600, 650), (20, 2600, 650), (64, 2600, 650), (100, 1000, 784),
+    (32, 256, 256), (20, 10000, 650), (128, 1024, 1024),
+]
 #: Images, channels, results, size, filter, stride, pad.
 IMAGES = [
     (32, 3, 64, 32, 3, 1, 1), (32, 64, 64, 32, 3, 1, 1), (32, 64, 128, 16, 3, 1, 1),
@@ -53,6 +60,15 @@ def updates(make, shapes, number):
         ends.append([p.array.tobytes() for p in model.params()])
     assert ends[0] == ends[1]
     return ' / '.join(f'{t:.0f}' for t in found)
+
+
+def product(a, b, number):
+    """Microseconds of NumPy's product and of our own, in turns."""
+    assert products.is_few(a, b)
+    ways = [np.dot, products.dot] * 12
+    found = [least(lambda f=f: f(a, b), number, 3) for f in ways]
+    np.testing.assert_allclose(products.dot(a, b), np.dot(a, b), rtol=1e-3, atol=1e-2)
+    return ' / '.join(f'{min(found[k::2]) * 1e6:.0f}' for k in range(2))
 
 
 def convolution(name, *arrays, **settings):
@@ -124,6 +140,14 @@ def main():
     print('|---' * 5 + '|')
     for name, (shapes, number) in PARAMETERS.items():
         print(f'| {name} |', ' | '.join(updates(kind, shapes, number) for kind in kinds), '|')
+    print("\n| rows, columns, inner length of y = x W'; µs | x W' | gy W | gy' x |")
+    print('|---' * 4 + '|')
+    for case in PRODUCTS:
+        m, n, k = case
+        x, W, gy = normal(m, k), normal(n, k), normal(m, n)
+        number = max(1, 20_000_000 // (m * n * k))
+        row = [product(*pair, number) for pair in ((x, W.T), (gy, W), (gy.T, x))]
+        print('|', ', '.join(map(str, case)), '|', ' | '.join(row), '|', flush=True)
     print('\n| n, c, co, size, filter, stride, pad; ms | forward | images | filters |')
     print('|---' * 4 + '|')
     for case in IMAGES:

@@ -22,8 +22,8 @@ from chainwright.ir.passes import prepare
 
 from . import kernels
 from .background import BACKGROUND
-from .kernels import random
-from .native import draws, native_target, same_bits
+from .kernels import products, random
+from .native import draws, native_target, own_products, same_bits
 from .options import OPTIONS
 
 logger = logging.getLogger("chainwright")
@@ -218,5 +218,11 @@ class _Masks:
         self._draw = draws.keep()
 
 
+def _product(a: np.ndarray, b: np.ndarray) -> Callable[[Any, Any, Any], None] | None:
+    found = own_products()
+    return None if found is None else found.call(a, b)
+
+
 kernels.native, kernels.fused = native, fused
+products.native = _product
 random.native_mask = _Masks()

@@ -357,13 +357,16 @@ class RecArray(NDArrayOperatorsMixin):
         rec = rec_array.recorder
         if not rec.live:
             return implementation(*unwrap(args), **unwrap(kwargs))
+        run = lambda: implementation(*unwrap(args), **unwrap(kwargs))  # noqa: E731
+        if OPS[name].kind == "product":
+            return record(rec, name, args, run)
         template = Template()
         frozen = template.take(args)
         return record(
             rec,
             name,
             tuple(template.arrays),
-            lambda: implementation(*unwrap(args), **unwrap(kwargs)),
+            run,
             view_of=template.arrays[0] if type(template.arrays[0]) is RecArray else None,
             args=freeze(frozen),
             kwargs=freeze(kwargs),

@@ -126,8 +126,10 @@ class Settings:
         """Make them the thread's; gives what to hand to :meth:`restore`."""
         local = configuration.local_entries.__dict__
         before = dict(local)
+        target = configuration.peek("static_target")  # large products go by it: kernels.products
         local.clear()
         local.update(self.local)
+        local["static_target"] = target
         return before
 
     @staticmethod

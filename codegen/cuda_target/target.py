@@ -4,15 +4,26 @@ from __future__ import annotations
 
 from typing import Any
 
-from chainwright.ir import Graph, Node
+from chainwright.ir import Graph, Node, make
 from chainwright.ir.fusion import fuse
-from chainwright.ir.passes import Pass
+from chainwright.ir.passes import Pass, replace_nodes
 
 from ..numpy_target.writer import with_copies
 from .ops import takes
 from .program import CudaProgram
 from .rows import RowSpaces
 from .writer import CudaWriter
+
+
+def plain_products(graph: Graph) -> Graph:
+    """Let all products be those of the device's library, as in define-by-run."""
+
+    def rewritten(node: Node) -> Node | None:
+        if node.op != "few_rows":
+            return None
+        return make("dot", *node.inputs, strides=node.strides, origin=node.origin)
+
+    return replace_nodes(graph, rewritten)
 
 
 class CudaTarget:
@@ -26,7 +37,7 @@ class CudaTarget:
 
     def __init__(self, cupy: Any, exact: bool = True) -> None:
         self.cupy, self.exact = cupy, exact
-        self.passes: tuple[Pass, ...] = (self._fuse,)
+        self.passes: tuple[Pass, ...] = (plain_products, self._fuse)
 
     def _fuse(self, graph: Graph) -> Graph:
         return fuse(graph, kin=RowSpaces(graph, self.exact))

@@ -522,6 +522,8 @@ def reduce_step(
 def product_of(node: Node) -> Product | None:
     """A product that is one call of the loop of ``np.matmul``; None for others."""
     a, b = node.inputs
+    if node.op not in ("dot", "matmul"):
+        return None  # what computes it is settled by each call
     if a.op == "literal" or b.op == "literal" or not a.dims or not b.dims:
         return None
     if not (a.dtype == b.dtype == node.dtype) or not _is_number(a.dtype, frozenset("fd")):

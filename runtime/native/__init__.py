@@ -2,5 +2,6 @@
 
 from .available import native_target
 from .bits import same_bits
+from .products import own_products
 
-__all__ = ["native_target", "same_bits"]
+__all__ = ["native_target", "own_products", "same_bits"]

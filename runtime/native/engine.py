@@ -55,6 +55,11 @@ class Engine:
         )
         self.compiled = self.loaded = 0  # modules that LLVM compiled, and that came from disk
 
+    @property
+    def features(self) -> str:
+        """What the processor can do: ``+avx2,-avx512f,...``."""
+        return self._machine_facts[2]
+
     def function(self, name: str, text: Callable[[], str]) -> int:
         """The address of a function of a module, whose text is asked for if it is new."""
         found = self._functions.get(name)

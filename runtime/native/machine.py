@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from chainwright.codegen.native_target import driver, llvm, places, windows
+from chainwright.codegen.native_target import driver, llvm, places, products, windows
 from chainwright.codegen.native_target.program import Base, Segment
 from chainwright.codegen.native_target.settle import Flags, Settlement
 from chainwright.codegen.native_target.steps import (
@@ -78,6 +78,8 @@ class MachineLinker:
         return self.engine.function(llvm.name_of(kernel), lambda: llvm.kernel_text(kernel))
 
     def driver(self, name: str) -> int:
+        if name.startswith(products.PREFIX):
+            return self.engine.function(name, products.Form.named(name).text)
         return self.engine.function(_DRIVER.get(name, name), lambda: self._text)
 
     def callable(self, name: str, brief: bool = False) -> Callable[[Any], int]:

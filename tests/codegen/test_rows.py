@@ -7,6 +7,7 @@ import pytest
 from codegen_targets import TARGET, generate
 
 from chainwright.ir import OPS, Graph, Slot, build, literal, make, placeholder
+from chainwright.runtime.kernels import products
 
 UFUNCS = [name for name, row in OPS.items() if "casting" in row.attrs]
 LAYOUTS = ["c", "transposed", "strided", "scalar", "empty"]
@@ -110,6 +111,8 @@ CASES = [
     two("dot", CUBE, SQUARE),
     two("dot", INTS, SQUARE),
     two("dot", X, 2.0),
+    two("few_rows", X, SQUARE, call=products.few_rows),
+    two("few_rows", X.T, X, call=products.few_rows),
     two("matmul", X, SQUARE.T),
     two("matmul", CUBE, SQUARE),
     two("matmul", CUBE.transpose(2, 1, 0), a(4, 2, 5).transpose(0, 1, 2)),

@@ -173,3 +173,15 @@ def test_text_that_does_not_compile(monkeypatch):
     y = g.tanh(g.exp(x))
     with pytest.raises(KernelError, match='kernels of f do not compile(.|\n)*expp'):
         loaded((x,), g.nodes, (y,))
+
+
+def test_products_are_those_of_the_device():
+    """Where the host has code of its own, the device has its library, as in define-by-run."""
+    x, w = placeholder('x', (20, 512), 'f'), placeholder('w', (512, 512), 'f')
+    y = make('few_rows', x, w)
+    program, made = loaded([x, w], [y], [y])
+    assert 'few_rows' not in program.source and 'dot(' in program.source
+    rng = np.random.RandomState(0)
+    a, b = (cupy.asarray(rng.standard_normal(node.dims).astype('f')) for node in (x, w))
+    found, = run(made, a, b)
+    assert same_bits(found, a.dot(b))

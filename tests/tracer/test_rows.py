@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from chainwright.ir import OPS
-from chainwright.runtime.kernels import library_op
+from chainwright.runtime.kernels import library_op, products
 from chainwright.tracer import Recorder
 
 X = np.arange(12, dtype="f").reshape(3, 4) + 1
@@ -49,6 +49,7 @@ CASES = {
     "concatenate": lambda x: np.concatenate((x, x)),
     "copy": lambda x: x.copy(),
     "dot": lambda x: x.dot(x.T),
+    "few_rows": lambda x: products.dot(np.repeat(x, 512, 0), np.ones((4, 512), "f")),
     "getitem": lambda x: x[1],
     "matmul": lambda x: x @ x.T,
     "pick": lambda x: np.linalg.qr(x),

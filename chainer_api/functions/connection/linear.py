@@ -7,6 +7,7 @@ from chainer import function_node
 from chainer import functions as F
 from chainer.utils import _errors, type_check
 from chainer.variable import Variable
+from chainwright.runtime.kernels import products
 
 
 def _dot(a, b, dtype):
@@ -14,7 +15,7 @@ def _dot(a, b, dtype):
     if a.dtype == numpy.float16 and b.dtype == numpy.float16:
         a = a.astype(numpy.float32)
         b = b.astype(numpy.float32)
-    return a.dot(b).astype(dtype, copy=False)
+    return products.dot(a, b).astype(dtype, copy=False)
 
 
 class LinearFunction(function_node.FunctionNode):

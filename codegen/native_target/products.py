@@ -1,0 +1,290 @@
+"""Matrix products of our own, as LLVM IR text: blocks of the result that stay in registers.
+
+A :class:`Form` is one function, a step of a program: it makes some columns of ``c = a b``, for
+some rows of ``a``, a block of ``height`` rows by ``width`` at a time. There are two ways:
+
+* ``inner``: the rows of ``a`` and the columns of ``b`` each lie in one run. Every item of the
+  result has a vector of sums, one for each lane, that are added up pairwise at the end.
+* ``outer``: the rows of ``b`` lie in one run; ``a`` may lie in any way. Every item is a sum in the
+  order of the inner index, which starts anew after ``DEPTH`` of them.
+
+So an item depends on its row, its column and the number of lanes, and on nothing else: neither on
+the other rows nor on who computes which columns. Sums and products are joined (FMA).
+
+>>> Form("inner", "f", 16, 4, 6).name
+'chainwright_product_inner_f_16_4_6'
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from .driver import Function
+
+PREFIX = "chainwright_product_"
+DEPTH = 256
+INNER, OUTER = "inner", "outer"
+#: The table of a step: lengths of the rows of this step, of the inner index, and of the columns;
+#: bytes between rows and between inner indices of ``a``; between those of ``b``; rows of ``c``.
+ROWS, DEEP, COLUMNS, A_ROW, A_DEEP, B_DEEP, B_COLUMN, C_ROW, MARK = range(9)
+_TYPES = {"f": ("float", "f32", 4), "d": ("double", "f64", 8)}
+
+
+class Form(NamedTuple):
+    """One function; ``width`` are columns for ``inner``, and vectors of columns for ``outer``."""
+
+    way: str
+    kind: str
+    lanes: int
+    height: int
+    width: int
+
+    @property
+    def name(self) -> str:
+        return PREFIX + "_".join(map(str, self))
+
+    @classmethod
+    def named(cls, name: str) -> Form:
+        way, kind, *sizes = name.removeprefix(PREFIX).split("_")
+        return cls(way, kind, *map(int, sizes))
+
+    @property
+    def columns(self) -> int:
+        """How many columns a block has."""
+        return self.width * (1 if self.way == INNER else self.lanes)
+
+    def text(self) -> str:
+        """The module of the function.
+
+        Its operands are ``a``, ``b``, ``c``, and the byte of the table that says which blocks of
+        columns to make: as many as this byte is beyond the ``MARK`` are before them.
+        """
+        return _Writer(self).text()
+
+
+class _Writer:
+    """The text of one function."""
+
+    def __init__(self, form: Form) -> None:
+        self.form = form
+        self.scalar, self.suffix, self.size = _TYPES[form.kind]
+        self.vector = f"<{form.lanes} x {self.scalar}>"
+        bits = 8 * self.size * form.lanes
+        self.f = Function(
+            f"void @{form.name}(ptr %args, ptr %table, i64 %rows) "
+            f'"prefer-vector-width"="{bits}" "min-legal-vector-width"="{bits}"'
+        )
+        self.declared: dict[str, str] = {}
+
+    def text(self) -> str:
+        f, form = self.f, self.form
+        self.a, self.b, self.c = (f.item("%args", k, "ptr") for k in range(3))
+        mark = f.get(f"ptrtoint ptr {f.at('%table', MARK)} to i64")
+        here = f.get(f"ptrtoint ptr {f.item('%args', 3, 'ptr')} to i64")
+        self.first = f.get(f"sub i64 {here}, {mark}")
+        self.t = [f.item("%table", k) for k in range(MARK)]
+        self.sums = [
+            [self._variable() for _ in range(form.width)] for _ in range(form.height)
+        ]
+        if form.way == INNER:
+            self._inner()
+        else:
+            self._outer()
+        return "\n".join([f.text(), *self.declared.values(), ""])
+
+    # -- vectors -------------------------------------------------------------------------------
+
+    def _variable(self) -> str:
+        name = f"%{self.f.name('sum')}"
+        self.f.entry.append(f"  {name} = alloca {self.vector}")
+        return name
+
+    def _call(self, name: str, result: str, *arguments: tuple[str, str]) -> str:
+        kinds = ", ".join(kind for kind, _ in arguments)
+        self.declared[name] = f"declare {result} @{name}({kinds})"
+        text = ", ".join(f"{kind} {value}" for kind, value in arguments)
+        return self.f.call(f"@{name}", text, result)
+
+    def _load(self, at: str, mask: str = "") -> str:
+        if not mask:
+            return self.f.get(f"load {self.vector}, ptr {at}, align 1")
+        lanes, kind = self.form.lanes, self.vector
+        return self._call(
+            f"llvm.masked.load.v{lanes}{self.suffix}.p0", kind,
+            ("ptr", at), ("i32", "1"), (f"<{lanes} x i1>", mask), (kind, "zeroinitializer"),
+        )  # fmt: skip
+
+    def _store(self, value: str, at: str, mask: str, lanes: int) -> None:
+        kind = f"<{lanes} x {self.scalar}>"
+        self._call(
+            f"llvm.masked.store.v{lanes}{self.suffix}.p0", "void",
+            (kind, value), ("ptr", at), ("i32", "1"), (f"<{lanes} x i1>", mask),
+        )  # fmt: skip
+
+    def _below(self, count: str, lanes: int, start: int = 0, most: int | None = None) -> str:
+        """The lanes whose number, counted from ``start``, is below ``count``; ``most`` of them."""
+        f, kind = self.f, f"<{lanes} x i64>"
+        one = f.get(f"insertelement {kind} poison, i64 {count}, i32 0")
+        zeros = f"<{lanes} x i32> zeroinitializer"
+        all_ = f.get(f"shufflevector {kind} {one}, {kind} poison, {zeros}")
+        far = 1 << 62
+        numbers = [start + k if most is None or k < most else far for k in range(lanes)]
+        numbers_text = ", ".join(f"i64 {k}" for k in numbers)
+        return f.get(f"icmp slt {kind} <{numbers_text}>, {all_}")
+
+    def _add_product(self, k: int, j: int, x: str, y: str) -> None:
+        f, kind, place = self.f, self.vector, self.sums[k][j]
+        was = f.get(f"load {kind}, ptr {place}")
+        name = f"llvm.fma.v{self.form.lanes}{self.suffix}"
+        total = self._call(name, kind, (kind, x), (kind, y), (kind, was))
+        f.do(f"store {kind} {total}, ptr {place}")
+
+    def _clear(self) -> None:
+        for row in self.sums:
+            for place in row:
+                self.f.do(f"store {self.vector} zeroinitializer, ptr {place}")
+
+    def _spread(self, at: str) -> str:
+        f, kind, lanes = self.f, self.vector, self.form.lanes
+        item = f.get(f"load {self.scalar}, ptr {at}, align 1")
+        one = f.get(f"insertelement {kind} poison, {self.scalar} {item}, i32 0")
+        zeros = f"<{lanes} x i32> zeroinitializer"
+        return f.get(f"shufflevector {kind} {one}, {kind} poison, {zeros}")
+
+    # -- inner: sums along the lanes -----------------------------------------------------------
+
+    def _inner(self) -> None:
+        f, t, form = self.f, self.t, self.form
+        lanes, size = form.lanes, self.size
+        whole = f.get(f"sdiv i64 {t[DEEP]}, {lanes}")
+        rest = f.get(f"sub i64 {t[DEEP]}, {f.mul(whole, lanes)}")
+        mask = self._below(rest, lanes)
+        last = f.add(t[COLUMNS], -1)
+        blocks = f.get(f"sdiv i64 {t[ROWS]}, {form.height}")
+        with f.loop(blocks) as i, f.loop("%rows") as block:
+            row = f.mul(i, form.height)
+            column = f.mul(f.add(self.first, block), form.width)
+            left = [
+                f.moved(self.a, f.mul(f.add(row, k), t[A_ROW])) for k in range(form.height)
+            ]
+            # The last block may have fewer columns: it reads the last of them again.
+            right = [
+                f.moved(self.b, f.mul(f.less(f.add(column, j), last), t[B_COLUMN]))
+                for j in range(form.width)
+            ]
+            self._clear()
+            with f.loop(whole) as step:
+                self._multiply(left, right, f.mul(step, lanes * size))
+            with f.when(f.get(f"icmp ne i64 {rest}, 0")):
+                self._multiply(left, right, f.mul(whole, lanes * size), mask)
+            count = f.get(f"sub i64 {t[COLUMNS]}, {column}")
+            for k in range(form.height):
+                line = f.moved(self.c, f.mul(f.add(row, k), t[C_ROW]))
+                line = f.moved(line, f.mul(column, size))
+                sums = [f.get(f"load {self.vector}, ptr {p}") for p in self.sums[k]]
+                for start in range(0, form.width, 4):
+                    some = sums[start : start + 4]
+                    total = self._totals([some[j % len(some)] for j in range(4)])
+                    here = self._below(count, 4, start, len(some))
+                    self._store(total, f.moved(line, start * size), here, 4)
+
+    def _multiply(self, left: list[str], right: list[str], at: str, mask: str = "") -> None:
+        f = self.f
+        rows = [self._load(f.moved(p, at), mask) for p in left]
+        for j, p in enumerate(right):
+            y = self._load(f.moved(p, at), mask)
+            for k, x in enumerate(rows):
+                self._add_product(k, j, x, y)
+
+    def _totals(self, sums: list[str]) -> str:
+        """The totals of four vectors, as one vector: halves are added to halves, and so on."""
+        lanes = self.form.lanes
+        half, quarter = lanes // 2, lanes // 4
+        low, high = range(half), range(half, lanes)
+        one, other = [
+            self._fold(x, y, lanes, [*low, *(lanes + k for k in low)],
+                       [*high, *(lanes + k for k in high)])
+            for x, y in (sums[:2], sums[2:])
+        ]  # fmt: skip
+        starts = [0, half, lanes, lanes + half]
+        total = self._fold(
+            one, other, lanes,
+            [s + k for s in starts for k in range(quarter)],
+            [s + quarter + k for s in starts for k in range(quarter)],
+        )  # fmt: skip
+        while quarter > 1:
+            part = quarter // 2
+            total = self._fold(
+                total, "poison", 4 * quarter,
+                [g * quarter + k for g in range(4) for k in range(part)],
+                [g * quarter + part + k for g in range(4) for k in range(part)],
+            )  # fmt: skip
+            quarter = part
+        return total
+
+    def _fold(self, x: str, y: str, lanes: int, low: Sequence[int], high: Sequence[int]) -> str:
+        f, kind = self.f, f"<{lanes} x {self.scalar}>"
+        parts = []
+        for places in (low, high):
+            text = ", ".join(f"i32 {k}" for k in places)
+            which = f"<{len(places)} x i32> <{text}>"
+            parts.append(f.get(f"shufflevector {kind} {x}, {kind} {y}, {which}"))
+        return f.get(f"fadd <{len(low)} x {self.scalar}> {parts[0]}, {parts[1]}")
+
+    # -- outer: columns along the lanes --------------------------------------------------------
+
+    def _outer(self) -> None:
+        f, t, form = self.f, self.t, self.form
+        size, across = self.size, form.columns
+        blocks = f.get(f"sdiv i64 {t[ROWS]}, {form.height}")
+        turns = f.get(f"sdiv i64 {f.add(t[DEEP], DEPTH - 1)}, {DEPTH}")
+        with f.loop(turns) as turn, f.loop(blocks) as i, f.loop("%rows") as block:
+            start = f.mul(turn, DEPTH)
+            deep = f.less(f.get(f"sub i64 {t[DEEP]}, {start}"), str(DEPTH))
+            column = f.mul(f.add(self.first, block), across)
+            count = f.get(f"sub i64 {t[COLUMNS]}, {column}")
+            masks = [self._below(count, form.lanes, j * form.lanes) for j in range(form.width)]
+            row = f.mul(i, form.height)
+            skipped = f.moved(self.a, f.mul(start, t[A_DEEP]))
+            left = [
+                f.moved(skipped, f.mul(f.add(row, k), t[A_ROW])) for k in range(form.height)
+            ]
+            right = f.moved(self.b, f.mul(start, t[B_DEEP]))
+            right = f.moved(right, f.mul(column, size))
+            self._clear()
+            full = f.get(f"icmp sge i64 {count}, {across}")
+            with f.when(full), f.loop(deep) as k:
+                self._advance(left, right, k, [""] * form.width)
+            with f.when(f.get(f"xor i1 {full}, true")), f.loop(deep) as k:
+                self._advance(left, right, k, masks)
+            lines = []
+            for k in range(form.height):
+                line = f.moved(self.c, f.mul(f.add(row, k), t[C_ROW]))
+                lines.append(f.moved(line, f.mul(column, size)))
+            again = f.get(f"icmp ne i64 {turn}, 0")
+            with f.when(again):
+                for k, line in enumerate(lines):
+                    for j, mask in enumerate(masks):
+                        place = self.sums[k][j]
+                        was = self._load(f.moved(line, j * form.lanes * size), mask)
+                        new = f.get(f"load {self.vector}, ptr {place}")
+                        total = f.get(f"fadd {self.vector} {was}, {new}")
+                        f.do(f"store {self.vector} {total}, ptr {place}")
+            for k, line in enumerate(lines):
+                for j, mask in enumerate(masks):
+                    value = f.get(f"load {self.vector}, ptr {self.sums[k][j]}")
+                    self._store(value, f.moved(line, j * form.lanes * size), mask, form.lanes)
+
+    def _advance(self, left: list[str], right: str, k: str, masks: list[str]) -> None:
+        f, t, form = self.f, self.t, self.form
+        line = f.moved(right, f.mul(k, t[B_DEEP]))
+        columns = [
+            self._load(f.moved(line, j * form.lanes * self.size), masks[j])
+            for j in range(form.width)
+        ]
+        along = f.mul(k, t[A_DEEP])
+        for row, p in enumerate(left):
+            x = self._spread(f.moved(p, along))
+            for j, y in enumerate(columns):
+                self._add_product(row, j, x, y)

@@ -1,0 +1,258 @@
+"""Products of our own: their values, and that they depend on nothing but row, column and lanes."""
+
+import itertools
+import pickle
+import re
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from numpy.lib.stride_tricks import as_strided
+
+from chainwright.codegen.native_target.products import INNER, OUTER, Form
+from chainwright.runtime import options
+from chainwright.runtime.native import native_target, same_bits
+from chainwright.runtime.native.products import Machine, Products, forms_of, own_products, way_of
+
+sys.path.append(str(Path(__file__).parent))
+from test_red_zones import Zones  # noqa: E402
+
+TARGET = native_target()
+pytestmark = pytest.mark.skipif(
+    TARGET is None or own_products() is None, reason="there are no products of our own here"
+)
+NARROW = "+fma,+avx2"
+WIDE = NARROW + ",+avx512f,+avx512vl,+avx512dq,+avx512bw"
+HERE = [NARROW]
+if TARGET is not None and Machine(TARGET.linker.engine.features).bytes == 64:
+    HERE.append(WIDE)
+
+
+def repeated(row, shape):
+    return as_strided(row, shape, (0, row.itemsize))
+
+
+LAYOUTS = {
+    "rows by columns": (INNER, lambda a, b: (a, np.ascontiguousarray(b.T).T)),
+    "rows by rows": (OUTER, lambda a, b: (a, b)),
+    "columns by rows": (OUTER, lambda a, b: (np.ascontiguousarray(a.T).T, b)),
+    "every second": (OUTER, lambda a, b: (np.repeat(a, 2, 1)[:, ::2], np.repeat(b, 2, 0)[::2])),
+    "backwards": (OUTER, lambda a, b: (a[::-1, ::-1].copy()[::-1, ::-1], b[::-1].copy()[::-1])),
+    "far rows": (INNER, lambda a, b: (np.repeat(a, 3, 0)[::3], np.repeat(b.T, 2, 0)[::2].T)),
+    "one row again and again": (INNER, lambda a, b: (a, repeated(b[:, 0].copy(), b.T.shape).T)),
+}
+SHAPES = [
+    (2, 2, 2), (3, 1, 7), (1, 5, 1), (4, 16, 6), (5, 17, 13), (12, 33, 31), (13, 31, 32),
+    (20, 256, 33), (25, 257, 65), (7, 530, 97), (40, 3, 5),
+]  # fmt: skip
+
+
+@pytest.fixture(params=HERE, ids=lambda features: "wide" if "512" in features else "narrow")
+def products(request):
+    return Products(TARGET, Machine(request.param))
+
+
+def matrices(m, k, n, dtype="f", seed=0):
+    rng = np.random.default_rng(seed)
+    return rng.standard_normal((m, k)).astype(dtype), rng.standard_normal((k, n)).astype(dtype)
+
+
+def product(products, a, b):
+    c = np.full((len(a), b.shape[1]), np.nan, a.dtype)
+    multiply = products.call(a, b)
+    assert multiply is not None
+    multiply(a, b, c)
+    return c
+
+
+def assert_right(c, a, b):
+    """Each item has an error of less than what sums in any order have."""
+    a, b = a.astype("g"), b.astype("g")
+    bound = (a.shape[1] + 2) * np.finfo(c.dtype).eps * (abs(a) @ abs(b))
+    assert (abs(c - a @ b) <= bound).all()
+
+
+@pytest.mark.parametrize("dtype", "fd")
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_values(products, layout, dtype):
+    way, lay_out = LAYOUTS[layout]
+    for shape in SHAPES:
+        a, b = lay_out(*matrices(*shape, dtype))
+        if min(shape) > 1:  # the stride of a short axis says nothing
+            assert way_of(a, b) == way
+        assert_right(product(products, a, b), a, b)
+
+
+@pytest.mark.parametrize("dtype", "fd")
+def test_integers_are_exact(products, dtype):
+    for shape, (_, lay_out) in itertools.product(SHAPES, LAYOUTS.values()):
+        a, b = matrices(*shape, dtype)
+        a, b = lay_out(np.round(a * 3), np.round(b * 3))
+        assert same_bits(product(products, a, b), (a.astype("q") @ b.astype("q")).astype(dtype))
+
+
+@pytest.mark.parametrize("layout", ["rows by columns", "rows by rows", "columns by rows"])
+def test_an_item_depends_on_its_row_and_column_only(products, layout):
+    _, lay_out = LAYOUTS[layout]
+    a, b = matrices(29, 301, 75)
+    whole = product(products, *lay_out(a, b))
+    for rows in (1, 2, 3, 11, 12, 13, 28):
+        part = product(products, *lay_out(a[:rows], b))
+        assert same_bits(part, whole[:rows])
+    for columns in (2, 5, 6, 7, 31, 33):
+        part = product(products, *lay_out(a, b[:, -columns:]))
+        assert same_bits(part, whole[:, -columns:])
+
+
+def test_threads_change_nothing(products, monkeypatch):
+    for layout in ("rows by columns", "rows by rows", "columns by rows"):
+        a, b = LAYOUTS[layout][1](*matrices(33, 700, 600))
+        found = []
+        for threads in (1, 2, 5):
+            monkeypatch.setattr(options.OPTIONS, "threads", lambda threads=threads: threads)
+            found += [product(products, a, b) for _ in range(3)]
+        assert all(same_bits(c, found[0]) for c in found)
+        assert_right(found[0], a, b)
+
+
+@pytest.mark.parametrize("layout", ["rows by columns", "rows by rows", "columns by rows"])
+def test_special_values(products, layout):
+    a, b = matrices(9, 35, 21)
+    a[0, 3], a[1, 34], b[5, 7], b[34, 20] = np.nan, np.inf, -np.inf, np.nan
+    a[2] = b[:, 2] = 0
+    a[3], b[:, 3] = 1e-42, 1e-3  # denormal numbers stay
+    a[4], b[:, 4] = 1e30, 1e30
+    a, b = LAYOUTS[layout][1](a, b)
+    with np.errstate(all="ignore"):
+        wanted = (a.astype("d") @ b.astype("d")).astype("f")
+    c = product(products, a, b)
+    assert (np.isnan(c) == np.isnan(wanted)).all()
+    large, rest = np.isinf(wanted), np.isfinite(wanted)
+    assert (c[large] == wanted[large]).all()
+    np.testing.assert_allclose(c[rest], wanted[rest], rtol=1e-3, atol=1e-5)
+    a, b = LAYOUTS[layout][1](np.full((2, 20), 1e-42, "f"), np.ones((20, 2), "f"))
+    assert product(products, a, b).min() > 1e-41
+
+
+def test_no_floating_point_errors(products):
+    a = np.full((4, 4), 3e38, "f")
+    with np.errstate(all="raise"):
+        assert np.isinf(product(products, a, a)).all()  # as np.dot gives it
+        a * np.float32(0.5)  # no flag is left for what comes next
+
+
+@pytest.mark.parametrize("dtype", "fd")
+@pytest.mark.parametrize("layout", ["rows by columns", "rows by rows", "columns by rows"])
+def test_nothing_is_touched_beside_the_arrays(products, layout, dtype):
+    for shape in SHAPES:
+        a, b = LAYOUTS[layout][1](*matrices(*shape, dtype))
+        zones = Zones()
+        x, y, c = zones.copy(a), zones.copy(b), zones.empty((len(a), b.shape[1]), dtype)
+        multiply = products.call(x, y)
+        multiply(x, y, c)
+        zones.check()
+        assert_right(c, a, b)
+
+
+def test_items_need_not_be_aligned(products):
+    a, b = matrices(6, 40, 9)
+    memory = np.zeros(a.nbytes + 3, np.uint8)
+    x = np.ndarray(a.shape, "f", memory, 3)
+    x[...] = a
+    assert not x.flags.aligned
+    assert same_bits(product(products, x, b), product(products, a, b))
+
+
+def test_one_array_twice(products):
+    a, _ = matrices(30, 30, 1)
+    assert same_bits(product(products, a, a), product(products, a, a.copy()))
+    assert same_bits(product(products, a, a.T), product(products, a, a.copy().T))
+
+
+def test_dtypes_out_of_files_are_numbers_too(products):
+    a, b = matrices(5, 6, 7)
+    x = pickle.loads(pickle.dumps(a, 2))
+    x.dtype = np.dtype("<f4", copy=True)
+    assert same_bits(product(products, x, b), product(products, a, b))
+
+
+def test_what_is_left_to_numpy(products):
+    a, b = matrices(5, 6, 7)
+    others = [
+        (a.astype("e"), b.astype("e")), (a, b.astype("d")), (a.astype(">f4"), b.astype(">f4")),
+        (a[0], b), (a, b[:5]), (a[:0], b), (a, b[:, :0]), (a[:, :0], b[:0]),
+        (np.asfortranarray(a), np.asfortranarray(b)), (a.astype("i"), b.astype("i")),
+        (np.repeat(a, 2, 1)[:, ::2], np.asfortranarray(b)),
+        (np.zeros((2, 1 << 14), "f"), np.zeros((2, 1 << 14), "f").T),
+    ]  # fmt: skip
+    for x, y in others:
+        assert products.call(x, y) is None
+
+
+def test_memory_that_does_not_fit_is_refused(products):
+    a, b = matrices(5, 6, 7)
+    multiply = products.call(a, b)
+    frozen = np.empty((5, 7), "f")
+    frozen.flags.writeable = False
+    for c in (np.empty((5, 8), "f"), np.empty((5, 7), "d"), np.empty((7, 5), "f").T, frozen):
+        with pytest.raises(ValueError, match="does not fit"):
+            multiply(a, b, c)
+
+
+def test_heights_differ_by_one_at_most():
+    machine = Machine(WIDE)
+    for rows in range(1, 200):
+        parts = forms_of(machine, OUTER, np.dtype("f"), rows)
+        heights = [form.height for form, _ in parts]
+        assert sum(n for _, n in parts) == rows and max(heights) <= 12
+        assert max(heights) - min(heights) <= 1
+        assert all(n % form.height == 0 for form, n in parts)
+
+
+def test_names():
+    form = Form(OUTER, "d", 4, 6, 2)
+    assert Form.named(form.name) == form and f"@{form.name}(" in form.text()
+
+
+def test_unknown_processors_have_none():
+    assert not Machine("+neon").bytes and not Machine("+avx2,-fma").bytes
+    assert Machine(WIDE.replace("+avx512vl", "-avx512vl")).bytes == 32
+
+
+def test_wrong_functions_are_not_used(monkeypatch, caplog):
+    products = Products(TARGET, Machine(NARROW))
+    linked = products.linked
+
+    def wrong(a, b, parts):
+        multiply = linked(a, b, parts)
+
+        def spoiled(a, b, c):
+            multiply(a, b, c)
+            c[-1, -1] += 1
+
+        return spoiled
+
+    monkeypatch.setattr(products, "linked", wrong)
+    a, b = matrices(5, 6, 7)
+    assert products.call(a, b) is None and "is wrong" in caplog.text
+    monkeypatch.setattr(products, "linked", linked)
+    assert products.call(a, b) is None  # and stays so: numbers do not depend on when
+    assert products.call(*matrices(5, 6, 8)) is None
+
+
+def test_forgotten_layouts_come_back(products, monkeypatch):
+    monkeypatch.setattr("chainwright.runtime.native.products._KEPT", 3)
+    first = product(products, *matrices(5, 6, 2))
+    for n in range(3, 12):
+        product(products, *matrices(5, 6, n))
+    assert len(products._calls) == 3
+    assert same_bits(product(products, *matrices(5, 6, 2)), first)
+
+
+def test_the_text_has_no_foreign_names():
+    """What is called are LLVM's own functions, none of which becomes a call of a library."""
+    for lanes, way in itertools.product((4, 8, 16), (INNER, OUTER)):
+        text = Form(way, "f", lanes, 2, 2 if way == OUTER else 4).text()
+        names = re.findall(r"^declare \S.*@([\w.]+)\(", text, re.M)
+        assert names and all(name.startswith(("llvm.fma", "llvm.masked")) for name in names)
