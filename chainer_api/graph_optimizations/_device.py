@@ -5,6 +5,7 @@ Where they are: None for arrays of NumPy, else the number of the GPU.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -24,6 +25,18 @@ def gpu_of(array: Any) -> int | None:
     if type(array) is np.ndarray:
         return None
     return array.gpu if type(array) is Promise else array.data.device_id
+
+
+def elsewhere(array: str, gpu: int | None, bind: Callable[[Any], str]) -> str:
+    """The condition that an array is not where it was, as a line of Python.
+
+    >>> from chainer.graph_optimizations._device import elsewhere
+    >>> elsewhere("x", None, repr)
+    'type(x) is not ndarray'
+    """
+    if gpu is None:
+        return f"type({array}) is not ndarray"
+    return f"type({array}) is not {bind(cuda.ndarray)} or {array}.data.device_id != {gpu}"
 
 
 def copied_there(array: Any) -> Any:

@@ -18,6 +18,7 @@ from chainer.function import FunctionAdapter
 from chainer.function_node import FunctionNode
 from chainer.variable import Parameter, Variable
 
+from ._device import elsewhere, gpu_of
 from ._interpreter import Interpreter
 from ._objects import Bound, Closure, OwnObject
 from ._random import (
@@ -42,12 +43,13 @@ class Carrier:
     """What programs need of a run: values by slot, and random numbers."""
 
     __slots__ = (
-        "checking", "drawn", "effects", "failed", "first_state", "numbers", "pieces", "states",
-        "undo", "values",
+        "checking", "drawn", "effects", "failed", "first_state", "guards", "numbers", "pieces",
+        "states", "undo", "values",
     )
 
     def __init__(self) -> None:
         self.values: list[Any] = []
+        self.guards: dict[int, Any] = {}  # none: nothing comes between a use and its program
         self.drawn: list[Any] = []
         self.states: dict[Any, Any] = {}
         self.numbers: dict[Any, Any] = {}
@@ -365,7 +367,8 @@ class Dry:
         if sym.slot is not None and sym.applied or type(value) is _Promise:
             array = value._array if isinstance(value, Variable) else value
             grad = value._requires_grad if isinstance(value, Variable) else None
-            return Spec(type(value), array.shape, array.dtype, array.strides, grad)
+            facts = array.shape, array.dtype, array.strides, grad, gpu_of(array)
+            return Spec(type(value), *facts)
         try:
             spec = Spec.of(value)
         except Incomparable as e:
@@ -382,7 +385,7 @@ class Dry:
                 r.line(f"{a} = {sym.ref}._array")
             dtype = r.const(spec.dtype)
             r.guard(
-                f"type({a}) is not ndarray or {a}.shape != {r.const(spec.shape)} or "
+                f"{elsewhere(a, spec.gpu, r.const)} or {a}.shape != {r.const(spec.shape)} or "
                 f"{a}.dtype is not {dtype} and {a}.dtype != {dtype} or "
                 f"{a}.strides != {r.const(spec.strides)}"
             )
@@ -512,6 +515,8 @@ class Dry:
             raise NotProvable(f"{app.label} is {app.eager}")
         if not all(map(_is_data, fake.__dict__.values())):
             raise NotProvable(f"{app.label} has an attribute that is no plain data")
+        if any([spec.gpu is not None for spec in (*app.outputs, *map(self.spec, inputs))]):
+            raise NotProvable(f"{app.label} is {app.eager}")  # CuPy's generators have no copies
         if self.pending:
             self.sync()
         f = Sym(fake, r.name())
@@ -582,7 +587,7 @@ class Dry:
 
     def _output(self, spec: Spec) -> Sym:
         y = _new(Variable)
-        y._array = _tracing.promise(spec.shape, spec.dtype)
+        y._array = _tracing.promise(spec.shape, spec.dtype, spec.gpu)
         y._requires_grad = spec.requires_grad
         sym = Sym(y, f"s{len(self.values)}")
         sym.slot, sym.applied = len(self.values), True

@@ -19,14 +19,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from chainer import _tracing, configuration, function, function_node
-from chainer.backends import cuda
 from chainer.function_node import FunctionNode, next_number
 from chainer.variable import Variable
 from chainwright.ir import Origin
 from chainwright.tracer import is_library, user_frame
 
 from ._account import Meter
-from ._device import ARRAYS, gpu_of
+from ._device import ARRAYS, elsewhere, gpu_of
 from ._python import LOCAL, guarded, is_known, refs
 from ._random import PLAIN_DRAWS, draw_function, generator_state, whole_generator_state
 from ._values import Incomparable, differs, image
@@ -554,7 +553,7 @@ class _Writer:
         dtype = k(spec.dtype)
         # Two leaves of the recording are two objects here, too.
         self.lines.append(
-            f"if {self._is_elsewhere(array, spec.gpu)} or {array}.shape != {k(spec.shape)} or "
+            f"if {elsewhere(array, spec.gpu, self.bind)} or {array}.shape != {k(spec.shape)} or "
             f"{array}.dtype is not {dtype} and {array}.dtype != {dtype} or "
             f"{array}.strides != {k(spec.strides)} or id({x}) in bound: {self.undo}"
         )
@@ -573,12 +572,6 @@ class _Writer:
             self.guards.append(
                 f"if refs(a) > {2 + LOCAL} or a.base is not None: run.guard({k(slot)})"
             )
-
-    def _is_elsewhere(self, array: str, gpu: int | None) -> str:
-        if gpu is None:
-            return f"type({array}) is not ndarray"
-        there = self.bind(cuda.ndarray)
-        return f"type({array}) is not {there} or {array}.data.device_id != {gpu}"
 
     def _attribute(self, v: str, value: Any) -> None:
         k, kind = self.bind(value), type(value)

@@ -77,7 +77,7 @@ class DeviceSchedule(Schedule):
         self.title, self.target = title, "cuda"
         self.exact = OPTIONS.exact() if exact is None else exact
         self.native_programs, self._left = None, -1
-        self._earlier = {}
+        self._earlier, self.native_seconds, self.native_is_coming = {}, 0.0, False
         self._device = functools.partial(_Device, cupy, device)
         self._target = target = CudaTarget(cupy, self.exact)
         self.built = build(forward, backwards, target.passes, PASSES_ANYWHERE)

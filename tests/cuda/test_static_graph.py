@@ -229,3 +229,146 @@ def test_functions_that_retain_views_of_what_is_written(view, written, large, mo
     for seed in (None, 1, 5):
         compiled, plain = pair_of_views(view, written)
         assert gradients(compiled, cupy, seed) == gradients(plain, cupy, seed), seed
+
+
+# -- without their Python
+
+
+class Perceptron(chainer.Chain):
+    def __init__(self):
+        super().__init__()
+        with self.init_scope():
+            self.l1, self.l2 = L.Linear(4, 5), L.Linear(5, 3)
+        self.scale = 2.0
+        self.to_device(GPU)
+
+    def forward(self, x):
+        return self.l2(F.tanh(self.l1(x)) * self.scale)
+
+
+class CompiledPerceptron(Perceptron):
+    forward = chainer.static_graph(Perceptron.forward)
+
+
+def gradients_of(model, x):
+    model.cleargrads()
+    y = model(x)
+    F.sum(y * y).backward()
+    return [a.get().tobytes() for a in (y.array, *(p.grad for p in model.params()))]
+
+
+def pair_of_perceptrons():
+    np.random.seed(0)
+    compiled = CompiledPerceptron()
+    plain = Perceptron()
+    plain.copyparams(compiled)
+    return compiled, plain
+
+
+def argument(k, device=GPU, shape=(6, 4)):
+    values = np.random.RandomState(k).standard_normal(shape).astype('f')
+    return chainer.Variable(chainer.get_device(device).send(values))
+
+
+def without_python(model):
+    return sum(report.without_python for report in model.schedule_manager.report())
+
+
+def test_calls_without_python():
+    compiled, plain = pair_of_perceptrons()
+    for k in range(12):
+        assert gradients_of(compiled, argument(k)) == gradients_of(plain, argument(k)), k
+    assert without_python(compiled) >= 4
+
+
+def changed_scale(models):
+    for model in models:
+        model.scale = 3.0
+
+
+def changed_parameters(models):
+    for model in models:
+        model.l1.W.array *= 0.5
+        model.l2.W.array = model.l2.W.array * 2
+
+
+@pytest.mark.parametrize('change', [changed_scale, changed_parameters])
+def test_what_proofs_rest_on_changes(change):
+    compiled, plain = pair_of_perceptrons()
+    for k in range(16):
+        if k in (8, 12):
+            change((compiled, plain))
+        assert gradients_of(compiled, argument(k)) == gradients_of(plain, argument(k)), k
+    assert without_python(compiled) >= 4
+
+
+def test_other_devices_and_shapes_after_a_proof():
+    compiled, plain = pair_of_perceptrons()
+    for k in range(8):
+        gradients_of(compiled, argument(k))
+    assert without_python(compiled) >= 2
+    x = argument(9, shape=(2, 4))
+    assert gradients_of(compiled, x) == gradients_of(plain, argument(9, shape=(2, 4)))
+    for device in ('@numpy', '@cupy:1'):
+        if device == '@cupy:1' and cupy.cuda.runtime.getDeviceCount() < 2:
+            continue
+        with pytest.raises((TypeError, ValueError), match='device') as expected:
+            plain(argument(3, device))
+        with pytest.raises(type(expected.value), match='device'):
+            compiled(argument(3, device))
+    assert gradients_of(compiled, argument(5)) == gradients_of(plain, argument(5))
+    for model in (compiled, plain):
+        model.to_device('@numpy')
+    x = np.ones((6, 4), 'f')
+    for _ in range(8):
+        assert compiled(x).array.tobytes() == plain(x).array.tobytes()
+    before = without_python(compiled)
+    for model in (compiled, plain):
+        model.to_device(GPU)
+    for k in range(4):
+        assert gradients_of(compiled, argument(k)) == gradients_of(plain, argument(k)), k
+    assert before >= 4
+
+
+def test_draws_are_those_of_the_calls():
+    """A call that is read for a proof draws nothing: CuPy's generators cannot be set back."""
+
+    class Dropping(Perceptron):
+        def forward(self, x):
+            return self.l2(F.dropout(F.tanh(self.l1(x)) * self.scale, 0.5))
+
+    class Compiled(Dropping):
+        forward = chainer.static_graph(Dropping.forward)
+
+    np.random.seed(0)
+    models = Compiled(), Dropping()
+    models[1].copyparams(models[0])
+    found = []
+    for model in models:
+        cupy.random.seed(3)
+        found.append([gradients_of(model, argument(k)) for k in range(14)])
+        found[-1].append(cupy.random.uniform(size=3).tolist())
+    assert found[0] == found[1]
+
+
+def test_statistics_are_written_once_in_each_call():
+    class Normalizing(Perceptron):
+        def __init__(self):
+            super().__init__()
+            with self.init_scope():
+                self.bn = L.BatchNormalization(5)
+            self.to_device(GPU)
+
+        def forward(self, x):
+            return self.l2(self.bn(self.l1(x)))
+
+    class Compiled(Normalizing):
+        forward = chainer.static_graph(Normalizing.forward)
+
+    np.random.seed(0)
+    models = Compiled(), Normalizing()
+    models[1].copyparams(models[0])
+    for k in range(14):
+        found = [gradients_of(m, argument(k)) + [m.bn.avg_mean.tolist(), m.bn.avg_var.tolist()]
+                 for m in models]
+        assert found[0] == found[1], k
