@@ -210,10 +210,12 @@ def approximates(op: str, dtype: str) -> bool:
 
 
 def casts(source: str, target: str) -> bool:
-    """Whether a cast is one instruction whose result is defined for all values."""
+    """Whether a cast is one instruction at most, and its result is defined for all values."""
+    if source == target:
+        return source in STORED
     if source not in TYPES or target not in TYPES:
         return False
-    return source == target or kind_of(source) != "f" or kind_of(target) in "fb"
+    return kind_of(source) != "f" or kind_of(target) in "fb"
 
 
 def cast(b: Body, value: str, source: str, target: str) -> str:
@@ -344,7 +346,7 @@ def _innermost(k: Kernel, pointers: dict[str, str]) -> list[str]:
             continue
         args = [b.values[arg] for arg in step.args]
         lower = LOWER[kind_of(step.dtype)].get(step.op) or FUNCTIONS[step.op]
-        b.values[step.name] = lower(b, TYPES[step.dtype], args)
+        b.values[step.name] = lower(b, TYPES.get(step.dtype, STORED[step.dtype]), args)
     for operand, value in k.stores:
         text = b.values[value]
         if dtypes[operand] == "bool":

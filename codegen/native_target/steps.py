@@ -203,6 +203,8 @@ def bits(value: Any, dtype: np.dtype[Any]) -> int:
 
 _NUMBERS = frozenset("fdbhilqBHILQ?")
 _LOOP_NUMBERS = frozenset("efd?")
+_MOVED = _NUMBERS | {"e"}
+_MOVES = frozenset("zeros ones empty getitem setitem reshape concatenate".split())
 _WHOLE_LOOPS = frozenset({"absolute", "sign"})
 _REDUCTIONS = {"sum": "add", "prod": "multiply", "max": "maximum", "min": "minimum"}
 
@@ -287,8 +289,11 @@ class Forms:
 
     def _loops(self, node: Node) -> bool:
         dtypes = operand_dtypes(node)
-        if dtypes is None or not _is_number(node.dtype):
+        if dtypes is None:
             return False
+        if not _is_number(node.dtype):
+            same = node.op in ("cast", "copy") and node.inputs[0].dtype == node.dtype
+            return same and _is_number(node.dtype, _MOVED)
         if node.op not in ("cast", "copy") and not self._has(node.op, dtype_name(dtypes[0])):
             return False
         return all(
@@ -331,8 +336,8 @@ class Forms:
 
     def _moves(self, node: Node) -> bool:
         arrays = [x for x in node.inputs if not is_scalar(x)]
-        number = all(_is_number(x.dtype) for x in (node, *arrays))
-        if not number:
+        numbers = _MOVED if node.op in _MOVES else _NUMBERS
+        if not all(_is_number(x.dtype, numbers) for x in (node, *arrays)):
             return False
         if node.op in ("zeros", "ones", "empty"):
             return True
@@ -356,7 +361,7 @@ class Forms:
         base = value
         while (inner := viewed(base)) is not None:
             base = inner
-        if not _is_number(target.dtype) or not target.size or base is target:
+        if not _is_number(target.dtype, _MOVED) or not target.size or base is target:
             return False
         return _assigns(value, target)
 
@@ -364,10 +369,18 @@ class Forms:
 def _assigns(value: Node, target: Node) -> bool:
     """Whether a value can be stored in an array by plain casts."""
     if is_scalar(value):
-        return target.dtype is not None and _scalar_fits(value, target.dtype)
-    if not _is_number(value.dtype) or not value.size:
+        dtype = target.dtype
+        return dtype is not None and _scalar_fits(value, dtype) and _is_quiet(value, dtype)
+    if not _is_number(value.dtype, _MOVED) or not value.size:
         return False
     return casts(dtype_name(value.dtype), dtype_name(target.dtype))
+
+
+def _is_quiet(value: Node, dtype: np.dtype[Any]) -> bool:
+    """Whether nobody is warned of a number that becomes one of float16."""
+    number = value.attr("value") if value.op == "literal" else value.attr("box").value
+    size = abs(float(number))
+    return dtype.char != "e" or not 0 < size < 2.0**-14 and not 65504 < size < np.inf
 
 
 def _resolved(node: Node) -> tuple[np.dtype[Any], ...] | None:

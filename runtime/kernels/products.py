@@ -29,12 +29,14 @@ WORK = 1 << 21  # products of two numbers
 
 def is_few(a: Any, b: Any) -> bool:
     """Whether a product is :func:`few_rows`; shapes and dtypes decide."""
-    if len(a.shape) != 2 or len(b.shape) != 2 or a.shape[1] != b.shape[0]:
+    first, second = a.shape, b.shape
+    if len(first) != 2 or len(second) != 2 or first[1] != second[0]:
         return False
-    if a.dtype != b.dtype or a.dtype.char not in "fd" or not a.dtype.isnative:
+    (m, k), n = first, second[1]
+    if m * k * n < WORK or not 2 <= min(m, k, n) <= SHORT:
         return False
-    (m, k), n = a.shape, b.shape[1]
-    return m * k * n >= WORK and 2 <= min(m, k, n) <= SHORT
+    dtype = a.dtype
+    return dtype == b.dtype and dtype.char in "fd" and dtype.isnative
 
 
 def few_rows(a: Any, b: Any, out: Any = None) -> Any:

@@ -7,7 +7,9 @@ import pytest
 from ir_graphs import Building, array
 
 from chainwright.codegen.native_target.llvm import kernel_text
-from chainwright.ir import IRError, build, interpret
+from chainwright.codegen.native_target.steps import Forms
+from chainwright.codegen.native_target.writer import parts_of
+from chainwright.ir import IRError, Slot, build, interpret, literal, placeholder
 from chainwright.ir.op import OPS
 from chainwright.runtime.native import native_target
 
@@ -79,3 +81,41 @@ def test_values(dtype):
             wanted = interpret(graph, *values)
         for a, b in zip(got, wanted, strict=True):
             assert (a.dtype, a.tobytes()) == (b.dtype, np.asarray(b).tobytes()), name
+
+
+def test_half_precision_is_moved():
+    """No arithmetic, so that the bits of all numbers stay, those of NaNs too."""
+    x = np.arange(1 << 16, dtype="H").view("e")[:: (1 << 16) // 960].copy()[:960].reshape(24, 40)
+    y, ids = np.roll(x, 7, 1)[:, 3:9].copy(), np.array([3, 0, -1])
+    a, b = placeholder("a", x.shape, "e"), placeholder("b", y.shape, "e")
+    i = placeholder("i", (3,), "q")
+    g = Building()
+    part = (slice(None), slice(2, 38, 6))
+    results = (
+        g.copy(g.transpose(a)),
+        g.reshape(g.transpose(a), shape=(960,)),
+        g.concatenate(a, b, axis=1),
+        g.setitem(a, b, index=part),
+        g.setitem(a, literal(0.1), index=part),
+        g.getitem(a, i, index=(Slot(0),)),
+        g.setitem(a, g.getitem(a, i, index=(Slot(0),)), i, index=(Slot(0),)),
+        g.cast(g.getitem(a, index=part), dtype=np.dtype("e")),
+        g.zeros(shape=(2, 3), dtype=np.dtype("e")),
+        g.ones(shape=(3, 2), dtype=np.dtype("e")),
+    )
+    graph = g.graph((a, b, i), *results, name="moves")
+    built = build(graph, {}, TARGET.passes).forward
+    assert all(part.native for part in parts_of(built, Forms(TARGET.machine)))
+    loaded = TARGET.program(built, "test").load()
+    with np.errstate(all="raise"):
+        got = loaded.function(x, y, ids, loaded.new_scratch(), loaded.new_kept())
+    for one, other in zip(got, interpret(graph, x, y, ids), strict=True):
+        assert (one.dtype, one.tobytes()) == (other.dtype, np.ascontiguousarray(other).tobytes())
+
+
+@pytest.mark.parametrize("number", [1e-5, 7e4, -1e9])
+def test_numbers_that_numpy_warns_of_are_left_to_it(number):
+    a, g = placeholder("a", (8, 8), "e"), Building()
+    graph = g.graph((a,), g.setitem(a, literal(number), index=(slice(2), slice(None))), name="set")
+    built = build(graph, {}, TARGET.passes).forward
+    assert not any(part.native for part in parts_of(built, Forms(TARGET.machine)))
