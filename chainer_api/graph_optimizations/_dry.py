@@ -7,6 +7,7 @@ values are run on copies, and the generator is set back.
 
 from __future__ import annotations
 
+import random
 from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
@@ -44,7 +45,7 @@ class Carrier:
 
     __slots__ = (
         "checking", "drawn", "effects", "failed", "first_state", "guards", "numbers", "pieces",
-        "states", "undo", "values",
+        "python_state", "states", "undo", "values",
     )
 
     def __init__(self) -> None:
@@ -54,6 +55,7 @@ class Carrier:
         self.states: dict[Any, Any] = {}
         self.numbers: dict[Any, Any] = {}
         self.first_state: Any = None
+        self.python_state: Any = None
         self.pieces: list[Any] = []  # whose programs have run
         self.checking = 0.0  # seconds that went into checks of them
         self.undo: list[tuple[np.ndarray, np.ndarray]] = []  # what is written, as it was before
@@ -127,6 +129,7 @@ class Dry:
         self.plans: list[tuple[Application, int, Any]] = []
         self.decided: int | None = None
         self.plain_draws, self.draws_anything = True, False
+        self._python_state: Any = None  # of Python's generator, before it is asked
         self._saved_whole: set[int] = set()  # arrays of the outside that the call changes
         #: What is changed in their place, while a call is read.
         self._copies: dict[int, tuple[np.ndarray, Elsewhere]] = {}
@@ -164,6 +167,8 @@ class Dry:
             _tracing.state.run = run
             if state is not None:
                 set_generator_state(state)
+            if self._python_state is not None:
+                random.setstate(self._python_state)
             if configuration.local_entries.__dict__ != before:
                 raise AssertionError("the configuration has changed")
         if not self.plans:
@@ -227,7 +232,10 @@ class Dry:
 
     def _guarded(self) -> None:
         """A guard is written: it may be one on what the call itself computes."""
-        begun = self.plans or self.draws_anything or self._copies or self.app.eager is not None
+        begun = (
+            self.plans or self.draws_anything or self._copies or self.app.eager is not None
+            or self._python_state is not None
+        )
         if begun and self.decided is None:
             self.decided = self.app.depth
 
@@ -346,6 +354,14 @@ class Dry:
             r.line("carrier.first_state = first_state()")
             r.miss = "return undone(carrier)"
 
+    def draws_of_python(self) -> None:
+        """The same for Python's ``random``."""
+        if self._python_state is None:
+            self._python_state, self.undoes = random.getstate(), True
+            r = self.residual
+            r.line(f"carrier.python_state = {r.const(random.getstate)}()")
+            r.miss = "return undone(carrier)"
+
     def variable(self, cls: type, args: list[Any], kw: dict[str, Any]) -> Any:
         """``Variable(array)`` in the method."""
         data, *rest = args
@@ -436,7 +452,10 @@ class Dry:
                 raise NotProvable(f"an input of {cls.__name__} is no array")
             if type(v.value) is _Promise:
                 raise NotProvable("a promised array is an input")
-            symbols[id(v.value)] = v
+            slot = self.slots.get(id(v.value))
+            first = symbols.setdefault(id(v.value), v if slot is None else self.values[slot])
+            if first is not v:  # here they are one object
+                r.guard(f"{v.ref} is not {first.ref}")
             return v.value
 
         made = Application(self.app)
@@ -724,6 +743,8 @@ def _undone(carrier: Carrier) -> Any:
             array[...] = before
     if carrier.first_state is not None:
         set_generator_state(carrier.first_state)
+    if carrier.python_state is not None:
+        random.setstate(carrier.python_state)
     return MISS
 
 

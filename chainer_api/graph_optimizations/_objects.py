@@ -516,6 +516,10 @@ class Objects:
             return self.fresh(text, found)
         if kind in _VARIABLES:
             return self.special(obj, "__getitem__", [key])
+        if kind in (list, tuple) and type(key) is Sym and type(key.value) is int:
+            found = self._any_array(obj, key)
+            if found is not None:
+                return found
         if kind in (list, tuple, dict, OrderedDict) or isinstance(value, tuple):
             self.readable(obj)
             key = r.fix(key)
@@ -530,6 +534,24 @@ class Objects:
         if kind in (str, bytes):
             return r.fix(obj)[r.fix(key)]
         return self.special(obj, "__getitem__", [key])
+
+    def _any_array(self, obj: Sym, key: Sym) -> Any:
+        """The item of a list of arrays at a place that is another one in each call."""
+        if key.fixed or not all([type(item) is np.ndarray for item in obj.value]):
+            return None
+        self._within(obj, key)
+        found = self.residual.made(f"{obj.ref}[{key.ref}]", obj.value[key.value])
+        self.dry.spec(found)
+        return found
+
+    def _within(self, obj: Sym, key: Any) -> None:
+        """An index is not out of range, which would be an exception."""
+        n = self.length(obj)
+        if type(key) is Sym:
+            self.residual.type_of(key)
+            self.residual.guard(f"not -{n} <= {key.ref} < {n}")
+        elif type(key) is not int or not -n <= key < n:
+            raise NotProvable("an index is out of range, or no number")
 
     def _is_basic(self, key: Any) -> bool:
         keys = key if isinstance(key, tuple) else (key,)
@@ -563,6 +585,10 @@ class Objects:
             self.special(obj, "__setitem__", [key, value])
         elif kind is Sym and type(obj.value) is dict:
             key = self.key(key)
+            self.blind.add(id(obj.value))
+            self.dry.effect("item", obj, key, value)
+        elif kind is Sym and type(obj.value) is list:
+            self._within(obj, key)
             self.blind.add(id(obj.value))
             self.dry.effect("item", obj, key, value)
         else:
@@ -958,6 +984,7 @@ class Objects:
         if type(value) is MethodType:
             handler = _safe.handler(value)
             if handler is not None:
+                self.residual.guard(f"{function.ref} is not {self.residual.const(value)}")
                 return handler(self, value, args, kw)
             inner, owner = self.getattr(function, "__func__"), self.getattr(function, "__self__")
             return self.call(inner, [owner, *args], kw)

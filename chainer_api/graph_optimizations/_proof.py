@@ -167,10 +167,10 @@ class Proofs:
         """Whether the call has done what the proof says."""
         if run.stopped is not None or run.noted and run.app.depth < proof.app.depth:
             return
-        wrong = None
         if raised:
-            wrong = "it raised an exception"
-        elif run.app is not proof.app and not proof.agrees_until(run.app):
+            return  # so would it have done without its Python: that is when it goes with it
+        wrong = None
+        if run.app is not proof.app and not proof.agrees_until(run.app):
             wrong = f"it applied other functions ({_first_difference(run.app, proof.app)})"
         elif run.app is proof.app and not _matches(
             result, proof.expected, dict(run.values_by_slot())

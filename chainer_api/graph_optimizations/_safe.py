@@ -9,6 +9,7 @@ import inspect
 import itertools
 import math
 import operator
+import random
 from collections import OrderedDict
 from collections.abc import Callable
 from types import (
@@ -227,6 +228,28 @@ def _fill(interp: Any, function: Any, args: list[Any], kw: dict[str, Any]) -> An
     parts = ", ".join([interp.ref(v) for v in args])
     interp.residual.line(f"{interp.residual.const(function)}({parts})")
     return None
+
+
+@_handles(
+    random.random, random.uniform, random.randrange, random.randint, random.gauss,
+    random.normalvariate, random.betavariate, random.expovariate, random.getrandbits,
+)  # fmt: skip
+def _draw_of_python(interp: Any, function: Any, args: list[Any], kw: dict[str, Any]) -> Any:
+    for v in (*args, *kw.values()):
+        interp._computable(v)
+    interp.dry.draws_of_python()
+    parts = [interp.ref(v) for v in args] + [f"{n}={interp.ref(v)}" for n, v in kw.items()]
+    value = function(*interp.native(args), **interp.native(kw))
+    return interp.fresh(f"{interp.residual.const(function)}({', '.join(parts)})", value)
+
+
+@_handles(random.choice)
+def _choice_of_python(interp: Any, function: Any, args: list[Any], kw: dict[str, Any]) -> Any:
+    (values,) = [*args, *kw.values()]
+    if not interp.length(values):
+        raise NotProvable("random.choice() of nothing")
+    place = _draw_of_python(interp, random.randrange, [interp.length(values)], {})
+    return interp.getitem(values, place)
 
 
 def _fill_handlers() -> None:

@@ -10,6 +10,7 @@ import contextlib
 import functools
 import itertools
 import logging
+import random
 import threading
 import types
 from collections import namedtuple
@@ -863,6 +864,71 @@ def an_array_that_is_another_ones_from_now_on():
 
 
 @guard
+def draws_before_something_changes():
+    def forward(self, x):
+        scale = random.random() + random.uniform(1, 2) * random.randint(1, 3)
+        return self.a(x) * scale * self.k
+
+    return simple(forward, changing(lambda s: setattr(s, "k", 3.0)), k=lambda: 2.0)
+
+
+@guard
+def draws_before_a_branch():
+    """Nothing is compared behind the draws but what they have given."""
+
+    class Model(Base):
+        def forward(self, x):
+            h = F.dropout(self.a(x), 0.4)
+            return h if random.random() < 0.9 else F.tanh(h)
+
+        def step(self, k):
+            large = next(n for n in range(99) if random.Random(n).random() > 0.9)
+            random.seed(large if k == CHANGE else 1)
+            return super().step(k), random.random()
+
+    return Model
+
+
+def with_pool(change):
+    """The pool of earlier images of adversarial training; ``change(pool, x)`` comes once."""
+
+    class Model(Base):
+        def __init__(self):
+            super().__init__()
+            self.pool = [np.full((3, 4), k, "f") for k in range(4)]
+
+        def forward(self, x):
+            h, old = self.a(x), random.choice(self.pool)
+            y = self.b(old + h * 0)
+            self.pool[random.randrange(4)] = h.array.copy()
+            return y, self.b(x)
+
+        def step(self, k):
+            if k == CHANGE:
+                change(self.pool)
+            y = self(variable(k))
+            total(y).backward()
+            return y, self.pool
+
+    return Model
+
+
+@guard
+def another_kind_of_item():
+    return with_pool(lambda pool: pool.__setitem__(slice(4), [2.0] * 4))
+
+
+@guard
+def another_shape_of_items():
+    return with_pool(lambda pool: pool.__setitem__(slice(4), [np.ones((1, 4), "f")] * 4))
+
+
+@guard
+def fewer_items():
+    return with_pool(lambda pool: pool.clear())
+
+
+@guard
 def a_gradient_that_there_is_from_now_on():
     """What an argument has been computed from is reached by ``chainer.grad``, too."""
 
@@ -1033,6 +1099,49 @@ def functions_between_in_another_mode():
         return F.tanh(h) * F.get_item(self.b(x), np.array([False, True, True]))
 
     return simple(forward)
+
+
+@effect
+def a_pool_of_images():
+    class Model(Base):
+        def __init__(self):
+            super().__init__()
+            self.pool, self.last = [], None
+
+        def pooled(self, image):
+            if len(self.pool) < 3:
+                self.pool.append(image)
+                return image
+            k = random.randrange(3)
+            self.pool[k], image = image, self.pool[k]
+            return image
+
+        def forward(self, x):
+            h = F.tanh(self.a(x))
+            return h * self.b(self.pooled(h.array.copy())), random.gauss(0, 1)
+
+    return Model
+
+
+@effect
+def one_image_in_two_places():
+    """Which of the arrays are one object is seen by whoever takes two of them."""
+
+    class Model(Base):
+        def __init__(self):
+            super().__init__()
+            self.pool = [np.full((3, 4), k // 2, "f") for k in range(4)]
+
+        def forward(self, x):
+            i, j = random.randrange(4), random.randrange(4)
+            y = self.a(x) + self.pool[i] * 2
+            return self.b(self.pool[i]) * y + self.pool[j]
+
+        def step(self, k):
+            self.pool[1], self.pool[3] = self.pool[0], self.pool[2]
+            return super().step(k)
+
+    return Model
 
 
 @effect
