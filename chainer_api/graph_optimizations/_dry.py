@@ -320,6 +320,8 @@ class Dry:
                 continue  # what was there before an array was made has memory of its own
             array = f"{leaf.ref}._array" if isinstance(leaf.value, Variable) else leaf.ref
             real = leaf.value._array if isinstance(leaf.value, Variable) else leaf.value
+            if type(real) is not np.ndarray:
+                continue  # on a device
             if leaf is root or np.may_share_memory(before, real):
                 raise NotProvable("an array is changed after its use")
             r.guard(f"overlap({root.ref}, {array})")
