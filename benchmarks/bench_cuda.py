@@ -1,11 +1,15 @@
-"""The six workloads on a GPU: eager CuPy against compiled methods, and kernels against a copy.
+"""The workloads on a GPU: eager CuPy against compiled methods, and kernels against a copy.
 
     python benchmarks/bench_cuda.py                  # all workloads
     python benchmarks/bench_cuda.py small mlp --rounds 9
+    python benchmarks/bench_cuda.py --check          # one step each: whether it runs, and is equal
+    PYTHONPATH=tests/simulated python benchmarks/bench_cuda.py --check      # without a GPU
 
-Needs CuPy and a GPU; it has run on none yet. Times are of a training step and of inference, taken
-with events of the device around several steps; "equal" says whether parameters and results are the
-same bit for bit. The last table is the bandwidth of fused kernels of one, two and four inputs
+Needs CuPy and a GPU; it has run on the simulated one only, where times mean nothing. Times are of a
+training step and of inference, in milliseconds, taken with events of the device around several
+steps: eager, with programs, and with programs as CUDA graphs. "equal" says whether parameters and
+results of all are the same bit for bit, "graphs" how many of the programs are CUDA graphs; the
+others say why not. The last table is the bandwidth of fused kernels of one, two and four inputs
 against that of a copy of as many bytes. PyTorch and JAX are compared by ``benchmarks/peers``.
 """
 import argparse
@@ -17,24 +21,30 @@ import numpy as np
 import chainer
 from chainer.backends import cuda
 
+WAYS = ('eager', 'programs', 'graphs')
 
-def steps(name, compiled):
-    """The training and the inference step of a workload on the GPU, and its state."""
+
+def steps(name, way):
+    """The training and the inference step of a workload on the GPU, its state, and the model."""
     make, x, t, loss, optimizer, _ = bench_native.WORKLOADS[name]
     device = chainer.get_device('@cupy:0')
     np.random.seed(0)
     cuda.cupy.random.seed(0)
     model = make()
-    if compiled:
+    if way != 'eager':
         chain = type(model)
         model.__class__ = type(chain.__name__, (chain,), {
             'forward': chainer.static_graph(chain.forward)})
     model.to_device(device)
     x, t = chainer.Variable(device.send(x)), device.send(t)
     rule = None if optimizer is None else optimizer().setup(model)
+    whole = optimizer is not None and loss is None  # the loss is in the method
 
     def train():
         x.cleargrad()
+        if whole:
+            rule.update(model, x, t)
+            return
         model.cleargrads()
         y = model(x)
         if loss is None:
@@ -46,13 +56,13 @@ def steps(name, compiled):
 
     def infer():
         with chainer.using_config('train', False), chainer.no_backprop_mode():
-            return model(x)
+            return model(x, t) if whole else model(x)
 
     def state():
         return [cuda.to_cpu(a).tobytes() for a in (
             infer().array, *(p.array for p in model.params()))]
 
-    return train, infer, state
+    return train, infer, state, model
 
 
 def seconds(run, rounds, number):
@@ -69,20 +79,30 @@ def seconds(run, rounds, number):
     return statistics.median(means)
 
 
-def compare(name, rounds, number):
-    """One row: eager and compiled, training and inference, in milliseconds."""
+def compare(name, ways, rounds, number):
+    """One row, of training and inference; whether all ways gave the same."""
     found, states = [], []
-    for compiled in (False, True):
-        train, infer, state = steps(name, compiled)
-        for _ in range(8):
-            train()
-            infer()
-        states.append(state())
-        with chainer.using_config('static_check', 'never'):
-            found += [1e3 * seconds(run, rounds, number) for run in (train, infer)]
-    equal = 'equal' if states[0] == states[1] else 'differ'
-    a, b, c, d = found
-    print(f'{name:8} {a:9.3f} {c:9.3f} {c / a:6.2f}   {b:9.3f} {d:9.3f} {d / b:6.2f}   {equal}')
+    for way in ways:
+        with chainer.using_config('static_cuda_graphs', way == 'graphs'):
+            train, infer, state, model = steps(name, way)
+            for _ in range(12):
+                train()
+                infer()
+            states.append(state())
+            with chainer.using_config('static_check', 'never'):
+                found.append([1e3 * seconds(run, rounds, number) for run in (train, infer)])
+    equal = all(state == states[0] for state in states)
+    columns = '   '.join(
+        ' '.join(f'{times[k]:9.3f}' for times in found) for k in (0, 1))
+    programs = [program for report in model.schedule_manager.programs
+                for program in report._schedule.cuda_graphs]
+    graphs = sum(program.graphs > 0 for program in programs)
+    print(f'{name:8} {columns}   {"equal" if equal else "differ"}   '
+          f'{graphs} of {len(programs)}')
+    for program in programs:
+        if not program.graphs:
+            print(f'         {program.title}: {program.why_not or "its addresses are new"}')
+    return equal
 
 
 def bandwidth(rounds, size=1 << 26):
@@ -116,12 +136,18 @@ def main():
     parser.add_argument('--rounds', type=int, default=7)
     parser.add_argument('--number', type=int, default=10, help='steps in a round')
     parser.add_argument('--size', type=int, default=1 << 26, help='items of the bandwidth arrays')
+    parser.add_argument('--check', action='store_true', help='one step each, small arrays')
     args = parser.parse_args()
+    if args.check:
+        args.rounds, args.number, args.size = 1, 1, 1 << 12
     cuda.check_cuda_available()
-    print('         train: eager  compiled  ratio   infer: eager  compiled  ratio')
-    for name in args.workloads:
-        compare(name, args.rounds, args.number)
+    ways = ('eager', 'graphs') if args.check else WAYS
+    columns = ' '.join(f'{way:>9}' for way in ways)
+    print(f'train:   {columns}   {columns} (infer)   results, graphs')
+    equal = [compare(name, ways, args.rounds, args.number) for name in args.workloads]
     bandwidth(args.rounds, args.size)
+    if not all(equal):
+        raise SystemExit('some results differ')
 
 
 if __name__ == '__main__':

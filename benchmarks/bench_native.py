@@ -97,7 +97,7 @@ class Recurrent(chainer.Chain):
             self.out = L.Linear(650, 2000)
 
     def forward(self, x):
-        c, h, ys = np.zeros((20, 650), 'f'), None, []
+        c, h, ys = self.xp.zeros((20, 650), 'f'), None, []
         for t in range(35):
             gates = self.up(self.embed(x[:, t]))
             if h is not None:

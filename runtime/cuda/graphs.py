@@ -31,7 +31,7 @@ from .blas import Blas, Refused
 
 logger = logging.getLogger("chainwright")
 
-_WATCHED = 6  # calls in which it is seen which arguments move
+_WATCHED = 4  # calls in which it is seen which arguments move
 _STAYS = 2  # addresses of an argument that does not
 _TIMES = 2  # calls with the same addresses until they are captured
 _GRAPHS = 8  # of one program that are kept
