@@ -42,7 +42,9 @@ class Proof:
 
     def __init__(self, dry: Dry, result: Any, settings: Any) -> None:
         self.settings, self.app, self.plans = settings, dry.app, dry.plans
-        self.holds, self.replay = _compiled(dry)
+        #: Attributes that are set: of which of the objects that ``holds`` gives, name and value.
+        self.sets: list[tuple[int, str, Any]] = []
+        self.holds, self.replay = _compiled(dry, self.sets)
         self.expected = _described(result)
         self.meter = Meter()
         #: How many functions come before values that the call computes decide; None if none do.
@@ -71,6 +73,31 @@ class Proof:
         if how == "never" or n == 1 or how == "first" and n > 2:
             return False
         return n & (n - 1) == 0 if n <= 1024 else n % 1024 == 0
+
+
+class Due:
+    """A call that goes with its Python, to be compared with what a proof says of it."""
+
+    def __init__(self, proof: Proof, objects: Any, chain: Any) -> None:
+        self.proof = proof
+        self._links = [(link, dict(vars(link))) for link in chain.links()]
+        self._objects = {id(obj): obj for obj in objects if obj is not None}
+        self._sets = {(id(objects[k]), name): what for k, name, what in proof.sets}
+        #: Names that are set on objects which are known only in the middle of a call.
+        self._open = {name for k, name, _ in proof.sets if objects[k] is None}
+
+    def difference(self, values: dict[int, Any]) -> str | None:
+        """What the call has set otherwise, or has set besides."""
+        for (owner, name), what in self._sets.items():
+            obj = self._objects.get(owner)
+            if obj is not None and not _matches(vars(obj).get(name, self), what, values):
+                return f"it set {name} to something else"
+        for link, before in self._links:
+            for name, value in vars(link).items():
+                promised = (id(link), name) in self._sets or name in self._open
+                if before.get(name, self) is not value and not promised:
+                    return f"it set {name}"
+        return None
 
 
 class Proofs:
@@ -108,10 +135,11 @@ class Proofs:
                 continue
             carrier = Carrier()
             if proof.is_due():
-                if not proof.holds(chain, args, kw, carrier):
+                objects = proof.holds(chain, args, kw, carrier)
+                if objects is False:
                     continue
                 proof.uses += 1
-                return MISS, proof
+                return MISS, Due(proof, objects, chain)
             result = proof.replay(chain, args, kw, carrier)
             if result is MISS:
                 proof.misses += 1
@@ -138,15 +166,15 @@ class Proofs:
 
     # -- after a call with Python
 
-    def after(self, run: Any, result: Any, raised: bool, proof: Proof | None) -> None:
-        """A call has gone with its Python; ``proof`` says what it was to do."""
+    def after(self, run: Any, result: Any, raised: bool, due: Due | None) -> None:
+        """A call has gone with its Python; ``due`` says what it was to do."""
         whole = run.noted == 0 and run.stopped is None
         if run.realized and whole:
             path = run.app.path(1)
             between = sum([app.eager is not None for app in path])
             whole = between <= run.realized <= between + sum([bool(a.writes) for a in path])
-        if proof is not None:
-            self._check(proof, run, result, raised)
+        if due is not None:
+            self._check(due, run, result, raised)
             return
         if raised or not whole or not run.programs:
             return
@@ -163,8 +191,9 @@ class Proofs:
             return math.inf  # what they have found does not come back
         return _AFTER * (1 + len(uses)) * 4**app.proof_tries
 
-    def _check(self, proof: Proof, run: Any, result: Any, raised: bool) -> None:
+    def _check(self, due: Due, run: Any, result: Any, raised: bool) -> None:
         """Whether the call has done what the proof says."""
+        proof = due.proof
         if run.stopped is not None or run.noted and run.app.depth < proof.app.depth:
             return
         if raised:
@@ -172,10 +201,13 @@ class Proofs:
         wrong = None
         if run.app is not proof.app and not proof.agrees_until(run.app):
             wrong = f"it applied other functions ({_first_difference(run.app, proof.app)})"
-        elif run.app is proof.app and not _matches(
-            result, proof.expected, dict(run.values_by_slot())
-        ):
-            wrong = "its result was another one"
+        elif run.app is proof.app:
+            values = dict(run.values_by_slot())
+            if not _matches(result, proof.expected, values):
+                wrong = "its result was another one"
+            elif proof.decided is None and not self.site.account.is_shared:
+                # Where nothing that the call computes decides, all of it is known beforehand.
+                wrong = due.difference(values)
         self.site.ledger.checks += 1
         if wrong is not None:
             self._drop(proof)
@@ -202,7 +234,7 @@ class Proofs:
         try:
             try:
                 proof = Proof(dry, dry.run(), settings)
-                if not proof.holds(chain, args, kw, Carrier()):
+                if proof.holds(chain, args, kw, Carrier()) is False:
                     proof = None
                     raise NotProvable("what was read is another thing when it is read again")
                 lost = target is not None and proof.app is not target
@@ -252,12 +284,19 @@ class Proofs:
             self.site.ledger.add("with Python", reason, where)
 
 
-def _compiled(dry: Dry) -> Any:
+def _compiled(dry: Dry, sets: list[Any]) -> Any:
     r = dry.residual
     first = next(k for k, line in enumerate(r.lines) if line.lstrip().startswith("carrier."))
     whole = r.lines
     replay = r.function("chain, args, kw, carrier")
-    r.lines = [*whole[:first], "    return True", "except Exception:", "    return False"]
+    objects: dict[str, int] = {}
+    known = {line.split()[0] for line in whole[:first] if line.split()[1:2] == ["="]}
+    for kind, obj, name, value in dry.effects:
+        if kind == "set":
+            sets[:] = [s for s in sets if s[:2] != (objects.get(obj.ref), name)]
+            sets.append((objects.setdefault(obj.ref, len(objects)), name, _described(value)))
+    found = ", ".join([ref if ref in known else "None" for ref in objects])
+    r.lines = [*whole[:first], f"    return [{found}]", "except Exception:", "    return False"]
     text = [line.replace("return MISS", "return False") for line in r.lines]
     r.lines = text
     holds = r.function("chain, args, kw, carrier")

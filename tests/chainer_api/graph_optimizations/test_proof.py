@@ -11,6 +11,7 @@ import functools
 import itertools
 import logging
 import random
+import re
 import threading
 import types
 from collections import namedtuple
@@ -1713,7 +1714,7 @@ def test_a_call_that_breaks_its_promise_ends_the_proof(caplog):
     site = next(iter(model.schedule_manager._sites.values()))
     (proof,) = site.proofs.proofs
     model.k = 0
-    proof.holds = proof.replay = lambda *args: True
+    proof.holds, proof.replay = lambda *args: [], lambda *args: True
     proof.uses = 31  # the next one is checked
     with caplog.at_level(logging.WARNING, "chainwright"):
         y = model(variable(3))
@@ -1795,6 +1796,33 @@ def test_threads_that_change_one_array():
     for t in threads:
         t.join()
     assert model.count[0] == 2 * n
+
+
+@pytest.mark.parametrize(
+    ("sets", "told"),
+    [
+        (lambda right: [], "it set (seen|h)"),
+        (lambda right: [(k, n, ("plain", int, "7")) for k, n, _ in right], "something else"),
+        (lambda right: right, None),
+    ],
+)  # fmt: skip
+def test_what_is_set_is_compared(caplog, sets, told):
+    def forward(self, x):
+        self.seen += 1
+        self.h = F.relu(self.a(x))
+        return self.b(self.h)
+
+    model = net(forward)
+    model.seen = 0
+    called(model, 7)
+    site = next(iter(model.schedule_manager._sites.values()))
+    (proof,) = site.proofs.proofs
+    proof.sets = sets(proof.sets)
+    proof.uses = 31  # the next one is checked
+    with caplog.at_level(logging.WARNING, "chainwright"):
+        model(variable(3))
+    assert (re.search(told, caplog.text) if told else not caplog.text), caplog.text
+    assert (site.proofs.proofs == ()) is (told is not None)
 
 
 def test_how_proofs_are_checked():
