@@ -21,7 +21,7 @@ from chainer.variable import Parameter, Variable
 
 from ._device import elsewhere, gpu_of
 from ._interpreter import Interpreter
-from ._objects import Bound, Closure, OwnObject
+from ._own import Bound, Closure, OwnObject
 from ._random import (
     PLAIN_DRAWS,
     draw_function,

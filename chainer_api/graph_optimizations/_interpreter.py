@@ -17,8 +17,9 @@ from typing import Any
 
 from chainwright.tracer import is_library
 
-from ._objects import Bound, Closure, Objects, OwnObject, Super
-from ._residual import NotProvable, Sym
+from ._objects import Objects
+from ._own import Closure, Super
+from ._residual import NotProvable
 from ._source import syntax_of
 
 _STEPS = 2_000_000  # nodes of syntax trees that one proof may take
@@ -730,6 +731,3 @@ def _bind(
         names[spec.kwarg.arg] = kw
     elif kw:
         raise NotProvable(f"{name} has no argument {next(iter(kw))}")
-
-
-__all__ = ["Bound", "Frame", "Interpreter", "OwnObject", "Sym"]

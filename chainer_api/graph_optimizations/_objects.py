@@ -1,15 +1,14 @@
 """What an interpreted method may do with objects: attributes, items, operators, calls.
 
-Values are plain Python objects (constants, and containers that the call has made), or one of the
-classes below, or a :class:`~._residual.Sym`. Where an operation is not known to be without
-effects, the proof ends.
+Values are plain Python objects (constants, and containers that the call has made), or of the
+classes of :mod:`._own`, or a :class:`~._residual.Sym`. Where an operation is not known to be
+without effects, the proof ends.
 """
 
 from __future__ import annotations
 
 import abc
 import functools
-import operator
 import threading
 from collections import OrderedDict
 from collections.abc import Iterator
@@ -26,60 +25,18 @@ from typing import Any
 import numpy as np
 
 from chainer import _tracing, configuration
-from chainer.function_node import FunctionNode
 from chainer.link import Link
 from chainer.variable import Parameter, Variable
 
 from . import _safe
-from ._residual import PLAIN, NotProvable, Sym, is_number
+from ._computing import Computing
+from ._own import CONTAINERS, MISSING, OWN, Bound, Closure, Context, OwnObject, Super
+from ._residual import PLAIN, NotProvable, Sym
 
-_MISSING = object()
 _VARIABLES = (Variable, Parameter)
 
 
-class OwnObject:
-    """An object that the call has made, of a class written in Python."""
-
-    def __init__(self, cls: type) -> None:
-        self.cls = cls
-        self.attributes: dict[str, Any] = {}
-        self.applied = False  # a function that has run
-        self.real: Sym | None = None  # that function, where it was applied between programs
-
-
-class Closure:
-    """A function that the call has made."""
-
-    def __init__(self, node: Any, frame: Any, defaults: Any, kwdefaults: Any) -> None:
-        self.node, self.frame, self.defaults, self.kwdefaults = node, frame, defaults, kwdefaults
-
-
-class Bound:
-    """A method of an object; ``function`` may be the name of a method of a built-in class."""
-
-    def __init__(self, function: Any, owner: Any) -> None:
-        self.function, self.owner = function, owner
-
-
-class Super:
-    """``super()``."""
-
-    def __init__(self, cls: type, owner: Any) -> None:
-        self.cls, self.owner = cls, owner
-
-
-class Context:
-    """A configuration that a ``with`` block sets."""
-
-    def __init__(self, name: str, value: Any) -> None:
-        self.real = configuration.using_config(name, value)
-
-
-_OWN = (OwnObject, Closure, Bound, Super, Context)
-_CONTAINERS = (list, tuple, dict, set, frozenset)
-
-
-class Objects:
+class Objects(Computing):
     """The operations."""
 
     def __init__(self, residual: Any, dry: Any) -> None:
@@ -126,7 +83,7 @@ class Objects:
 
     def _object_truth(self, value: Any, cls: type) -> bool:
         for name in ("__bool__", "__len__"):
-            if self._static(cls, name) is not _MISSING:
+            if self._static(cls, name) is not MISSING:
                 return self.truth(self.special(value, name, []))
         return True
 
@@ -136,9 +93,9 @@ class Objects:
         for c in cls.__mro__:
             if name in c.__dict__:
                 return c.__dict__[name]
-        return _MISSING
+        return MISSING
 
-    def getattr(self, obj: Any, name: str, default: Any = _MISSING) -> Any:
+    def getattr(self, obj: Any, name: str, default: Any = MISSING) -> Any:
         kind = type(obj)
         if kind is Sym:
             return self._sym_attribute(obj, name, default)
@@ -159,9 +116,9 @@ class Objects:
             return self._class_attribute(obj, name, default)
         if kind is np.ufunc and name in _safe.UFUNC_METHODS:
             return Bound(name, obj)
-        if kind in _CONTAINERS or kind is str or kind is bytes:
+        if kind in CONTAINERS or kind is str or kind is bytes:
             return Bound(name, obj)
-        if kind in _OWN:
+        if kind in OWN:
             raise NotProvable(f"the attribute {name} of a {kind.__name__.lower()}")
         if isinstance(obj, tuple) and name in getattr(obj, "_fields", ()):
             return obj[obj._fields.index(name)]  # type: ignore[attr-defined]
@@ -176,7 +133,7 @@ class Objects:
         try:
             value = getattr(obj, name)
         except AttributeError:
-            if default is not _MISSING:
+            if default is not MISSING:
                 return default
             raise NotProvable(f"a {type(obj).__name__} has no {name}") from None
         if callable(value) and not isinstance(value, type):
@@ -186,21 +143,21 @@ class Objects:
         raise NotProvable(f"the attribute {name} of a {type(obj).__name__}")
 
     def _lacks(self, obj: Any, name: str, default: Any) -> Any:
-        if default is _MISSING:
+        if default is MISSING:
             raise NotProvable(f"there is no attribute {name}")
         r = self.residual
         r.guard(f"hasattr({r.ref(obj)}, {name!r})")
         return default
 
-    def _class_attribute(self, cls: type, name: str, default: Any = _MISSING) -> Any:
+    def _class_attribute(self, cls: type, name: str, default: Any = MISSING) -> Any:
         r = self.residual
         if name in ("__name__", "__qualname__", "__module__", "__mro__"):
             return getattr(cls, name)
         if name == "__dict__":
             raise NotProvable("the dictionary of a class")
         found = self._static(cls, name)
-        if found is _MISSING:
-            if self._static(type(cls), name) is not _MISSING:
+        if found is MISSING:
+            if self._static(type(cls), name) is not MISSING:
                 raise NotProvable(f"the attribute {name} of a metaclass")
             return self._lacks(cls, name, default)
         if isinstance(found, classmethod):
@@ -303,8 +260,8 @@ class Objects:
                 return r.load(f"{obj.ref}.{name}", getattr(value, name))
             except AttributeError:
                 raise NotProvable(f"{name} has no value yet") from None
-        if found is _MISSING:
-            if self._static(cls, "__getattr__") is not _MISSING:
+        if found is MISSING:
+            if self._static(cls, "__getattr__") is not MISSING:
                 raise NotProvable(f"a {cls.__name__} computes its attribute {name}")
             return self._lacks(obj, name, default)
         if isinstance(found, FunctionType):
@@ -346,8 +303,8 @@ class Objects:
             return obj.cls
         if name == "__dict__":
             return obj.attributes
-        if found is _MISSING:
-            if self._static(obj.cls, "__getattr__") is not _MISSING:
+        if found is MISSING:
+            if self._static(obj.cls, "__getattr__") is not MISSING:
                 raise NotProvable(f"a {obj.cls.__name__} computes its attribute {name}")
             return self._lacks(obj.cls, name, default)
         if isinstance(found, FunctionType):
@@ -357,7 +314,7 @@ class Objects:
 
     def _left(self, obj: Sym, name: str, default: Any) -> Any:
         """What a function that has run has left on itself."""
-        value = obj.value.__dict__.get(name, _MISSING)
+        value = obj.value.__dict__.get(name, MISSING)
         if value is None or type(value) in (np.ndarray, tuple, int, float, bool):
             return self.residual.made(f"{obj.ref}.{name}", value)
         raise NotProvable("what a function has left on itself is read")
@@ -397,7 +354,7 @@ class Objects:
             return Bound(found, obj)
         if isinstance(found, property) and name in ("T",):
             return self.call(found.fget, [obj], {})
-        if found is _MISSING and default is not _MISSING:
+        if found is MISSING and default is not MISSING:
             return default
         raise NotProvable(f"the attribute {name} of a Variable")
 
@@ -411,7 +368,7 @@ class Objects:
             return self.view(f"{self.ref(obj)}.{name}", getattr(self.native(obj), name), obj)
         if name in _safe.ARRAY_METHODS or name in _safe.ARRAY_WRITES:
             return Bound(name, obj)
-        if not hasattr(np.ndarray, name) and default is not _MISSING:
+        if not hasattr(np.ndarray, name) and default is not MISSING:
             self.residual.type_of(obj)
             return default
         raise NotProvable(f"the attribute {name} of an array")
@@ -459,7 +416,7 @@ class Objects:
                 raise NotProvable(f"the property {name} cannot be set")
             self.call(found.fset, [obj, value], {})
             return
-        if found is not _MISSING and hasattr(type(found), "__set__"):
+        if found is not MISSING and hasattr(type(found), "__set__"):
             raise NotProvable(f"{name} of a {cls.__name__} is set")
         if not self._sets_plainly(cls):
             raise NotProvable(f"a {cls.__name__} has a __setattr__ of its own")
@@ -480,7 +437,7 @@ class Objects:
 
     def key(self, value: Any) -> Any:
         """A key of a dictionary that the call has made."""
-        if type(value) in _OWN:
+        if type(value) in OWN:
             raise NotProvable("an object of the call is a key")
         if type(value) is Sym and not (
             type(value.value) in PLAIN or isinstance(value.value, (np.generic, tuple))
@@ -625,7 +582,7 @@ class Objects:
             return self._iterate_sym(obj)
         if kind is OwnObject:
             return self._iterate_object(obj)
-        if kind in _OWN or not hasattr(obj, "__iter__"):
+        if kind in OWN or not hasattr(obj, "__iter__"):
             raise NotProvable(f"a {self.class_of(obj).__name__} is iterated over")
         if isinstance(obj, (set, frozenset)) and len(obj) > 1:
             raise NotProvable("a set is iterated over")
@@ -651,7 +608,7 @@ class Objects:
 
     def _iterate_object(self, obj: Any) -> Iterator[Any]:
         cls = self.class_of(obj)
-        if self._static(cls, "__iter__") is _MISSING:
+        if self._static(cls, "__iter__") is MISSING:
             raise NotProvable(f"a {cls.__name__} is iterated over")
         return self.iterate(self.special(obj, "__iter__", []))
 
@@ -687,250 +644,6 @@ class Objects:
             return self.special(obj, "__contains__", [item])
         return r.fix(item) in obj
 
-    # -- computing
-
-    def ref(self, value: Any) -> str:
-        return self.residual.ref(value)
-
-    def native(self, value: Any) -> Any:
-        """What a value is in this call, for NumPy and Python to compute with."""
-        kind = type(value)
-        if kind is Sym:
-            real = value.value
-            if isinstance(real, Variable):
-                raise NotProvable("a Variable is handed to code that is not read")
-            if type(real) is _tracing.Promise:
-                raise NotProvable("values that are still to be computed are read")
-            return real
-        if kind is tuple or kind is list:
-            return kind([self.native(v) for v in value])
-        if isinstance(value, tuple):
-            return type(value)(*[self.native(v) for v in value])
-        if kind is dict:
-            return {k: self.native(v) for k, v in value.items()}
-        if kind is slice:
-            return slice(*[self.native(v) for v in (value.start, value.stop, value.step)])
-        if kind in _OWN:
-            raise NotProvable("an object of the call is handed to code that is not read")
-        return value
-
-    def known(self, *values: Any) -> bool:
-        """Whether values are the same in all calls."""
-        for v in values:
-            kind = type(v)
-            if kind is Sym:
-                if not v.fixed:
-                    return False
-            elif kind is tuple or kind is list:
-                if not self.known(*v):
-                    return False
-            elif kind is slice:
-                if not self.known(v.start, v.stop, v.step):
-                    return False
-            elif kind is dict and not self.known(*v.values()):
-                return False
-        return True
-
-    def pure(self, text: str, compute: Any, fresh: bool = True) -> Any:
-        """Compute something without effects, here and in the residual code."""
-        value = compute()
-        sym = self.residual.made(text, value)
-        if type(sym) is Sym:
-            if isinstance(value, Variable) or type(value) not in _RESULTS and not isinstance(
-                value, np.generic
-            ):
-                raise NotProvable(f"a {type(value).__name__} is computed")
-            sym.own = fresh and type(value) is np.ndarray
-        return sym
-
-    def fresh(self, text: str, value: Any) -> Any:
-        return self.pure(text, lambda: value)
-
-    def view(self, text: str, value: Any, base: Sym) -> Any:
-        """A view of an array, which is the call's own where the array is."""
-        sym = self.pure(text, lambda: value, False)
-        if type(sym) is Sym and type(value) is np.ndarray:
-            self.view_of(sym, base)
-        return sym
-
-    def view_of(self, sym: Sym, base: Sym) -> None:
-        """``sym`` may share the memory of ``base``."""
-        sym.own = base.own
-        self.dry.views.setdefault(id(sym), sym)
-        self.dry.bases[id(sym)] = base
-
-    def apply(self, name: str, function: Any, args: list[Any], kw: dict[str, Any]) -> Any:
-        """A function of plain data and arrays, by its name in the generated code."""
-        a, k = self.native(args), self.native(kw)
-        if self.known(args, kw):
-            value = function(*a, **k)
-            if type(value) in PLAIN or isinstance(value, (np.generic, np.dtype, type)):
-                return value
-            if type(value) is tuple and all(type(v) in PLAIN for v in value):
-                return value
-        else:
-            value = function(*a, **k)
-        parts = [self.ref(v) for v in args] + [f"{n}={self.ref(v)}" for n, v in kw.items()]
-        fresh = type(value) is np.ndarray and not _shares(value, (a, k))
-        return self.pure(f"{name}({', '.join(parts)})", lambda: value, fresh)
-
-    def binary(self, op: str, a: Any, b: Any) -> Any:
-        name, symbol = _BINARY[op]
-        found = self._by_method(f"__{name}__", f"__r{name}__", a, b)
-        if found is not _MISSING:
-            return found
-        if isinstance(a, (list, tuple)) or isinstance(b, (list, tuple)):
-            return self._join(op, a, b)
-        if type(a) is Sym and type(a.value) in (list, tuple):
-            return self._join(op, a, b)
-        if type(a) is str and op == "Mod":
-            return a % self.residual.fix(b)
-        function = getattr(operator, f"{name}_" if name in ("and", "or") else name)
-        if self.known(a, b):
-            return function(self.native(a), self.native(b))
-        self._computable(a, b)
-        return self.fresh(
-            f"{self.ref(a)} {symbol} {self.ref(b)}", function(self.native(a), self.native(b))
-        )
-
-    def _computable(self, *values: Any) -> None:
-        for v in values:
-            v = v.value if type(v) is Sym else v
-            if type(v) not in PLAIN and not isinstance(v, (np.ndarray, np.generic, np.dtype)):
-                raise NotProvable(f"an operator of a {type(v).__name__}")
-
-    def _join(self, op: str, a: Any, b: Any) -> Any:
-        def items(v: Any) -> Any:
-            if type(v) is Sym and type(v.value) in (list, tuple):
-                return type(v.value)(self.iterate(v))
-            return v
-
-        a, b = items(a), items(b)
-        if op == "Add" and type(a) is type(b):
-            return a + b
-        if op == "Mult":
-            return self.residual.fix(a) * b if isinstance(b, (list, tuple)) else a * (
-                self.residual.fix(b)
-            )
-        raise NotProvable("an operator of a list")
-
-    def _by_method(self, name: str, reflected: str, a: Any, b: Any) -> Any:
-        """Operators of classes written in Python."""
-        for own, other, method in ((a, b, name), (b, a, reflected)):
-            if type(own) is OwnObject or type(own) is Sym and not self._has_plain_operators(own):
-                cls = self.class_of(own)
-                if self._static(cls, method) is _MISSING:
-                    continue
-                found = self.special(own, method, [other])
-                if found is not NotImplemented:
-                    return found
-        return _MISSING
-
-    def _has_plain_operators(self, value: Sym) -> bool:
-        real = value.value
-        return (
-            type(real) in PLAIN
-            or isinstance(real, (np.ndarray, np.generic))
-            or type(real) in _CONTAINERS
-        )
-
-    def inplace(self, op: str, a: Any, b: Any) -> Any:
-        if type(a) is list and op == "Add":
-            a.extend(self.iterate(b))
-            return a
-        if type(a) is Sym and type(a.value) is np.ndarray:
-            self.dry.changes(a)
-            value = _INPLACE[op](self.native(a), self.native(b))
-            if value is not a.value:
-                raise NotProvable("an operator in place")
-            self.residual.line(f"{self.ref(a)} {_BINARY[op][1]}= {self.ref(b)}")
-            return a
-        if type(a) is Sym and type(a.value) in (list, dict, set):
-            raise NotProvable("a container of the outside is changed")
-        if type(a) is OwnObject or type(a) is Sym and not self._has_plain_operators(a):
-            method = f"__i{_BINARY[op][0]}__"
-            if self._static(self.class_of(a), method) is not _MISSING:
-                raise NotProvable(f"{method} of a {self.class_of(a).__name__}")
-        if type(a) in (dict, set):
-            raise NotProvable("an operator in place")
-        return self.binary(op, a, b)
-
-    def unary(self, op: str, value: Any) -> Any:
-        name, symbol = _UNARY[op]
-        if type(value) is OwnObject or type(value) is Sym and not self._has_plain_operators(value):
-            return self.special(value, f"__{name}__", [])
-        function = getattr(operator, name)
-        if self.known(value):
-            return function(self.native(value))
-        return self.fresh(f"{symbol}{self.ref(value)}", function(self.native(value)))
-
-    def identical(self, a: Any, b: Any) -> bool:
-        if a is b:
-            return True
-        if type(a) is Sym and type(b) is Sym:
-            if is_number(a.value) or is_number(b.value):
-                raise NotProvable("numbers are compared by identity")
-            if a.value is b.value:
-                raise NotProvable("identity")
-            if self.dry.is_made(a) or self.dry.is_made(b):
-                return False
-            self.residual.guard(f"{a.ref} is {b.ref}")
-            return False
-        if type(a) is Sym or type(b) is Sym:
-            sym, other = (a, b) if type(a) is Sym else (b, a)
-            if type(sym.value) in PLAIN:
-                found = sym.value is other
-                self.residual.guard(
-                    f"{sym.ref} is {'not ' if found else ''}{self.residual.ref(other)}"
-                )
-                return found
-            return False
-        if type(a) is Bound and type(b) is Bound:
-            raise NotProvable("methods are compared by identity")
-        return False
-
-    def compare(self, op: str, a: Any, b: Any) -> Any:
-        if op == "Is":
-            return self.identical(a, b)
-        if op == "IsNot":
-            return not self.identical(a, b)
-        if op == "In":
-            return self.contains(a, b)
-        if op == "NotIn":
-            return not self.contains(a, b)
-        name, symbol = _COMPARE[op]
-        for own, other, method in ((a, b, name), (b, a, _MIRROR[name])):
-            if type(own) is OwnObject or type(own) is Sym and not self._has_plain_operators(own):
-                cls = self.class_of(own)
-                found = self._static(cls, f"__{method}__")
-                if isinstance(found, FunctionType):
-                    result = self.special(own, f"__{method}__", [other])
-                    if result is not NotImplemented:
-                        return result
-                elif name in ("eq", "ne") and found is getattr(object, f"__{method}__"):
-                    continue
-                elif found is not _MISSING:
-                    raise NotProvable(f"a {cls.__name__} is compared")
-        if self._plain_object(a) or self._plain_object(b):
-            if name not in ("eq", "ne"):
-                raise NotProvable("objects are compared")
-            return self.identical(a, b) is (name == "eq")
-        function = getattr(operator, name)
-        if self.known(a, b):
-            return function(self.native(a), self.native(b))
-        if self._is_container(a) or self._is_container(b):
-            return function(self.residual.fix(a), self.residual.fix(b))
-        self._computable(a, b)
-        return self.fresh(
-            f"{self.ref(a)} {symbol} {self.ref(b)}", function(self.native(a), self.native(b))
-        )
-
-    def _plain_object(self, v: Any) -> bool:
-        return type(v) is OwnObject or type(v) is Sym and not self._has_plain_operators(v)
-
-    def _is_container(self, v: Any) -> bool:
-        return isinstance(v.value if type(v) is Sym else v, _CONTAINERS)
-
     # -- calling
 
     def special(self, obj: Any, name: str, args: list[Any]) -> Any:
@@ -938,7 +651,7 @@ class Objects:
         cls = self.class_of(obj)
         found = self._static(cls, name)
         r = self.residual
-        if found is None or found is _MISSING or not isinstance(found, FunctionType):
+        if found is None or found is MISSING or not isinstance(found, FunctionType):
             raise NotProvable(f"{name} of a {cls.__name__}")
         r.guard(f"{r.const(cls)}.{name} is not {r.const(found)}")
         return self.call(found, [obj, *args], {})
@@ -1041,36 +754,9 @@ class Objects:
             manager.real.__exit__(None, None, None)
 
 
-def _shares(array: np.ndarray, values: Any) -> bool:
-    """Whether an array may share memory with one among nested values."""
-    if isinstance(values, np.ndarray):
-        return np.may_share_memory(array, values)
-    if isinstance(values, dict):
-        values = values.values()
-    elif not isinstance(values, (list, tuple)):
-        return False
-    return any([_shares(array, v) for v in values])
-
-
 class _Empty:
     pass
 
 
-_RESULTS = frozenset({*PLAIN, np.ndarray, tuple, list, dict})
 _LENGTHS = (list.__len__, tuple.__len__, dict.__len__, OrderedDict.__len__)
 _ITERATORS = (list.__iter__, tuple.__iter__)
-_BINARY = {
-    "Add": ("add", "+"), "Sub": ("sub", "-"), "Mult": ("mul", "*"), "Div": ("truediv", "/"),
-    "FloorDiv": ("floordiv", "//"), "Mod": ("mod", "%"), "Pow": ("pow", "**"),
-    "MatMult": ("matmul", "@"), "LShift": ("lshift", "<<"), "RShift": ("rshift", ">>"),
-    "BitOr": ("or", "|"), "BitXor": ("xor", "^"), "BitAnd": ("and", "&"),
-}  # fmt: skip
-_INPLACE = {op: getattr(operator, f"i{name}") for op, (name, _) in _BINARY.items()}
-_UNARY = {"USub": ("neg", "-"), "UAdd": ("pos", "+"), "Invert": ("invert", "~")}
-_COMPARE = {
-    "Eq": ("eq", "=="), "NotEq": ("ne", "!="), "Lt": ("lt", "<"), "LtE": ("le", "<="),
-    "Gt": ("gt", ">"), "GtE": ("ge", ">="),
-}  # fmt: skip
-_MIRROR = {"eq": "eq", "ne": "ne", "lt": "gt", "le": "ge", "gt": "lt", "ge": "le"}
-
-__all__ = ["Bound", "Closure", "Context", "FunctionNode", "Objects", "OwnObject", "Super"]

@@ -19,7 +19,7 @@ from chainer.variable import Variable
 
 from ._account import PROVING, Meter, clock
 from ._dry import Carrier, Dry, NoWay
-from ._objects import OwnObject
+from ._own import OwnObject
 from ._residual import MISS, PLAIN, NotProvable, Sym
 from ._tree import Application
 

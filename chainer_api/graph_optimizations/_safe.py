@@ -28,6 +28,7 @@ from chainer._backprop import grad as chainer_grad
 from chainer.function_node import FunctionNode
 from chainer.variable import Variable
 
+from ._own import Context
 from ._residual import PLAIN, NotProvable, Sym
 
 BUILTIN_DESCRIPTORS = (
@@ -351,7 +352,7 @@ def _zip(interp: Any, function: Any, args: list[Any], kw: dict[str, Any]) -> Any
                 try:
                     found.append(next(i))
                 except StopIteration:
-                    if strict and (k or any(next(j, MISSING) is not MISSING for j in iterators)):
+                    if strict and (k or any(next(j, ABSENT) is not ABSENT for j in iterators)):
                         raise NotProvable("zip() of arguments of different lengths") from None
                     return
             yield tuple(found)
@@ -359,7 +360,8 @@ def _zip(interp: Any, function: Any, args: list[Any], kw: dict[str, Any]) -> Any
     return pairs()
 
 
-MISSING = object()
+#: Another default than the one that says that there is none.
+ABSENT = object()
 
 
 @_handles(map, itertools.starmap)
@@ -557,7 +559,7 @@ def _getattr(interp: Any, function: Any, args: list[Any], kw: dict[str, Any]) ->
 @_handles(hasattr)
 def _hasattr(interp: Any, function: Any, args: list[Any], kw: dict[str, Any]) -> Any:
     obj, name = args
-    return interp.getattr(obj, interp.residual.fix(name), MISSING) is not MISSING
+    return interp.getattr(obj, interp.residual.fix(name), ABSENT) is not ABSENT
 
 
 @_handles(setattr)
@@ -610,8 +612,6 @@ def _array_module(interp: Any, function: Any, args: list[Any], kw: dict[str, Any
 
 @_handles(configuration.using_config)
 def _using_config(interp: Any, function: Any, args: list[Any], kw: dict[str, Any]) -> Any:
-    from ._objects import Context
-
     name, value = (interp.residual.fix(v) for v in args[:2])
     config = kw.get("config", args[2] if len(args) > 2 else configuration.config)
     config = config.value if type(config) is Sym else config
@@ -622,8 +622,6 @@ def _using_config(interp: Any, function: Any, args: list[Any], kw: dict[str, Any
 
 @_handles(function.no_backprop_mode, function.force_backprop_mode)
 def _backprop_mode(interp: Any, function: Any, args: list[Any], kw: dict[str, Any]) -> Any:
-    from ._objects import Context
-
     return Context("enable_backprop", function.__name__ == "force_backprop_mode")
 
 

@@ -1,0 +1,302 @@
+"""What an interpreted method may compute: operators and functions of plain data and arrays.
+
+In: values as the interpreter knows them. Out: values, and lines of the residual code that compute
+the same. What may not happen: code of anybody's that is not known to be without effects.
+"""
+
+from __future__ import annotations
+
+import operator
+from types import FunctionType
+from typing import Any
+
+import numpy as np
+
+from chainer import _tracing
+from chainer.variable import Variable
+
+from ._own import CONTAINERS, MISSING, OWN, Bound, OwnObject
+from ._residual import PLAIN, NotProvable, Sym, is_number
+
+
+class Computing:
+    """The operations."""
+
+    residual: Any
+    dry: Any
+    # What objects add.
+    class_of: Any
+    contains: Any
+    iterate: Any
+    special: Any
+    truth: Any
+    _static: Any
+
+    def ref(self, value: Any) -> str:
+        return self.residual.ref(value)
+
+    def native(self, value: Any) -> Any:
+        """What a value is in this call, for NumPy and Python to compute with."""
+        kind = type(value)
+        if kind is Sym:
+            real = value.value
+            if isinstance(real, Variable):
+                raise NotProvable("a Variable is handed to code that is not read")
+            if type(real) is _tracing.Promise:
+                raise NotProvable("values that are still to be computed are read")
+            return real
+        if kind is tuple or kind is list:
+            return kind([self.native(v) for v in value])
+        if isinstance(value, tuple):
+            return type(value)(*[self.native(v) for v in value])
+        if kind is dict:
+            return {k: self.native(v) for k, v in value.items()}
+        if kind is slice:
+            return slice(*[self.native(v) for v in (value.start, value.stop, value.step)])
+        if kind in OWN:
+            raise NotProvable("an object of the call is handed to code that is not read")
+        return value
+
+    def known(self, *values: Any) -> bool:
+        """Whether values are the same in all calls."""
+        for v in values:
+            kind = type(v)
+            if kind is Sym:
+                if not v.fixed:
+                    return False
+            elif kind is tuple or kind is list:
+                if not self.known(*v):
+                    return False
+            elif kind is slice:
+                if not self.known(v.start, v.stop, v.step):
+                    return False
+            elif kind is dict and not self.known(*v.values()):
+                return False
+        return True
+
+    def pure(self, text: str, compute: Any, fresh: bool = True) -> Any:
+        """Compute something without effects, here and in the residual code."""
+        value = compute()
+        sym = self.residual.made(text, value)
+        if type(sym) is Sym:
+            if isinstance(value, Variable) or type(value) not in _RESULTS and not isinstance(
+                value, np.generic
+            ):
+                raise NotProvable(f"a {type(value).__name__} is computed")
+            sym.own = fresh and type(value) is np.ndarray
+        return sym
+
+    def fresh(self, text: str, value: Any) -> Any:
+        return self.pure(text, lambda: value)
+
+    def view(self, text: str, value: Any, base: Sym) -> Any:
+        """A view of an array, which is the call's own where the array is."""
+        sym = self.pure(text, lambda: value, False)
+        if type(sym) is Sym and type(value) is np.ndarray:
+            self.view_of(sym, base)
+        return sym
+
+    def view_of(self, sym: Sym, base: Sym) -> None:
+        """``sym`` may share the memory of ``base``."""
+        sym.own = base.own
+        self.dry.views.setdefault(id(sym), sym)
+        self.dry.bases[id(sym)] = base
+
+    def apply(self, name: str, function: Any, args: list[Any], kw: dict[str, Any]) -> Any:
+        """A function of plain data and arrays, by its name in the generated code."""
+        a, k = self.native(args), self.native(kw)
+        if self.known(args, kw):
+            value = function(*a, **k)
+            if type(value) in PLAIN or isinstance(value, (np.generic, np.dtype, type)):
+                return value
+            if type(value) is tuple and all(type(v) in PLAIN for v in value):
+                return value
+        else:
+            value = function(*a, **k)
+        parts = [self.ref(v) for v in args] + [f"{n}={self.ref(v)}" for n, v in kw.items()]
+        fresh = type(value) is np.ndarray and not _shares(value, (a, k))
+        return self.pure(f"{name}({', '.join(parts)})", lambda: value, fresh)
+
+    def binary(self, op: str, a: Any, b: Any) -> Any:
+        name, symbol = _BINARY[op]
+        found = self._by_method(f"__{name}__", f"__r{name}__", a, b)
+        if found is not MISSING:
+            return found
+        if isinstance(a, (list, tuple)) or isinstance(b, (list, tuple)):
+            return self._join(op, a, b)
+        if type(a) is Sym and type(a.value) in (list, tuple):
+            return self._join(op, a, b)
+        if type(a) is str and op == "Mod":
+            return a % self.residual.fix(b)
+        function = getattr(operator, f"{name}_" if name in ("and", "or") else name)
+        if self.known(a, b):
+            return function(self.native(a), self.native(b))
+        self._computable(a, b)
+        return self.fresh(
+            f"{self.ref(a)} {symbol} {self.ref(b)}", function(self.native(a), self.native(b))
+        )
+
+    def _computable(self, *values: Any) -> None:
+        for v in values:
+            v = v.value if type(v) is Sym else v
+            if type(v) not in PLAIN and not isinstance(v, (np.ndarray, np.generic, np.dtype)):
+                raise NotProvable(f"an operator of a {type(v).__name__}")
+
+    def _join(self, op: str, a: Any, b: Any) -> Any:
+        def items(v: Any) -> Any:
+            if type(v) is Sym and type(v.value) in (list, tuple):
+                return type(v.value)(self.iterate(v))
+            return v
+
+        a, b = items(a), items(b)
+        if op == "Add" and type(a) is type(b):
+            return a + b
+        if op == "Mult":
+            return self.residual.fix(a) * b if isinstance(b, (list, tuple)) else a * (
+                self.residual.fix(b)
+            )
+        raise NotProvable("an operator of a list")
+
+    def _by_method(self, name: str, reflected: str, a: Any, b: Any) -> Any:
+        """Operators of classes written in Python."""
+        for own, other, method in ((a, b, name), (b, a, reflected)):
+            if type(own) is OwnObject or type(own) is Sym and not self._has_plain_operators(own):
+                cls = self.class_of(own)
+                if self._static(cls, method) is MISSING:
+                    continue
+                found = self.special(own, method, [other])
+                if found is not NotImplemented:
+                    return found
+        return MISSING
+
+    def _has_plain_operators(self, value: Sym) -> bool:
+        real = value.value
+        return (
+            type(real) in PLAIN
+            or isinstance(real, (np.ndarray, np.generic))
+            or type(real) in CONTAINERS
+        )
+
+    def inplace(self, op: str, a: Any, b: Any) -> Any:
+        if type(a) is list and op == "Add":
+            a.extend(self.iterate(b))
+            return a
+        if type(a) is Sym and type(a.value) is np.ndarray:
+            self.dry.changes(a)
+            value = _INPLACE[op](self.native(a), self.native(b))
+            if value is not a.value:
+                raise NotProvable("an operator in place")
+            self.residual.line(f"{self.ref(a)} {_BINARY[op][1]}= {self.ref(b)}")
+            return a
+        if type(a) is Sym and type(a.value) in (list, dict, set):
+            raise NotProvable("a container of the outside is changed")
+        if type(a) is OwnObject or type(a) is Sym and not self._has_plain_operators(a):
+            method = f"__i{_BINARY[op][0]}__"
+            if self._static(self.class_of(a), method) is not MISSING:
+                raise NotProvable(f"{method} of a {self.class_of(a).__name__}")
+        if type(a) in (dict, set):
+            raise NotProvable("an operator in place")
+        return self.binary(op, a, b)
+
+    def unary(self, op: str, value: Any) -> Any:
+        name, symbol = _UNARY[op]
+        if type(value) is OwnObject or type(value) is Sym and not self._has_plain_operators(value):
+            return self.special(value, f"__{name}__", [])
+        function = getattr(operator, name)
+        if self.known(value):
+            return function(self.native(value))
+        return self.fresh(f"{symbol}{self.ref(value)}", function(self.native(value)))
+
+    def identical(self, a: Any, b: Any) -> bool:
+        if a is b:
+            return True
+        if type(a) is Sym and type(b) is Sym:
+            if is_number(a.value) or is_number(b.value):
+                raise NotProvable("numbers are compared by identity")
+            if a.value is b.value:
+                raise NotProvable("identity")
+            if self.dry.is_made(a) or self.dry.is_made(b):
+                return False
+            self.residual.guard(f"{a.ref} is {b.ref}")
+            return False
+        if type(a) is Sym or type(b) is Sym:
+            sym, other = (a, b) if type(a) is Sym else (b, a)
+            if type(sym.value) in PLAIN:
+                found = sym.value is other
+                self.residual.guard(
+                    f"{sym.ref} is {'not ' if found else ''}{self.residual.ref(other)}"
+                )
+                return found
+            return False
+        if type(a) is Bound and type(b) is Bound:
+            raise NotProvable("methods are compared by identity")
+        return False
+
+    def compare(self, op: str, a: Any, b: Any) -> Any:
+        if op == "Is":
+            return self.identical(a, b)
+        if op == "IsNot":
+            return not self.identical(a, b)
+        if op == "In":
+            return self.contains(a, b)
+        if op == "NotIn":
+            return not self.contains(a, b)
+        name, symbol = _COMPARE[op]
+        for own, other, method in ((a, b, name), (b, a, _MIRROR[name])):
+            if type(own) is OwnObject or type(own) is Sym and not self._has_plain_operators(own):
+                cls = self.class_of(own)
+                found = self._static(cls, f"__{method}__")
+                if isinstance(found, FunctionType):
+                    result = self.special(own, f"__{method}__", [other])
+                    if result is not NotImplemented:
+                        return result
+                elif name in ("eq", "ne") and found is getattr(object, f"__{method}__"):
+                    continue
+                elif found is not MISSING:
+                    raise NotProvable(f"a {cls.__name__} is compared")
+        if self._plain_object(a) or self._plain_object(b):
+            if name not in ("eq", "ne"):
+                raise NotProvable("objects are compared")
+            return self.identical(a, b) is (name == "eq")
+        function = getattr(operator, name)
+        if self.known(a, b):
+            return function(self.native(a), self.native(b))
+        if self._is_container(a) or self._is_container(b):
+            return function(self.residual.fix(a), self.residual.fix(b))
+        self._computable(a, b)
+        return self.fresh(
+            f"{self.ref(a)} {symbol} {self.ref(b)}", function(self.native(a), self.native(b))
+        )
+
+    def _plain_object(self, v: Any) -> bool:
+        return type(v) is OwnObject or type(v) is Sym and not self._has_plain_operators(v)
+
+    def _is_container(self, v: Any) -> bool:
+        return isinstance(v.value if type(v) is Sym else v, CONTAINERS)
+
+
+def _shares(array: np.ndarray, values: Any) -> bool:
+    """Whether an array may share memory with one among nested values."""
+    if isinstance(values, np.ndarray):
+        return np.may_share_memory(array, values)
+    if isinstance(values, dict):
+        values = values.values()
+    elif not isinstance(values, (list, tuple)):
+        return False
+    return any([_shares(array, v) for v in values])
+
+
+_RESULTS = frozenset({*PLAIN, np.ndarray, tuple, list, dict})
+_BINARY = {
+    "Add": ("add", "+"), "Sub": ("sub", "-"), "Mult": ("mul", "*"), "Div": ("truediv", "/"),
+    "FloorDiv": ("floordiv", "//"), "Mod": ("mod", "%"), "Pow": ("pow", "**"),
+    "MatMult": ("matmul", "@"), "LShift": ("lshift", "<<"), "RShift": ("rshift", ">>"),
+    "BitOr": ("or", "|"), "BitXor": ("xor", "^"), "BitAnd": ("and", "&"),
+}  # fmt: skip
+_INPLACE = {op: getattr(operator, f"i{name}") for op, (name, _) in _BINARY.items()}
+_UNARY = {"USub": ("neg", "-"), "UAdd": ("pos", "+"), "Invert": ("invert", "~")}
+_COMPARE = {
+    "Eq": ("eq", "=="), "NotEq": ("ne", "!="), "Lt": ("lt", "<"), "LtE": ("le", "<="),
+    "Gt": ("gt", ">"), "GtE": ("ge", ">="),
+}  # fmt: skip
+_MIRROR = {"eq": "eq", "ne": "ne", "lt": "gt", "le": "ge", "gt": "lt", "ge": "le"}

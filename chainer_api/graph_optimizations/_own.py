@@ -1,0 +1,57 @@
+"""What a call makes while it is read: objects, functions, methods of such, configurations.
+
+Other values are plain Python objects (constants, and containers that the call has made), or a
+:class:`~._residual.Sym`.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from chainer import configuration
+
+from ._residual import Sym
+
+MISSING = object()
+
+
+class OwnObject:
+    """An object that the call has made, of a class written in Python."""
+
+    def __init__(self, cls: type) -> None:
+        self.cls = cls
+        self.attributes: dict[str, Any] = {}
+        self.applied = False  # a function that has run
+        self.real: Sym | None = None  # that function, where it was applied between programs
+
+
+class Closure:
+    """A function that the call has made."""
+
+    def __init__(self, node: Any, frame: Any, defaults: Any, kwdefaults: Any) -> None:
+        self.node, self.frame, self.defaults, self.kwdefaults = node, frame, defaults, kwdefaults
+
+
+class Bound:
+    """A method of an object; ``function`` may be the name of a method of a built-in class."""
+
+    def __init__(self, function: Any, owner: Any) -> None:
+        self.function, self.owner = function, owner
+
+
+class Super:
+    """``super()``."""
+
+    def __init__(self, cls: type, owner: Any) -> None:
+        self.cls, self.owner = cls, owner
+
+
+class Context:
+    """A configuration that a ``with`` block sets."""
+
+    def __init__(self, name: str, value: Any) -> None:
+        self.real = configuration.using_config(name, value)
+
+
+OWN = (OwnObject, Closure, Bound, Super, Context)
+CONTAINERS = (list, tuple, dict, set, frozenset)
