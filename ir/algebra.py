@@ -165,7 +165,10 @@ def _mean(node: Node) -> Node | None:
 def _power(node: Node) -> Node | None:
     """The operator ``**`` with NumPy's short cuts for some exponents."""
     x, exponent = node.inputs
-    short = _POWERS.get(exponent.attr("value")) if exponent.op == "literal" else None
+    value = exponent.attr("value") if exponent.op == "literal" else None
+    if exponent.op == "constant" and exponent.shape == ():
+        value = np.asarray(exponent.attr("box").value).item()
+    short = _POWERS.get(value)
     if short is None or x.dtype is None or x.dtype.kind != "f" or x.dtype != node.dtype:
         return None
     return make(short, x, strides=node.strides, origin=node.origin)

@@ -501,12 +501,22 @@ class RecArray(NDArrayOperatorsMixin):
         self._write("setitem", (self, value, *template.arrays), run, index=frozen)
 
     def __pow__(self, exponent: Any) -> Any:
-        # ndarray.__pow__ has short cuts for some Python exponents that numpy.power has not.
-        if type(exponent) not in (int, float) or not self.recorder.live:
+        # ndarray.__pow__ has short cuts for some single exponents that numpy.power has not, or,
+        # before NumPy 2.3, not for all layouts.
+        if not self.recorder.live or not self._has_short_cuts(exponent):
             return NDArrayOperatorsMixin.__pow__(self, exponent)
         if self.scalar:
             return call(_scalar_power, (self, exponent), {})
         return record(self.recorder, "pow", (self, exponent), lambda: self.held**exponent)
+
+    def _has_short_cuts(self, exponent: Any) -> bool:
+        if type(exponent) in (int, float):
+            return True
+        if self.scalar or self.held.dtype.kind not in "fc":
+            return False
+        if isinstance(exponent, np.generic):
+            return exponent in (-1, 0, 0.5, 1, 2)
+        return isinstance(exponent, (np.ndarray, RecArray)) and exponent.shape == ()
 
     def __ipow__(self, exponent: Any) -> Any:
         if self.scalar:

@@ -23,7 +23,7 @@ from typing import NamedTuple
 from .driver import Function
 
 PREFIX = "chainwright_product_"
-DEPTH = 256
+DEPTH = 64  # few enough that a block of b has long rows, which large strides ask for
 INNER, OUTER = "inner", "outer"
 #: The table of a step: lengths of the rows of this step, of the inner index, and of the columns;
 #: bytes between rows and between inner indices of ``a``; between those of ``b``; rows of ``c``.

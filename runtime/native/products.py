@@ -30,7 +30,10 @@ logger = logging.getLogger("chainwright")
 
 _KEPT = 256  # layouts that are remembered
 _BLOCK_BYTES = 1 << 15, 1 << 17  # of b that a thread does at a time: inner, outer
-_DEEPEST = 1 << 13  # inner indices of sums along the lanes: more leave the caches
+_PARTS = 4  # at least, for threads, as far as there are columns; each reads all rows of a,
+_FEW = 256  # which pays if these are few
+#: Inner indices of sums along the lanes: with fewer the totals take the time, more leave caches.
+_LEAST_DEPTH, _MOST_DEPTH = 128, 1 << 13
 
 
 class Machine:
@@ -136,8 +139,8 @@ def way_of(a: np.ndarray, b: np.ndarray) -> str | None:
     size = a.itemsize
     if b.strides[1] == size:
         return OUTER
-    if b.strides[0] == size and a.strides[1] == size and len(b) <= _DEEPEST:
-        return INNER
+    if b.strides[0] == size and a.strides[1] == size:
+        return INNER if _LEAST_DEPTH <= len(b) <= _MOST_DEPTH else None
     return None
 
 
@@ -173,6 +176,8 @@ def segment_of(a: np.ndarray, b: np.ndarray, parts: list[tuple[Form, int]]) -> S
         operands.append(Place(products.MARK, 0, 1))
         steps.append(Step(part.name, table, tuple(operands), SILENT, "product"))
         first += rows
+    if m <= _FEW:
+        tile = min(tile, -(-blocks // _PARTS))
     region = Region(blocks, min(tile, blocks), tuple(steps), apart=True)
     places = {p: (1 + nodes.index(p.value), p.offset) for s in steps for p in s.operands[:3]}
     # Whoever calls knows the layouts; a dtype out of a file is equal to NumPy's own, not the same.

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from ir_graphs import Building, array, values_of
 
-from chainwright.ir import interpret, literal, make
+from chainwright.ir import constant, interpret, literal, make
 from chainwright.ir.algebra import ROWS, rewritten
 
 X, INTS, C = array("x", 3, 4), array("i", 3, 4, dtype="i4"), array("c", 3, 4, dtype="c8")
@@ -38,6 +38,8 @@ FITS = [
     ("x ** 2 -> square", n("pow", X, 2), "square"),
     ("x ** 2 -> square", n("pow", X, 0.5), "sqrt"),
     ("x ** 2 -> square", n("pow", X, -1.0), "reciprocal"),
+    ("x ** 2 -> square", n("pow", X, constant(np.float32(2))), "square"),
+    ("x ** 2 -> square", n("pow", X, constant(np.array(0.5, "f"))), "sqrt"),
     ("stack -> concatenate", n("stack", X, X, axis=-1), "concatenate"),
     ("stack -> concatenate", n("stack", T, X, axis=0), "concatenate"),
 ]
@@ -61,6 +63,8 @@ STAYS = [
     n("mean", array("z", 0, 4)),
     n("pow", INTS, 2),
     n("pow", X, 3),
+    n("pow", X, constant(np.float64(2))),  # gives float64
+    n("pow", X, constant(np.full(4, 2, "f"))),
 ]
 
 

@@ -95,6 +95,15 @@ CASES = {
     "arithmetic": lambda x, y: (x + y) * 2.5 - y / (abs(x) + 1),
     "reflected": lambda x, y: 2 - x + (1 / (y * y + 1)) * (3 ** np.abs(x)),
     "powers": lambda x, y: (x**2, abs(x) ** 0.5, x**3, np.power(abs(x), y)),
+    # NumPy before 2.3 has other bits for np.power of these layouts.
+    "powers of parts": lambda x, y: (
+        x[::-1] ** np.float32(2),
+        abs(x[::2, ::2]) ** np.array(0.5, "f"),
+        abs(x.T) ** x.dtype.type(-1),
+        abs(x[::-1]) ** np.float32(3),
+        abs(x[::-1]) ** np.exp(x.sum() * 0),
+        x[::-1] ** (np.exp(y.sum() * 0) * 2),
+    ),
     "comparison": lambda x, y: (x > y) & (x != 0),
     "where": lambda x, y: np.where(x > 0, x, 0.1 * y),
     "ufuncs": lambda x, y: np.exp(x) + np.tanh(y) + np.log1p(np.exp(-abs(x))),
@@ -285,3 +294,18 @@ def test_nothing_is_computed_with_what_was_in_memory(make):
         x = np.full(5, 10**6, "i")
         rec.input(x, "x", "argument")
         assert not make(rec.wrap(x)).held.any()
+
+
+@pytest.mark.parametrize(
+    "exponent, op",
+    [
+        (2, "pow"), (np.float32(2), "pow"), (np.array(3, "f"), "pow"), (np.float32(3), "power"),
+        (np.ones(4, "f"), "power"), (np.float64(0.5), "pow"), (True, "power"),
+    ],
+)  # fmt: skip
+def test_powers_are_the_operator_where_numpy_may_have_a_short_cut(exponent, op):
+    recorder = Recorder()
+    x = np.ones((3, 4), "f")
+    recorder.input(x, "x", "argument")
+    y = recorder.wrap(x) ** exponent
+    assert y.node().op == op and y.dtype == (x**exponent).dtype

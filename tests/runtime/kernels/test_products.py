@@ -42,7 +42,8 @@ def test_shapes_and_dtypes_decide():
 
 @native
 @pytest.mark.parametrize("dtype", "fd")
-def test_own_code_is_at_work(dtype):
+def test_own_code_is_at_work(dtype, monkeypatch):
+    monkeypatch.setattr(OPTIONS, "target", lambda: "auto")
     a, b = matrices(dtype)
     wanted = np.empty((M, N), dtype)
     own_products().call(a, b)(a, b, wanted)

@@ -49,7 +49,8 @@ SHAPES = [
 
 
 @pytest.fixture(params=HERE, ids=lambda features: "wide" if "512" in features else "narrow")
-def products(request):
+def products(request, monkeypatch):
+    monkeypatch.setattr("chainwright.runtime.native.products._LEAST_DEPTH", 1)
     return Products(TARGET, Machine(request.param))
 
 
@@ -188,6 +189,14 @@ def test_what_is_left_to_numpy(products):
     ]  # fmt: skip
     for x, y in others:
         assert products.call(x, y) is None
+
+
+def test_shallow_products_along_the_lanes_are_numpy_s():
+    products = Products(TARGET, Machine(NARROW))
+    for k, taken in ((127, False), (128, True), (1 << 13, True), ((1 << 13) + 1, False)):
+        a, b = np.ones((3, k), "f"), np.ones((5, k), "f")
+        assert (products.call(a, b.T) is not None) == taken
+        assert products.call(a, b.T.copy()) is not None
 
 
 def test_memory_that_does_not_fit_is_refused(products):
