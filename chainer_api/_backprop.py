@@ -384,6 +384,8 @@ def _backward_from(var, node, retain_grad, enable_double_backprop, loss_scale):
             _refuse_old_style(node)
         return
     _show_functions([node], enable_double_backprop)
+    if retain_grad:
+        _show_inner_results([node])
     func = node._creator_node
     node._grad_var = None
     if func._is_piece and gy is not None and not retain_grad and not enable_double_backprop and (
@@ -422,6 +424,21 @@ def _show_functions(nodes, enable_double_backprop):
         node = stack.pop()
         func = node._creator_node
         if func is not None and func._is_piece:
+            func._dissolve()
+            func = node._creator_node
+        if func is not None and func not in seen and func.inputs is not None:
+            seen.add(func)
+            stack.extend(func.inputs)
+
+
+def _show_inner_results(nodes):
+    """Dissolve the pieces before ``nodes`` that have results computed from others of theirs."""
+    seen = set()
+    stack = list(nodes)
+    while stack:
+        node = stack.pop()
+        func = node._creator_node
+        if func is not None and func._has_inner_results:
             func._dissolve()
             func = node._creator_node
         if func is not None and func not in seen and func.inputs is not None:
@@ -578,18 +595,20 @@ def _backward_to_leaves(grads, start, retain_grad, loss_scale):
     seen = set()
     leaves = {}
     order = _make_order()
+
+    def push(func):
+        if func is not None and func not in seen:
+            seen.add(func)
+            _heappush(heap, _key(func))
+            if order is not None:
+                order.pushed(func)
+
     for node in start:
-        func = node._creator_node
-        if func is None:
+        if node._creator_node is None:
             leaves[node] = None
             if node._grad_var is not None:
                 grads[node].insert(0, node._grad_var)
-        elif func not in seen:
-            seen.add(func)
-            heap.append(_key(func))
-            if order is not None:
-                order.pushed(func)
-    heapq.heapify(heap)
+        push(node._creator_node)
     debug = _peek('debug')
     lazy = _peek('lazy_grad_sum')
     uses = None if _watch.tell is None else _uses_of_leaves(start)
@@ -600,6 +619,12 @@ def _backward_to_leaves(grads, start, retain_grad, loss_scale):
             key = order.waits(func)
             if key is not None:
                 _heappush(heap, key)
+                continue
+            if func._is_piece and func._adds_in_between(grads):
+                order.runs(func)
+                func._dissolve()
+                for y in list(grads):
+                    push(y._creator_node)
                 continue
         inputs = func.inputs
         targets = []
@@ -637,10 +662,7 @@ def _backward_to_leaves(grads, start, retain_grad, loss_scale):
         for x in inputs:
             creator = x._creator_node
             if creator is not None and creator not in seen and x in grads:
-                seen.add(creator)
-                if order is not None:
-                    order.pushed(creator)
-                _heappush(heap, _key(creator))
+                push(creator)
         if order is not None and order.longer:
             order.fold(heap)
         if uses is not None:
@@ -810,6 +832,8 @@ def grad(
     _tracing.settle('chainer.grad')
     with _tracing.aside():
         _show_functions(output_nodes, enable_double_backprop)
+        if FunctionNode._pieces_exist:
+            _show_inner_results(output_nodes)
         results = _grad(outputs, input_nodes, grad_outputs, grad_inputs, retain_grad,
                         enable_double_backprop, loss_scale)
     if set_grad:

@@ -316,6 +316,8 @@ class FunctionNode:
         rank, number = -self.rank, -self.number
         return [(rank, number, i) for i in targets]
 
+    _has_inner_results = False
+
     def _dissolve(self):
         """Put the functions that a piece stands for in its place (others: do nothing)."""
 

@@ -13,7 +13,7 @@ from chainwright.runtime.rate import Rate
 
 if TYPE_CHECKING:
     from ._dry import Carrier
-    from ._piece import Piece
+    from ._piece import Piece, Plan
     from ._proof import Proof
     from ._run import Run
     from ._tree import Application
@@ -29,6 +29,10 @@ _LONGEST = 1024  # calls until it is asked again whether a trace pays
 _NOTINGS = 6  # calls that may be noted in any case: they tell numbers from constants
 _BACKWARD = 3.0  # times as long as forward: forward and backward, by the usual rule
 _WARM, _COLD = 3, 0.4  # the first calls are slow; what is a usual call's time then
+_GAIN_OF_PHRASE, _PAYBACK = 0.3, 1000  # and the calls in which what a phrase costs has to come back
+MATCHING, _COUNTING = 2e-6, 1e-6  # seconds to compare a function with a phrase, and to count it
+_COMING = 10e-6  # seconds to come to the program of a phrase, and back
+_BACKWARD_OF_FUNCTION = 1.3  # times as long as its forward
 _NOTED = 0.9  # of the time of a call that is noted, besides that of noting, a plain one takes
 _LOSSES = 8  # calls in a row after which the balance is negative, until programs rest
 
@@ -85,6 +89,9 @@ class Account:
         self.exact = exact  # whether the last bits matter; None: as the configuration says
         self.in_method = 0.0
         self.new_backwards: list[Piece] = []  # for which a new kind of backward has come
+        self.of_function = 0.0  # seconds of one, in calls that are counted
+        self._counted = 0
+        self.coarse_pieces: list[Piece] = []  # that are to be cut
         self.plain = 0.0  # seconds of a call without programs
         self.calls = self._notings = 0
         self._weight = 1.0
@@ -112,6 +119,14 @@ class Account:
             return 0
         each = max(_budget() * call, 1e-9)
         return 1 + int(min(missing / each, max(self.calls, 4), _LONGEST))
+
+    def affords_phrase(self, applications: int, share: float) -> bool:
+        """Whether functions may be traced that are a ``share`` of those that a call applies."""
+        gain = share * self._weight * self.plain * _GAIN_OF_PHRASE
+        seconds = COMPILING.of(applications)
+        if _budget() < math.inf and seconds > _PAYBACK * gain:
+            return False
+        return self._missing(seconds, gain) <= 0.0
 
     def affords_proof(self, applications: int, calls: int) -> bool:
         """Whether a way may be proved that ``calls`` of the calls so far have gone."""
@@ -163,7 +178,7 @@ class Account:
     def called(self, run: Run, seconds: float) -> bool:
         """A call has ended; whether programs pay."""
         self._weight = _BACKWARD if run.settings.backprop else 1.0
-        app = run.app
+        app = run.app if run.phrases is None else run.phrases.root
         app.last = self.calls
         if run.programs:
             self.ledger.with_python += 1
@@ -178,6 +193,26 @@ class Account:
         self.ledger.without_python += 1
         proof.app.last = self.calls
         return self._ended(seconds, proof.meter, proof.app.plain, carrier)
+
+    def gain_of(self, plan: Plan) -> float:
+        """Seconds that the program of a phrase saves in each use, by what functions take."""
+        plain = self.of_function * len(plan.apps)
+        gain = plain - _COMING - MATCHING * len(plan.apps)
+        for piece in plan.pieces:
+            gain -= piece.forward_meter.program
+            if piece.backward_meter.program:
+                part = len(piece.apps) / len(plan.apps)
+                gain += _BACKWARD_OF_FUNCTION * part * plain - piece.backward_meter.program
+        return gain
+
+    def called_and_counted(self, run: Run, seconds: float) -> None:
+        """A call has ended of which the functions were counted."""
+        self.ledger.eager_calls += 1
+        self._ended_plainly(seconds, None)
+        if run.missed:
+            each = seconds / run.missed - _COUNTING
+            self._counted += 1
+            self.of_function += (each - self.of_function) / min(self._counted, 4)
 
     def called_plainly(self, seconds: float, app: Application) -> None:
         """A call that may have gone the way to ``app`` has been timed."""
@@ -221,6 +256,14 @@ class Account:
             # A call that takes several times as long has been stopped by other work.
             gain = max(meter.took(seconds - run.checking), -plain)
             factor = min(plain / forwards, 1.0) if forwards else 1.0
+        elif run.phrases is not None:
+            # What functions take when they are applied once more, to be compared with, is more
+            # than they take otherwise.
+            plain, factor = self.of_function, 1.0
+            gain = plain * (run.programs + run.missed + run.realized)
+            gain -= clock() - run.started - run.checking
+            for piece in run.pieces:
+                piece.backward_meter.plain = _BACKWARD_OF_FUNCTION * plain * len(piece.apps)
         else:
             gain = sum([piece.forward_meter.gain for piece in run.pieces])
             factor = 1.0

@@ -48,6 +48,8 @@ class Carrier:
         "python_state", "states", "undo", "values",
     )
 
+    phrases = None  # such calls go ways
+
     def __init__(self) -> None:
         self.values: list[Any] = []
         self.guards: dict[int, Any] = {}  # none: nothing comes between a use and its program

@@ -23,6 +23,7 @@ from chainwright.runtime import Kept
 
 from ._backward import gradients
 from ._device import ARRAYS, at, on_host
+from ._held import Held, held_values, values_of
 from ._trace import Backward, Late
 from ._values import Elsewhere, close, largest
 
@@ -49,12 +50,21 @@ class StaticScheduleFunction(FunctionNode):
 
     def __init__(self, piece: Piece, leaves: Any, live: Any, states: Any) -> None:
         self._piece, self._states = piece, states
-        #: By slot: the leaves as they were, and those that a caller may have written into since.
-        self._leaves, self._live = leaves, live
+        # By slot: the leaves as they were, and those that a caller may have written into since.
+        self._held = held_values(leaves, piece.large)
+        self._held_live = self._held if live is leaves else held_values(live, piece.large)
         if not FunctionNode._pieces_exist:  # what is set on a class has it looked up anew
             FunctionNode._pieces_exist = True
         self._small_results: dict[int, bytes] = {}  # by slot; a caller may write into results
         self._retained: dict[int, Any] = {}  # arrays of results that functions retain
+
+    @property
+    def _leaves(self) -> dict[int, Any]:
+        return values_of(self._held) if self._piece.large else self._held
+
+    @property
+    def _live(self) -> dict[int, Any]:
+        return values_of(self._held_live) if self._piece.large else self._held_live
 
     def _prepare_backward(self, grads: Any, bound: Any) -> None:
         piece, inputs = self._piece, self.inputs
@@ -117,6 +127,28 @@ class StaticScheduleFunction(FunctionNode):
         passed = set[int]().union(*[self._piece.covers[k] for k in here if here[k] in nodes])
         return passed.issuperset(here)
 
+    @property
+    def _has_inner_results(self) -> bool:
+        """Whether some results are computed from others."""
+        return bool(self._piece.inner)
+
+    def _adds_in_between(self, grads: Any) -> bool:
+        """Whether gradients of its own might belong before some that results have got.
+
+        Of two the order does not matter.
+        """
+        piece, outputs = self._piece, self.outputs
+        if not piece.inner:
+            return False
+        assert outputs is not None
+        found = [
+            piece.chained[k] for k, uses in piece.inner.items()
+            if (arrived := grads.get(outputs[k]())) and len(arrived) + uses > 2
+        ]
+        if found:
+            piece.ends_here(found)
+        return bool(found)
+
     def _give_gradients(self, node: Any, gy: Variable) -> bool:
         """Give the leaves their gradients, where backward from ``node`` has nothing else to do.
 
@@ -125,7 +157,7 @@ class StaticScheduleFunction(FunctionNode):
         """
         piece, inputs, outputs = self._piece, self.inputs, self.outputs
         assert inputs is not None and outputs is not None
-        if self._checking or self.rank or piece.same_leaf or self._local_function_hooks:
+        if self._checking or self.rank or piece.uses_leaves_again or self._local_function_hooks:
             return False
         for x in inputs:
             if x._creator_node is not None or x._grad_var is not None:
@@ -245,7 +277,7 @@ class StaticScheduleFunction(FunctionNode):
         for late, form in zip(backward.late, backward.forms, strict=True):
             if late.number is not None:
                 piece = self._piece
-                number = piece.computed[late.number](self._leaves[NUMBERS])
+                number = piece.computed[late.number](self._held[NUMBERS])
                 arrays.append(at(piece.gpu, number))
                 continue
             array = self._late(late)
@@ -285,7 +317,8 @@ class StaticScheduleFunction(FunctionNode):
             k = self._piece.input_of.get(late.leaf)
             if k is not None:
                 return self.inputs[k]._data
-            return self._live.get(late.leaf)
+            held = self._held_live.get(late.leaf)
+            return held.array if type(held) is Held else held
         k = self._piece.chained_number.get(late.output)
         node = None if k is None else self.outputs[k]()
         variable = None if node is None else node.get_variable_or_none()

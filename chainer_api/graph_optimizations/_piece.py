@@ -12,7 +12,7 @@ import math
 import time
 import weakref
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Sequence, Set
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -25,10 +25,11 @@ from chainwright.runtime import Schedule
 
 from ._account import Account, Meter, clock
 from ._device import ARRAYS, at, schedule
+from ._held import LARGE
 from ._node import NUMBERS, Rebuilt, StaticScheduleFunction
 from ._random import set_generator_state
-from ._trace import Backward, Input, Traced, Untraceable, application_order, gpu_of_apps
-from ._tree import Application, Settings, Spec
+from ._trace import Backward, Input, Traced, Untraceable, gpu_of_apps, order_of_sums
+from ._tree import Application, Settings, Spec, reads
 from ._values import check_is_due, close, copied, same_bytes
 
 if TYPE_CHECKING:
@@ -51,8 +52,9 @@ class Piece:
 
     def __init__(
         self, name: str, apps: Sequence[Application], specs: dict[int, Spec],
-        results: Iterable[int], account: Account, names: dict[int, str],
+        results: Iterable[int], account: Account, names: dict[int, str], apart: bool = False,
     ) -> None:
+        self._apart = apart
         self.name, self.apps, self.account, self._names = name, apps, account, names
         self._specs, self.results = specs, sorted(results)
         self.keys: dict[Any, None] = {}
@@ -60,6 +62,7 @@ class Piece:
         self.forward_meter, self.backward_meter = Meter(), Meter()
         self.uses_since_check = 0
         self.computed: dict[Any, Any] = {}
+        self.ends = set[int]()  # see ends_here
         self._dissolved = 0  # nodes that were replaced by the functions' own
         self.dropped = False
         self.gpu = gpu_of_apps(apps, specs)
@@ -75,7 +78,11 @@ class Piece:
         ]
         self.uses = [(use.slot, use.ordinal) for use in traced.uses]
         self.same_leaf = traced.same_leaf
+        self.uses_leaves_again = len(dict(self.uses)) < len(self.uses)
         self.chained = traced.chained
+        uses = Counter(slot for app in apps for slot in app.inputs)
+        #: The numbers of the results that others are computed from, and how often they are used.
+        self.inner = {k: n for k, slot in enumerate(self.chained) if (n := uses[slot])}
         self.plain = [s for s in self.results if s not in set(self.chained)]
         #: Which input of the node shows a leaf.
         self.node_inputs = [*[slot for slot, _ in self.uses], *traced.passive]
@@ -104,6 +111,8 @@ class Piece:
         slots = [i.slot for i in self.inputs]
         self._leaf_slots = [s for s in slots if s is not None]
         arrays = [self._specs[s] for s in self._leaf_slots]
+        large = zip(self._leaf_slots, arrays, strict=True)
+        self.large = [s for s, a in large if math.prod(a.shape) * a.dtype.itemsize >= LARGE]
         self._copies_are_cheap = self.gpu is None and (
             sum([math.prod(a.shape) * a.dtype.itemsize for a in arrays]) <= _FEW
         )
@@ -138,7 +147,7 @@ class Piece:
 
     def _record(self, expect: Any = None) -> Traced:
         started = clock()
-        traced = Traced(self.name, self.apps, self._specs, self.results, self._names)
+        traced = self._traced()
         if expect is not None:
             expect(traced)
         self.backwards: dict[Any, Backward] = {}
@@ -148,7 +157,7 @@ class Piece:
             except Exception as e:  # zeros are no good values for it, or it looks at values
                 if traced.numbers:
                     raise Untraceable(self.apps[traced.numbers[0][0]], str(e)) from e
-                traced = Traced(self.name, self.apps, self._specs, self.results, self._names)
+                traced = self._traced()
                 del self.keys[key]
                 self._refused.add(key)
                 self.dropped = True  # through the graph, backward takes longer than define-by-run
@@ -161,6 +170,10 @@ class Piece:
         self.account.spend("compile", started)
         self.dirty = False
         return traced
+
+    def _traced(self) -> Traced:
+        return Traced(
+            self.name, self.apps, self._specs, self.results, self._names, self._apart)
 
     def _schedule(self, forward: Graph, backwards: Any) -> Schedule:
         try:
@@ -178,12 +191,12 @@ class Piece:
             raise Untraceable(self.apps[0], str(e)) from e
 
     def normal_order(self, ranks: tuple[int, ...]) -> Any:
-        """The first ranks of leaves with which the functions come in the same order."""
+        """The first ranks of leaves with which gradients are added up in the same order."""
         known = self._orders.get(ranks)
         if known is None:
             low = min(ranks)
             slots = dict(zip(self.order_matters, [r - low for r in ranks], strict=True))
-            signature = application_order(self.apps, slots)
+            signature = order_of_sums(self.apps, slots)
             known = self._orders.setdefault(("order", signature), ranks)
             if len(self._orders) < 1024:
                 self._orders[ranks] = known
@@ -200,11 +213,19 @@ class Piece:
 
     def was_dissolved(self) -> None:
         """The graph behind a node was wanted: where that is the rule, a program is in vain."""
+        if self.inner:
+            self.ends_here([self.chained[k] for k in self.inner])
+            return
         self._dissolved += 1
         if self._dissolved >= max(4, self.uses_since_check // 2):
             for app in self.apps:
                 app.eager = app.eager or "the graph of its results is wanted"
                 app.renew()
+
+    def ends_here(self, slots: Iterable[int]) -> None:
+        """No piece is to go on behind these results: what somebody does with them needs that."""
+        self.ends.update(slots)
+        self.account.coarse_pieces.append(self)
 
     def renew(self) -> None:
         """Compile again, with the kinds of backward that have come."""
@@ -468,7 +489,7 @@ def _last_uses(apps: Sequence[Application], results: Iterable[int]) -> list[set[
     """After each application: the slots of values that are not needed any more."""
     last: dict[int, int] = {}
     for k, app in enumerate(apps):
-        for slot in (*_reads(app), *app.output_slots):
+        for slot in (*reads(app), *app.output_slots):
             last[slot] = k
     found: list[set[int]] = [set() for _ in apps]
     for slot, k in last.items():
@@ -517,14 +538,16 @@ class Plan:
     def __init__(
         self, name: str, apps: Sequence[Application], specs: dict[int, Spec],
         wanted: Iterable[int], account: Account, names: dict[int, str],
+        ends: Set[int] | None = None,
     ) -> None:
-        self.apps = apps
+        self.apps, self.ends = apps, ends
         self.slots = [slot for app in apps for slot in app.output_slots]
         self.wanted = set(wanted)
         self.results = frozenset(self.wanted)
         self.pieces: list[Piece] = []
-        for group, results in _groups(apps, self.results):
-            self.pieces.append(Piece(name, group, specs, results, account, names))
+        for group, results in groups_of(apps, self.results, ends):
+            piece = Piece(name, group, specs, results, account, names, ends is not None)
+            self.pieces.append(piece)
         self.dropped = False
 
     def ready(self) -> bool:
@@ -547,17 +570,23 @@ class Plan:
             raise
 
 
-def _groups(
-    apps: Sequence[Application], results: frozenset[int]
+def groups_of(
+    apps: Sequence[Application], results: Set[int], ends_of_coarse: Set[int] | None = None
 ) -> Iterable[tuple[list[Application], set[int]]]:
-    """The applications of each piece, and the slots that it gives."""
+    """The applications of each piece, and the slots that it gives.
+
+    In coarse pieces one result may be computed from another one, if that is not one of the
+    ``ends``: where gradients might be added in another order, the engine has them dissolved.
+    """
     ends: set[int] = set(results)
+    if ends_of_coarse is not None:
+        ends.intersection_update(ends_of_coarse)
     while True:
         groups: list[list[Application]] = [[]]
         for k, app in enumerate(apps):
             groups[-1].append(app)
             kept = ends.intersection(app.output_slots)
-            if kept and any(kept.intersection(_reads(a)) for a in apps[k + 1 :]):
+            if kept and any(kept.intersection(reads(a)) for a in apps[k + 1 :]):
                 groups.append([])
         groups = [g for g in groups if g]
         more = _used_on_both_sides(groups) - ends
@@ -566,7 +595,7 @@ def _groups(
         ends |= more
     for k, group in enumerate(groups):
         made = {slot for app in group for slot in app.output_slots}
-        later = {slot for g in groups[k + 1 :] for app in g for slot in _reads(app)}
+        later = {slot for g in groups[k + 1 :] for app in g for slot in reads(app)}
         yield group, made & (results | later)
 
 
@@ -583,8 +612,3 @@ def _used_on_both_sides(groups: list[list[Application]]) -> set[int]:
         behind = Counter(s for g in groups[k + 1 :] for app in g for s in app.inputs if s in made)
         found |= {s for s in inside.keys() & behind.keys() if inside[s] + behind[s] > 2}
     return found
-
-
-def _reads(app: Application) -> Iterable[int]:
-    return (*app.inputs, *app.arrays.values())
-

@@ -168,7 +168,7 @@ class Proofs:
 
     def after(self, run: Any, result: Any, raised: bool, due: Due | None) -> None:
         """A call has gone with its Python; ``due`` says what it was to do."""
-        whole = run.noted == 0 and run.stopped is None
+        whole = run.noted == 0 and run.stopped is None and run.phrases is None
         if run.realized and whole:
             path = run.app.path(1)
             between = sum([app.eager is not None for app in path])
@@ -194,7 +194,9 @@ class Proofs:
     def _check(self, due: Due, run: Any, result: Any, raised: bool) -> None:
         """Whether the call has done what the proof says."""
         proof = due.proof
-        if run.stopped is not None or run.noted and run.app.depth < proof.app.depth:
+        if run.stopped is not None or run.phrases is not None:
+            return
+        if run.noted and run.app.depth < proof.app.depth:
             return
         if raised:
             return  # so would it have done without its Python: that is when it goes with it

@@ -21,6 +21,7 @@ from chainer.variable import Variable
 
 from ._account import clock
 from ._device import ARRAYS, gpu_of
+from ._held import LARGE, references
 from ._python import LOCAL, refs
 from ._random import generator_state, set_generator_state, whole_generator_state
 from ._tree import (
@@ -34,6 +35,7 @@ from ._tree import (
     matches_nothing,
     of_the_library,
     opaque_reason,
+    reads,
     settings_now,
     undo,
     user_line,
@@ -41,6 +43,7 @@ from ._tree import (
 from ._values import Incomparable, copied, form_of, same_bytes
 
 if TYPE_CHECKING:
+    from ._phrases import Phrases
     from ._piece import Piece
     from .static_graph import Site
 
@@ -97,7 +100,12 @@ class Run:
         #: ``step(run, func, inputs)``: the outputs, or None; then :meth:`other` is asked.
         self.step = site.root.go
         self.left = False  # whether it has left a way that it has followed
+        self.phrases: Phrases | None = None  # that it follows, where it knows no way
+        self.phrase_syncs: list[Sync] = []
+        self.missed = 0  # functions that were no part of one
+        self.counts = False  # whether it only counts functions
         self.noting = 0.0  # seconds that went into noting
+        self.started = clock() if site.phrases.is_there else 0.0
         if site.forms_differ:
             self.form = hash(form_of(arguments))
             follow = site.hot_forms.get(self.form, 0) > 0
@@ -112,6 +120,8 @@ class Run:
         """The expected application did not match: another way, or a new one."""
         if self.stopped is not None:
             return self.plainly(func, inputs)
+        if self.phrases is not None:
+            return self._other_phrase(func, inputs)
         if self._seen is None:
             if errors() is not self.errors:
                 self.sync("numpy.errstate")
@@ -134,7 +144,34 @@ class Run:
             self._note_from_here()
             if self.stopped is not None:
                 return self.plainly(func, inputs)
+            if self.phrases is not None:
+                return self._other_phrase(func, inputs)
         return self._note(func, inputs)
+
+    def _other_phrase(self, func: FunctionNode, inputs: Any) -> Any:
+        """A phrase goes on in another way than expected, or ends."""
+        phrases = self.phrases
+        assert phrases is not None
+        outs = None
+        if self.app is not phrases.root:
+            outs = phrases.find(self, self.app, func, inputs)
+            if outs is None:
+                self.sync("end")
+                self.begin_phrase()
+        if outs is None and self.stopped is None:
+            self.errors = errors()
+            outs = phrases.find(self, self.app, func, inputs)
+        if outs is None:
+            self.missed += 1
+            outs = self.plainly(func, inputs)
+        return outs
+
+    def begin_phrase(self) -> None:
+        """What comes begins a phrase, or is none; nothing is pending."""
+        assert self.phrases is not None
+        self.app, self.first = self.phrases.root, 1
+        self.values, self.bound, self.guards, self._looks = [], {}, {}, []
+        self.step = self.app.go
 
     def plainly(self, func: FunctionNode, inputs: Any) -> Any:
         """Apply a function as always, with this run put aside."""
@@ -177,10 +214,19 @@ class Run:
         """What comes is applied at once, and added to the tree, if calls like this come again."""
         if self.form is None:
             self.form = hash(form_of(self._arguments))
-        calls = self.site.calls_with(self.form)
-        if not self.site.is_worth_noting(calls) or not self.site.account.allows_noting():
-            self.stopped, self.step = NEW, matches_nothing
+        site = self.site
+        calls = site.calls_with(self.form)
+        if site.phrases.counts:
+            self.counts, self.step = True, _count
             return
+        if not site.phrases.notes:
+            if not site.is_worth_noting(calls) or not site.account.allows_noting():
+                if site.phrases.is_there:
+                    self.phrases, self._way = site.phrases, self.app
+                    self.begin_phrase()
+                else:
+                    self.stopped, self.step = NEW, matches_nothing
+                return
         self.count = len(self.values)
         self._seen = {id(v): (k, weakref.ref(v)) for k, v in enumerate(self.values)}
         self.values, self.bound = [], {}
@@ -207,7 +253,7 @@ class Run:
         self.count += len(new)
         known = self.app.child(made)
         here = known[0] if known else made
-        learn = not here.kept and known is not None
+        learn = not here.kept and (known is not None or self.site.phrases.notes > 0)
         if learn:
             here.keep(func)
         if known is None:
@@ -314,6 +360,11 @@ class Run:
 
     def apply_between(self, func: FunctionNode, inputs: Any, app: Application) -> Any:
         """A function that is applied for real: what is pending is computed before."""
+        if self.phrases is not None:
+            undo(self, app.first_slot)
+            self.sync(app.eager or "")
+            self.begin_phrase()
+            return self.plainly(func, inputs)
         n = len(self.values)
         self.sync(app.eager or "")
         try:
@@ -354,7 +405,8 @@ class Run:
         if array.base is None and type(x) not in ARRAYS:
             node = x.__dict__.get("_node")
             mine = 3 + LOCAL + (node is not None and node._data is array)
-            if refs(array) <= mine:
+            n = refs(array)
+            if n <= mine or array.nbytes >= LARGE and n <= mine + references(array):
                 return
         self.guards[slot] = (array, copied(array))
 
@@ -364,8 +416,8 @@ class Run:
         if not same_bytes(array, copy):
             if self.funcs:
                 self.sync("an array was written after its use")
-            else:
-                self.guards[slot] = (array, copied(array))
+            # The function that is being compared goes on on this way, also where that ends.
+            self.guards = {k: (a, copied(a)) for k, (a, _) in self.guards.items()}
 
     def looked_at(self, x: Variable, array: Any) -> None:
         """The array of a Variable that is no promise was read."""
@@ -378,7 +430,7 @@ class Run:
             return
         if self.funcs and id(x) in self.bound:
             self.sync("the array of a parameter or argument, used before")
-        if self.values:
+        if self.values and (self.funcs or self.phrases is None):
             self._looks.append(x)
             self.step = _check_looks
 
@@ -397,7 +449,7 @@ class Run:
 
     def check_looks(self) -> None:
         """Arrays that the user has looked at may be written by him from now on."""
-        self.step = self.app.go
+        self._go_on()
         looked, self._looks = self._looks, []
         for x in looked:
             for slot, value in enumerate(self.values):
@@ -418,7 +470,9 @@ class Run:
             known = found is not None and found[1]() is x
         else:
             known = any([v is x for v in self.values])
-        if known:
+        if known and self.phrases is not None:
+            self.sync("a Variable that was used got another array")
+        elif known:
             self.stop("a Variable that was used got another array")
 
     def config_changes(self, name: str) -> None:
@@ -433,7 +487,12 @@ class Run:
             self.stop("a configuration that cannot be compared, or debug mode")
             return
         self.settings = settings
-        self.step = self.app.go
+        self._go_on()
+
+    def _go_on(self) -> None:
+        """The next function is the next one on this way, or begins a phrase."""
+        over = self.phrases is not None and not self.funcs
+        self.step = _begin_phrase if over else self.app.go
 
     def values_by_slot(self) -> list[tuple[int, Any]]:
         """What of the call is still there."""
@@ -500,6 +559,8 @@ class Run:
         if why != "end":
             self.stops.append((why, user_line(2)))
         if plan is None or not plan.ready():
+            if self.phrases is not None:
+                self._compute_beginning()
             self._realize(why, "no program")
             return
         values, results = self.values, plan.results
@@ -527,6 +588,36 @@ class Run:
             return
         self.programs += len(self.funcs)
         self._done()
+
+    def _compute_beginning(self) -> None:
+        """Of a phrase that was left, compute the longest beginning that has a program."""
+        app, first = self.app.parent, self.first
+        while app is not None and app.depth >= first:
+            plan = app.plans.get(first)
+            if plan is not None and plan.ready():
+                break
+            app = app.parent
+        else:
+            return
+        n = app.depth + 1 - first
+        rest = self.app.path(app.depth + 1)
+        needed = {s for a in rest for s in reads(a)} | {slot for slot, _ in self.aliases}
+        values, results = self.values, plan.results
+        for slot in plan.slots:
+            if slot not in results and (slot in needed or refs(values[slot]) > 2):
+                return
+        if any([refs(f) > _HELD_FUNCTION for f in self.funcs]) or self._changed_guards():
+            return
+        try:
+            with _tracing.aside(), error_state(self.errors):
+                plan.run(self)
+        except Exception as e:
+            self._after_failure(plan, "end", e)
+            return
+        self.programs += n
+        self.drawn = self.drawn[sum([len(a.draws) for a in plan.apps]) :]
+        self.funcs, self.places = self.funcs[n:], self.places[n:]
+        self.first = app.depth + 1
 
     def _after_failure(self, plan: Any, why: str, error: Exception) -> None:
         """The functions themselves raise what define-by-run would, or show the program wrong."""
@@ -562,7 +653,9 @@ class Run:
         self.aliases, self.drawn, self.funcs, self.states = [], [], [], {}
         self.places = []
         self.first = self.app.depth + 1
-        if self.guards and not self.ended:
+        if self.phrases is not None:
+            self.step = _begin_phrase  # and forget the guards, too
+        elif self.guards and not self.ended:
             self.guards = {k: (a, copied(a)) for k, (a, _) in self.guards.items()}
 
     def _alive(self) -> frozenset[int]:
@@ -579,7 +672,8 @@ class Run:
         if detail != "no program":
             self.stops.append((detail, user_line(3)))
         if noted:
-            self.syncs.append(self._sync_here(self._alive(), why))
+            syncs = self.syncs if self.phrases is None else self.phrase_syncs
+            syncs.append(self._sync_here(self._alive(), why))
         apps = self.app.path(self.first)
         self.realized += len(funcs)
         now = None
@@ -631,6 +725,18 @@ class Run:
             self._noted_sync("end")
         elif self.stopped is None:
             self.sync("end")
+        if self.phrases is not None:
+            self.app = self._way
+
+
+def _begin_phrase(run: Run, func: FunctionNode, inputs: Any) -> Any:
+    run.begin_phrase()
+    return run.step(run, func, inputs)
+
+
+def _count(run: Run, func: FunctionNode, inputs: Any) -> Any:
+    run.missed += 1
+    return run.plainly(func, inputs)
 
 
 def _check_looks(run: Run, func: FunctionNode, inputs: Any) -> Any:

@@ -112,8 +112,9 @@ class Traced:
 
     def __init__(
         self, name: str, apps: Sequence[Application], specs: Any, results: Iterable[int],
-        names: dict[int, str],
+        names: dict[int, str], apart: bool = False,
     ) -> None:
+        self.apart = apart  # whether gradients of several uses of a leaf are added up elsewhere
         self.name, self.apps, self._specs, self._names = name, apps, specs, names
         self.results = sorted(results)
         self.inputs: list[Input] = []
@@ -160,7 +161,10 @@ class Traced:
         self.functions.append(func)
         for slot, y in zip(app.output_slots, outputs, strict=True):
             self._values[slot] = y
-        app.fails = any(_may_fail(node) for node in rec.nodes[mark:])
+        fails = any(_may_fail(node) for node in rec.nodes[mark:])
+        if fails is not app.fails:
+            app.fails = fails
+            app.renew()
         if app.fails and (app.in_try or _uses_linear_algebra(rec.nodes[mark:])):
             raise Untraceable(app, f"{app.label} may raise an exception for some values")
         writes = frozenset(s for s in app.arrays.values() if rec.is_written(self._values[s]))
@@ -260,7 +264,7 @@ class Traced:
             slot for slot, found in self._aliases.items()
             if not found[0].requires_grad and any(id(a.node) in reached for a in found)
         ]
-        self.same_leaf = same_leaves([use.slot for use in self.uses])
+        self.same_leaf = [] if self.apart else same_leaves([use.slot for use in self.uses])
         #: Slots of the leaves that the functions retain.
         self.retained = {
             slot for func, app in zip(self.functions, self.apps, strict=True)
@@ -298,7 +302,8 @@ class Traced:
         counts: dict[int, int] = {}
         for app in self.apps:
             for slot in app.inputs:
-                counts[slot] = counts.get(slot, 0) + 1
+                if not self.apart or slot not in self._aliases:
+                    counts[slot] = counts.get(slot, 0) + 1
         return leaves if max(counts.values(), default=0) >= 3 and len(leaves) > 1 else []
 
     def _set_ranks(self, ranks: dict[int, int]) -> None:
@@ -428,11 +433,21 @@ def _distances(apps: Sequence[Application], leaves: Any) -> list[dict[int, int]]
     return found
 
 
-def application_order(apps: Sequence[Application], ranks: dict[int, int]) -> tuple[int, ...]:
-    """The order in which backward takes functions, for leaves of these ranks."""
+def order_of_sums(apps: Sequence[Application], ranks: dict[int, int]) -> tuple[Any, ...]:
+    """In which order gradients are added up, where there are three and more, for these leaves.
+
+    ``ranks`` are those of the leaves. Of each value: the functions that use it, as backward takes
+    them.
+    """
     far = _distances(apps, ranks)
     levels = [max([ranks.get(s, 0) + d for s, d in f.items()]) for f in far]
-    return tuple(sorted(range(len(apps)), key=lambda k: (-levels[k], -k)))
+    users: dict[int, list[int]] = {}
+    for k, app in enumerate(apps):
+        for slot in app.inputs:
+            users.setdefault(slot, []).append(k)
+    return tuple([
+        tuple(sorted(ks, key=lambda k: (-levels[k], -k))) for ks in users.values() if len(ks) > 2
+    ])
 
 
 class Backward(NamedTuple):
@@ -485,6 +500,8 @@ def _uses_linear_algebra(nodes: Iterable[Node]) -> bool:
 def _may_fail(node: Node) -> bool:
     """Whether computing a node may raise, depending on values: an index out of range, mostly."""
     kind = OPS[node.op].kind
+    if node.op in ("concatenate", "stack"):
+        return False
     if kind in ("elementwise", "reduction", "scan", "creation", "product", "leaf"):
         return False
     if kind in ("shape", "update"):

@@ -166,6 +166,20 @@ def matches_nothing(run: Any, func: FunctionNode, inputs: Any) -> None:
     """The ``match`` of a place where nothing is known."""
 
 
+def reads(app: Application) -> tuple[int, ...]:
+    """The slots of what a function reads: its inputs, and arrays among its attributes."""
+    return (*app.inputs, *app.arrays.values())
+
+
+def specs_of(path: list[Application]) -> dict[int, Spec]:
+    """What the values on a way look like, by slot."""
+    specs: dict[int, Spec] = {}
+    for app in path:
+        specs.update(app.leaves)
+        specs.update(zip(app.output_slots, app.outputs, strict=True))
+    return specs
+
+
 class _Array:
     """Stands in containers among the attributes of a function for an array."""
 
@@ -186,6 +200,11 @@ class Application:
     slots of its inputs, ``leaves`` the descriptions of those that appear here, ``arrays`` the
     slots of the arrays among its attributes.
     """
+
+    #: Of phrases: children by the class of the function and the shapes of its inputs.
+    by_shapes: dict[Any, tuple[Application, ...]] = {}  # noqa: RUF012 - never changed, only set
+    count = 0  # of phrases: the values so far
+    anywhere = False  # whether it is part of a phrase, which comes at any place of the method
 
     def __init__(self, parent: Application | None) -> None:
         self.parent = parent
@@ -445,6 +464,23 @@ def _applied(func: FunctionNode) -> tuple[Origin, bool, bool]:
     return Origin(file, line, func.label, via), direct, caught
 
 
+@functools.cache
+def _tries(code: CodeType) -> list[tuple[int, int]]:
+    return [] if is_library(code.co_filename) else guarded(code)
+
+
+def within_try() -> bool:
+    """Whether the method would catch an exception of the function that is being applied."""
+    entry = _CALL_CODE.get("call")
+    frame: FrameType | None = sys._getframe(2)
+    while frame is not None and frame.f_code is not entry:
+        for first, last in _tries(frame.f_code):
+            if first <= frame.f_lasti < last:
+                return True
+        frame = frame.f_back
+    return False
+
+
 def user_line(depth: int = 2) -> str:
     """``file:line`` of the innermost frame of the user's code."""
     frame = user_frame(depth)
@@ -526,6 +562,8 @@ class _Writer:
                 slot = app.arrays[name, *place]
                 lines.append(f"x = d[{name!r}][{place[0]}]" if place else f"x = d.get({name!r})")
                 self._value("x", slot, new)
+        if app.anywhere and app.fails:  # late, an exception would not be caught
+            self.guards.insert(0, "if within_try(): return run.apply_between(func, inputs, app)")
         lines += self.guards
         if app.eager is not None:
             lines.append("return run.apply_between(func, inputs, app)")
@@ -581,8 +619,8 @@ class _Writer:
             check = f"(v := {v}) is not {k} and (type(v) is not {kind.__name__} or v != {k})"
         elif kind is tuple and all(type(i) is int for i in value):
             check = (
-                f"(v := {v}) is not {k} and (type(v) is not tuple or v != {k} or "
-                f"not all_ints(v))"
+                f"(v := {v}) is not {k} and (type(v) is not tuple or not all_ints(v) or "
+                f"v != {k})"  # arrays are compared with nothing
             )
         elif kind is float:
             check = (
@@ -667,4 +705,5 @@ _NAMES = {
     "next_number": next_number,
     "refs": refs,
     "errors": errors,
+    "within_try": within_try,
 }

@@ -25,6 +25,7 @@ from chainwright.ir import Graph
 from chainwright.runtime.sweeps import DONE, RAISED, Items, Sweep, SweepCode, same_walk
 from chainwright.tracer import Recorder
 
+from ._held import LARGE, hold
 from ._tree import errors
 from ._values import check_is_due, copied, same_bytes
 
@@ -162,6 +163,8 @@ class Entry(NamedTuple):
 class Part:
     """The entries of one kind of code: one sweep."""
 
+    references_to_each = 3  # to the arrays: of the entry, and of two lists
+
     def __init__(self, key: Key, code: SweepCode) -> None:
         self.key, self.code = key, code
         self.entries: list[Entry] = []
@@ -199,6 +202,9 @@ class Part:
             for e, grad in zip(self.entries, self.grads, strict=True)
         ]
         self.grads = []
+        self._known_to_all = [hold(e.array) for e in self.entries if e.array.nbytes >= LARGE]
+        for held in self._known_to_all:
+            held.others.add(self)
         self.numbers = np.zeros(self.width * len(self.groups), self.key.dtype)
         self.sweep = self.code.over(Items(arrays, [e.group.first for e in self.entries]))
         self._known = [self.sweep.code, self.numbers]

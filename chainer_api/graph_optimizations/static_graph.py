@@ -20,6 +20,7 @@ from chainwright.runtime import Ledger
 from . import _array_code  # noqa: F401 - whoever runs define-by-run code natively asks it
 from ._account import COMPILING, Account, clock
 from ._node import StaticScheduleFunction
+from ._phrases import Phrases
 from ._piece import Plan
 from ._proof import Proofs
 from ._report import (
@@ -33,9 +34,9 @@ from ._report import (
     save_at_the_end,
 )
 from ._residual import MISS
-from ._run import Run, Sync
+from ._run import NEW, Run, Sync
 from ._trace import Untraceable
-from ._tree import Application, Spec, entry_code, settings_now
+from ._tree import Application, entry_code, settings_now, specs_of
 
 __all__ = [
     "CompiledProgram",
@@ -147,6 +148,9 @@ class Site:
         self._timed = _TIMED_FIRST
         self._resting = 16  # calls for which it is left alone where programs are slower
         self.proofs = Proofs(self)
+        self.phrases = Phrases(name, self.account, options.limit > _FEW)
+        self._missed = 0  # calls without a program since calls were noted for phrases
+        self._patience = _PATIENCE  # so many, until some are noted
 
     def __call__(self, chain: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         if (
@@ -203,8 +207,12 @@ class Site:
         if run.stopped is not None:
             result = self.method(chain, *args, **kwargs)
             self.account.called(run, time.perf_counter() - started)
+            if self.phrases.waits:
+                self._learn_phrases(run)
             self._has_no_program(_AWHILE)
             return result
+        if run.counts:
+            return self._counted(run, chain, args, kwargs)
         result, raised = None, True
         _tracing.begin(run)
         try:
@@ -219,6 +227,17 @@ class Site:
             self.proofs.after(run, result, raised, proof)
             self._after(run, time.perf_counter() - started)
         return result
+
+    def _counted(self, run: Run, chain: Any, args: Any, kwargs: Any) -> Any:
+        self.phrases.counts -= 1
+        started = clock()
+        run.stopped = NEW
+        _tracing.begin(run)
+        try:
+            return self.method(chain, *args, **kwargs)
+        finally:
+            _tracing.end(run)
+            self.account.called_and_counted(run, clock() - started)
 
     def calls_with(self, form: int) -> int:
         """How many calls had arguments of this form before, and were asked about."""
@@ -253,7 +272,9 @@ class Site:
             self._has_no_program(_LONGEST)
         if run.noting:
             self.ledger.spent["noting"] += run.noting
-        if run.syncs or account.new_backwards or run.app is not self._last:
+        self._learn_phrases(run)
+        is_new = run.syncs or account.new_backwards or run.app is not self._last
+        if run.phrases is None and is_new:
             self._last = run.app
             with self.lock:
                 self._learn(run)
@@ -261,11 +282,19 @@ class Site:
             score = self.hot_forms.get(run.form, 0)
             if run.left:  # its functions were followed and applied, which takes longer
                 self.hot_forms[run.form] = max(score - 1, -_WORTH)
-            elif run.app.hot and run.stopped is None:
+            elif run.app.hot and run.stopped is None and run.phrases is None:
                 self.hot_forms[run.form] = min(score + _WORTH, 4 * _WORTH)
 
     def _has_no_program(self, longest: int) -> None:
         self._without += 1
+        self._missed += 1
+        if self.phrases.notes:
+            return
+        if self._missed >= self._patience:
+            self._missed, self._patience = 0, 4 * self._patience
+            if self.account.allows_noting():
+                self.phrases.listen()
+                return
         if self._without >= _PATIENCE:
             self._why = _LEFT_ALONE
             self._asleep, self._pause = self._pause, min(2 * self._pause, longest)
@@ -306,15 +335,38 @@ class Site:
                     self._waiting = run.syncs, app, self._names(run)
             elif not wait:
                 self._compile(run.syncs, app, self._names(run))
+        self._renew_pieces()
+
+    def _renew_pieces(self) -> None:
         # Without a program, a backward takes longer than define-by-run: these do not wait.
         pieces, self.account.new_backwards = self.account.new_backwards, []
         for piece in pieces:
             if piece.dirty:
                 self._renew(piece)
 
-    def compile_what_waits(self) -> None:
-        """Compile the way of which the account has thought that it does not pay yet."""
+    def _learn_phrases(self, run: Run) -> None:
+        """Note what a call has applied, and compile what has come often."""
+        phrases = self.phrases
         with self.lock:
+            if run.noted and phrases.notes:
+                phrases.heard(run)
+            if run.phrases is not None or phrases.waits:
+                self._tell_of_phrases(phrases.compile(run.phrase_syncs))
+            if run.phrases is not None:
+                phrases.was_followed(run)
+                self._renew_pieces()
+
+    def _tell_of_phrases(self, made: Iterable[tuple[Plan, float]]) -> None:
+        for plan, seconds in made:
+            COMPILING.learn(seconds, len(plan.apps))
+            labels = "; ".join([label_of(self.name, piece) for piece in plan.pieces])
+            reason = f"functions that come again and again: {labels}"
+            self.ledger.add("compile", reason, line_of(self.method), seconds)
+
+    def compile_what_waits(self) -> None:
+        """Compile what the account has thought that it does not pay yet."""
+        with self.lock:
+            self._tell_of_phrases(self.phrases.compile((), at_once=True))
             if self._waiting is not None:
                 self._compile(*self._waiting)
                 self._asleep = 0
@@ -323,7 +375,7 @@ class Site:
     def _compile(self, syncs: list[Sync], app: Application, names: dict[int, str]) -> None:
         self._waiting = None
         path = app.path(1)
-        specs = _specs(path)
+        specs = specs_of(path)
         waiting = list(syncs)
         started = clock()
         while waiting:
@@ -452,21 +504,12 @@ class Site:
             app = stack.pop()
             found += app.plans.values()
             stack += app.all_children()
-        return found
+        return found + self.phrases.plans()
 
     def end_forward(self) -> None:
         for plan in self.plans():
             for piece in plan.pieces:
                 piece.schedule.trim()
-
-
-def _specs(path: list[Application]) -> dict[int, Spec]:
-    """What the values on a way look like, by slot."""
-    specs: dict[int, Spec] = {}
-    for app in path:
-        specs.update(app.leaves)
-        specs.update(zip(app.output_slots, app.outputs, strict=True))
-    return specs
 
 
 def _split(sync: Sync, eager: Application, path: list[Application]) -> list[Sync]:

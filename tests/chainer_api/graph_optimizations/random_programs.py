@@ -7,6 +7,7 @@ replaced by ``v5 = v3`` and what remains is a program still.
 """
 
 import collections
+import contextlib
 import dataclasses
 import itertools
 import linecache
@@ -14,6 +15,7 @@ import re
 import threading
 
 import numpy as np
+from phrases import only_phrases
 from trust import Base, Box, difference, run, total, variable, variables_in
 
 import chainer
@@ -966,6 +968,7 @@ class Recipe:
     changes: tuple
     decorate: tuple
     large: bool = False  # checked as programs are whose intermediate values take much memory
+    phrases: bool = False  # with programs of phrases alone
 
     def method(self):
         lines = ["def make():", "    class Model(Program):"]
@@ -1020,7 +1023,8 @@ class Recipe:
         try:
             if self.large:
                 _piece._LARGE = -1
-            return run(self.make, compiled, CALLS, after)
+            with only_phrases() if self.phrases and compiled else contextlib.nullcontext():
+                return run(self.make, compiled, CALLS, after)
         finally:
             _piece._LARGE = _LARGE
             linecache.cache.pop(f"<random program {self.seed}>", None)
@@ -1106,6 +1110,7 @@ def program(seed):
         _changes(random, concurrent),
         tuple(decorate),
         large=seed % 4 == 1,
+        phrases=seed % 4 == 3,
     )
 
 

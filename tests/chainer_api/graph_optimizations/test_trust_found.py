@@ -113,6 +113,23 @@ def attributes_of_a_function_of_the_users():
     return Model
 
 
+@fault
+def numbers_and_then_arrays_as_indexes():
+    """What was a tuple of numbers is one of arrays, which have no truth value, or of both."""
+
+    class Model(Base):
+        index = [(0, 1), (np.arange(2), np.arange(2)), (0, np.array([1, 2])), (None, 1), (..., 0)]
+
+        def forward(self, x):
+            k = self.calls // 3 % len(self.index)
+            self.calls += 1
+            return F.sum(F.tanh(self.a(x))[self.index[k]] * 2)
+
+        calls = 0
+
+    return Model
+
+
 @pytest.mark.parametrize("make", FAULTS, ids=lambda f: f.__name__)
 def test_found(make):
     check(make)

@@ -16,6 +16,7 @@ import warnings
 import weakref
 
 import numpy as np
+from phrases import only_phrases
 
 import chainer
 import chainer.functions as F
@@ -277,6 +278,9 @@ def check(fault, calls=CALLS):
     assert difference(expected, again) is None, f"the case is no program: {fault.__name__}"
     told = difference(expected, run(fault, True, calls))
     assert told is None, f"{fault.__name__}: {told}"
+    with only_phrases():
+        told = difference(expected, run(fault, True, calls))
+    assert told is None, f"{fault.__name__}, as phrases: {told}"
 
 
 def table():
