@@ -32,7 +32,7 @@ _WARM, _COLD = 3, 0.4  # the first calls are slow; what is a usual call's time t
 _GAIN_OF_PHRASE, _PAYBACK = 0.3, 1000  # and the calls in which what a phrase costs has to come back
 MATCHING, _COUNTING = 2e-6, 1e-6  # seconds to compare a function with a phrase, and to count it
 _COMING = 10e-6  # seconds to come to the program of a phrase, and back
-_BACKWARD_OF_FUNCTION = 1.3  # times as long as its forward
+_BACKWARD_OF_FUNCTION = 1.0  # times as long as its forward, at least
 _NOTED = 0.9  # of the time of a call that is noted, besides that of noting, a plain one takes
 _LOSSES = 8  # calls in a row after which the balance is negative, until programs rest
 
@@ -126,7 +126,8 @@ class Account:
         seconds = COMPILING.of(applications)
         if _budget() < math.inf and seconds > _PAYBACK * gain:
             return False
-        return self._missing(seconds, gain) <= 0.0
+        owed = sum(self.ledger.spent.values()) - self.ledger.saved + seconds
+        return owed <= _budget() * self._weight * self.in_method
 
     def affords_proof(self, applications: int, calls: int) -> bool:
         """Whether a way may be proved that ``calls`` of the calls so far have gone."""
@@ -157,6 +158,13 @@ class Account:
         earned = max(_budget() * hope * self.in_method, _CALLS * self.plain)
         return owed - self._weight * earned - expected
 
+    def allows_phrases(self) -> bool:
+        """Whether calls may be noted to find phrases: of methods that are called often."""
+        if _budget() == math.inf:
+            return True
+        noting = self.ledger.spent["noting"]
+        return self.calls >= _HORIZON and noting <= _budget() / 4 * self._weight * self.in_method
+
     def allows_noting(self) -> bool:
         """Whether a call may be noted, which takes as long as a plain one besides."""
         self._notings += 1
@@ -182,7 +190,7 @@ class Account:
         app.last = self.calls
         if run.programs:
             self.ledger.with_python += 1
-            return self._ended(seconds, app.meter, app.plain, run)
+            return self._ended(seconds, app.meter, self._plain_of(app), run)
         self.ledger.eager_calls += 1
         plain = _NOTED * (seconds - run.noting) if run.noted else seconds
         self._ended_plainly(plain, app if run.noted else None)
@@ -192,7 +200,11 @@ class Account:
         """Likewise for a call that has gone without its Python."""
         self.ledger.without_python += 1
         proof.app.last = self.calls
-        return self._ended(seconds, proof.meter, proof.app.plain, carrier)
+        return self._ended(seconds, proof.meter, self._plain_of(proof.app), carrier)
+
+    def _plain_of(self, app: Application) -> float:
+        """Seconds of a call that goes the way to ``app``, without programs."""
+        return min(app.plain, self.of_function * app.depth or app.plain)
 
     def gain_of(self, plan: Plan) -> float:
         """Seconds that the program of a phrase saves in each use, by what functions take."""

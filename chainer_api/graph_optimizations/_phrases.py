@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 
 _LONGEST = 32  # functions in a phrase
 _OFTEN = 3  # times that a phrase comes in the calls that were noted
-_TEXTS, _WORDS = 64, 2000  # calls that are compared with each other, and functions in them
-_ATTENTION = 6  # calls that are noted in a row
+_TEXTS, _WORDS = 64, 1200  # calls that are compared with each other, and functions in them
+_ATTENTION = 4  # calls that are noted in a row
 _MANY_MISSING = 0.2  # of the functions
 _SHARE = 0.05  # of the functions of a call, that are expected where calls leave phrases often
 _KNOWN = 16  # uses of a program, until it is known what it saves
@@ -196,6 +196,7 @@ class Phrases:
         self._results: list[Any] = []  # of each word: what its results look like
         self._refused: set[int | None] = set()  # words that no program can have
         self._texts: deque[Text] = deque(maxlen=_TEXTS)
+        self._like: dict[Any, Application] = {}  # by their attributes, and shapes of inputs
         self._candidates: list[tuple[float, Place]] = []
         self._refused_places: set[Application] = set()  # where programs do not pay
         self._sightings: Counter[tuple[Application, int]] = Counter()
@@ -221,6 +222,10 @@ class Phrases:
         """Note the next calls."""
         self.notes = _ATTENTION
 
+    def gives_up(self) -> None:
+        """Programs do not pay: do not look for more for now."""
+        self.notes, self._candidates = 0, []
+
     def was_followed(self, run: Run) -> None:
         """A call has followed phrases: listen again, and later again, where many are missing."""
         missed = run.missed + run.realized
@@ -230,8 +235,19 @@ class Phrases:
             self._followed, self._patience = 0, 2 * self._patience
             self._forget_what_does_not_pay()
             self.counts = 1
-            if self._missed > _MANY_MISSING and self._account.allows_noting():
+            if self._missed > _MANY_MISSING and self._account.allows_phrases():
                 self.listen()
+
+    def keep(self, app: Application, func: FunctionNode, inputs: Any) -> None:
+        """Let an application that is noted know what a program needs, as others like it do."""
+        try:
+            known = self._like.setdefault((_shapes(func, inputs), app.images), app)
+        except TypeError:  # an attribute that is in no table
+            known = app
+        if known is app:
+            app.keep(func)
+        else:
+            app.take_over(known)
 
     def heard(self, run: Run) -> None:
         """A call has been noted."""
@@ -241,6 +257,7 @@ class Phrases:
         if len(self._results) > _LARGEST:
             self._vocabulary, self._results, self._refused = {}, [], set()
             self._texts.clear()
+            self._like.clear()
             self._candidates = []
         if apps:
             specs = specs_of(apps)

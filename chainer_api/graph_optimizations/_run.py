@@ -106,6 +106,9 @@ class Run:
         self.counts = False  # whether it only counts functions
         self.noting = 0.0  # seconds that went into noting
         self.started = clock() if site.phrases.is_there else 0.0
+        if site.phrases.counts:
+            self.counts, self.step = True, _count
+            return
         if site.forms_differ:
             self.form = hash(form_of(arguments))
             follow = site.hot_forms.get(self.form, 0) > 0
@@ -216,9 +219,6 @@ class Run:
             self.form = hash(form_of(self._arguments))
         site = self.site
         calls = site.calls_with(self.form)
-        if site.phrases.counts:
-            self.counts, self.step = True, _count
-            return
         if not site.phrases.notes:
             if not site.is_worth_noting(calls) or not site.account.allows_noting():
                 if site.phrases.is_there:
@@ -253,9 +253,11 @@ class Run:
         self.count += len(new)
         known = self.app.child(made)
         here = known[0] if known else made
-        learn = not here.kept and (known is not None or self.site.phrases.notes > 0)
+        learn = not here.kept and known is not None
         if learn:
             here.keep(func)
+        elif not here.kept and self.site.phrases.notes:
+            self.site.phrases.keep(here, func, inputs)
         if known is None:
             here.eager = opaque_reason(func) or here.eager
         if self.app.depth >= self.first and here.eager:

@@ -341,7 +341,7 @@ class Application:
         """Be the same function as ``other`` at this place."""
         if other.kept:
             self.template, self.label, self.kept = other.template, other.label, True
-            self.origin, self.in_try = other.origin, other.in_try
+            self.origin, self.in_try, self.direct = other.origin, other.in_try, other.direct
         self.eager = other.eager
 
     def made(self, outputs: Sequence[Variable], first: int) -> None:

@@ -182,7 +182,11 @@ class Site:
         That changes, since functions become native code, too.
         """
         self._timed *= 4
-        return not self.forms_differ and configuration.peek("static_budget") is not None
+        if configuration.peek("static_budget") is None:
+            return False
+        if self.forms_differ:  # it may go any way: its functions are counted
+            self.phrases.counts = max(self.phrases.counts, 1)
+        return not self.forms_differ
 
     def _timed_plainly(self, chain: Any, args: Any, kwargs: Any) -> Any:
         started = time.perf_counter()
@@ -290,11 +294,10 @@ class Site:
         self._missed += 1
         if self.phrases.notes:
             return
-        if self._missed >= self._patience:
+        if self._missed >= self._patience and self.account.allows_phrases():
             self._missed, self._patience = 0, 4 * self._patience
-            if self.account.allows_noting():
-                self.phrases.listen()
-                return
+            self.phrases.listen()
+            return
         if self._without >= _PATIENCE:
             self._why = _LEFT_ALONE
             self._asleep, self._pause = self._pause, min(2 * self._pause, longest)
@@ -309,6 +312,7 @@ class Site:
             schedule.ask_for_native()
         if any([schedule.native_is_coming for schedule in schedules]):
             return  # which may be faster
+        self.phrases.gives_up()
         if self._resting < _LONGEST:
             reason = "programs were slower than define-by-run"
             self.ledger.add("slower", reason, line_of(self.method))
