@@ -398,7 +398,7 @@ class Application:
 
 _HERE = os.path.dirname(os.path.abspath(__file__))
 _DOORS = {
-    *(os.path.join(_HERE, name) for name in ("_tree.py", "_run.py")),
+    *(os.path.join(_HERE, name) for name in ("_tree.py", "_run.py", "_phrases.py")),
     function_node.__file__,
 }
 
