@@ -469,6 +469,15 @@ def _tries(code: CodeType) -> list[tuple[int, int]]:
     return [] if is_library(code.co_filename) else guarded(code)
 
 
+def by_user() -> bool:
+    """Whether the user's own code applies the function."""
+    frame = sys._getframe(2)
+    while (name := frame.f_code.co_filename) in _DOORS:
+        assert frame.f_back is not None
+        frame = frame.f_back
+    return not is_library(name)
+
+
 def within_try() -> bool:
     """Whether the method would catch an exception of the function that is being applied."""
     entry = _CALL_CODE.get("call")
@@ -562,8 +571,11 @@ class _Writer:
                 slot = app.arrays[name, *place]
                 lines.append(f"x = d[{name!r}][{place[0]}]" if place else f"x = d.get({name!r})")
                 self._value("x", slot, new)
-        if app.anywhere and app.fails:  # late, an exception would not be caught
-            self.guards.insert(0, "if within_try(): return run.apply_between(func, inputs, app)")
+        if app.anywhere:
+            # Whoever applies a function himself may look at what it leaves on itself; and late, an
+            # exception would not be caught.
+            tests = "by_user()" + " or within_try()" * app.fails
+            self.guards.insert(0, f"if {tests}: return run.apply_between(func, inputs, app)")
         lines += self.guards
         if app.eager is not None:
             lines.append("return run.apply_between(func, inputs, app)")
@@ -705,5 +717,6 @@ _NAMES = {
     "next_number": next_number,
     "refs": refs,
     "errors": errors,
+    "by_user": by_user,
     "within_try": within_try,
 }

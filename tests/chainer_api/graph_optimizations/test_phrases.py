@@ -8,6 +8,7 @@ from phrases import only_phrases
 import chainer
 import chainer.functions as F
 import chainer.links as L
+from chainer.functions.noise.dropout import Dropout
 from chainer.graph_optimizations import _phrases
 
 
@@ -220,6 +221,33 @@ def test_exceptions_are_caught_where_they_are_raised():
             if not guarded:
                 i %= 4
             assert_same_bits(plain(i, guarded), static(i, guarded), k)
+
+
+class Masks(chainer.Chain):
+    """The same function, here by the library and there by hand, to look at its mask."""
+
+    def forward(self, x, by_hand):
+        for k in range(4):
+            x = F.tanh(x) * 2
+            if by_hand and k == 2:
+                func = Dropout(0.5)
+                (x,) = func.apply((x,))
+                x = F.sigmoid(x * func.mask)
+            else:
+                x = F.sigmoid(F.dropout(x, 0.5) * 2)
+        return x
+
+
+def test_functions_that_are_applied_by_hand_may_be_looked_at():
+    with only_phrases():
+        plain, static = both(Masks)
+        for k in range(20):
+            x = np.full((3, 4), 0.1 * k, "f")
+            np.random.seed(k)
+            a = plain(x, k > 5 and k % 3 == 2)
+            np.random.seed(k)
+            assert_same_bits(a, static(x, k > 5 and k % 3 == 2), k)
+    assert static.schedule_manager.report()[0].with_python > 10
 
 
 class Another(chainer.Chain):
