@@ -383,9 +383,7 @@ def _backward_from(var, node, retain_grad, enable_double_backprop, loss_scale):
         if node._old_style_grad_generator is not None:
             _refuse_old_style(node)
         return
-    _show_functions([node], enable_double_backprop)
-    if retain_grad:
-        _show_inner_results([node])
+    _show_functions([node], enable_double_backprop, retain_grad)
     func = node._creator_node
     node._grad_var = None
     if func._is_piece and gy is not None and not retain_grad and not enable_double_backprop and (
@@ -410,35 +408,27 @@ def _backward_from(var, node, retain_grad, enable_double_backprop, loss_scale):
             entries['enable_backprop'] = old
 
 
-def _show_functions(nodes, enable_double_backprop):
+def _show_functions(nodes, enable_double_backprop, retain_grad=False):
     """Dissolve the pieces before ``nodes`` where single functions matter.
 
-    They do where gradients are to be differentiated again, and to hooks.
+    They do where gradients are to be differentiated again, and to hooks. Where gradients of
+    results on the way matter, those pieces do that have results computed from others of theirs.
     """
     watched = function_hook.functions_are_watched()
-    if not enable_double_backprop and not watched and not _peek('debug'):
-        return
+    if enable_double_backprop or watched or _peek('debug'):
+        _dissolve(nodes, operator.attrgetter('_is_piece'))
+    elif retain_grad and FunctionNode._pieces_exist:
+        _dissolve(nodes, operator.attrgetter('_has_inner_results'))
+
+
+def _dissolve(nodes, matters):
+    """Dissolve the pieces before ``nodes`` for which ``matters`` gives true."""
     seen = set()
     stack = list(nodes)
     while stack:
         node = stack.pop()
         func = node._creator_node
-        if func is not None and func._is_piece:
-            func._dissolve()
-            func = node._creator_node
-        if func is not None and func not in seen and func.inputs is not None:
-            seen.add(func)
-            stack.extend(func.inputs)
-
-
-def _show_inner_results(nodes):
-    """Dissolve the pieces before ``nodes`` that have results computed from others of theirs."""
-    seen = set()
-    stack = list(nodes)
-    while stack:
-        node = stack.pop()
-        func = node._creator_node
-        if func is not None and func._has_inner_results:
+        if func is not None and matters(func):
             func._dissolve()
             func = node._creator_node
         if func is not None and func not in seen and func.inputs is not None:
@@ -831,9 +821,7 @@ def grad(
     input_nodes = [x._node for x in inputs]
     _tracing.settle('chainer.grad')
     with _tracing.aside():
-        _show_functions(output_nodes, enable_double_backprop)
-        if FunctionNode._pieces_exist:
-            _show_inner_results(output_nodes)
+        _show_functions(output_nodes, enable_double_backprop, retain_grad=True)
         results = _grad(outputs, input_nodes, grad_outputs, grad_inputs, retain_grad,
                         enable_double_backprop, loss_scale)
     if set_grad:
