@@ -51,7 +51,7 @@ def main():
     before = original()
     rows = {name: ours(*rest) for name, *rest in gain.workloads()}
     after = original()
-    how = __doc__.split("\n\n")[2].replace("\n", " ")
+    how = __doc__.split("\n\n")[2].strip().replace("\n", " ")
     lines = [
         "# What a training step takes", "", f"Milliseconds: forward, backward and update. {how}",
         f"NumPy {gain.np.__version__}. Written by `benchmarks/bench_gain.py`.", "",
