@@ -190,7 +190,7 @@ class Account:
         app.last = self.calls
         if run.programs:
             self.ledger.with_python += 1
-            return self._ended(seconds, app.meter, self._plain_of(app), run)
+            return self._ended(seconds, app.meter, app, run)
         self.ledger.eager_calls += 1
         plain = _NOTED * (seconds - run.noting) if run.noted else seconds
         self._ended_plainly(plain, app if run.noted else None)
@@ -200,7 +200,7 @@ class Account:
         """Likewise for a call that has gone without its Python."""
         self.ledger.without_python += 1
         proof.app.last = self.calls
-        return self._ended(seconds, proof.meter, self._plain_of(proof.app), carrier)
+        return self._ended(seconds, proof.meter, proof.app, carrier)
 
     def _plain_of(self, app: Application) -> float:
         """Seconds of a call that goes the way to ``app``, without programs."""
@@ -259,15 +259,17 @@ class Account:
         self.calls += 1
         self.ledger.sample()
 
-    def _ended(self, seconds: float, meter: Meter, plain: float, run: Run | Carrier) -> bool:
-        """A call of which ``plain`` is the time without programs."""
+    def _ended(
+        self, seconds: float, meter: Meter, app: Application, run: Run | Carrier
+    ) -> bool:
+        """A call that went the way to ``app``, with programs."""
         self._count(seconds)
         forwards = sum([piece.forward_meter.plain for piece in run.pieces])
-        if plain:
-            meter.plain = plain
+        if app.plain:
+            meter.plain = plain = self._plain_of(app)
             # A call that takes several times as long has been stopped by other work.
             gain = max(meter.took(seconds - run.checking), -plain)
-            factor = min(plain / forwards, 1.0) if forwards else 1.0
+            factor = min(app.plain / forwards, 1.0) if forwards else 1.0
         elif run.phrases is not None:
             # What functions take when they are applied once more, to be compared with, is more
             # than they take otherwise.
