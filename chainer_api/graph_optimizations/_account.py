@@ -126,8 +126,7 @@ class Account:
         seconds = COMPILING.of(applications)
         if _budget() < math.inf and seconds > _PAYBACK * gain:
             return False
-        owed = sum(self.ledger.spent.values()) - self.ledger.saved + seconds
-        return owed <= _budget() * self._weight * self.in_method
+        return self._owed + seconds <= _budget() * self._weight * self.in_method
 
     def affords_proof(self, applications: int, calls: int) -> bool:
         """Whether a way may be proved that ``calls`` of the calls so far have gone."""
@@ -150,13 +149,17 @@ class Account:
         first calls.
         """
         expected = gain * max(_HORIZON - self.calls, 0)
-        owed = sum(self.ledger.spent.values()) - self.ledger.saved + seconds
         hope = 1.0
         if self.ledger.spent["trace"]:
             # What has not paid in many calls is not likely to do so later.
             hope = min(math.sqrt(_HORIZON / max(self.calls, 1)), 1.0)
         earned = max(_budget() * hope * self.in_method, _CALLS * self.plain)
-        return owed - self._weight * earned - expected
+        return self._owed + seconds - self._weight * earned - expected
+
+    @property
+    def _owed(self) -> float:
+        """Seconds that were spent, and have not been saved yet."""
+        return sum(self.ledger.spent.values()) - self.ledger.saved
 
     def allows_phrases(self) -> bool:
         """Whether calls may be noted to find phrases: of methods that are called often."""

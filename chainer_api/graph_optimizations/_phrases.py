@@ -195,6 +195,7 @@ class Phrases:
         self._vocabulary: dict[Any, int] = {}
         self._results: list[Any] = []  # of each word: what its results look like
         self._refused: set[int | None] = set()  # words that no program can have
+        self._word_of: dict[Application, int | None] = {}  # of the places on the tree
         self._texts: deque[Text] = deque(maxlen=_TEXTS)
         self._like: dict[Any, Application] = {}  # by their attributes, and shapes of inputs
         self._candidates: list[tuple[float, Place]] = []
@@ -343,27 +344,33 @@ class Phrases:
             return
         specs = specs_of(text.apps)
         app = self.root
-        for k in range(first, first + place.depth):
+        for k, word in enumerate(words, first):
             app = _child(app, text.apps[k], values, specs)
-        if app in self._refused_places:
-            return
-        try:
-            yield from self._plan(app, place.wanted)
-        except Untraceable as e:
-            self._refused.add(words[app.path(1).index(e.app)])
+            self._word_of[app] = word
+        yield from self._plan(app, place.wanted)
 
     def _plan(
         self, app: Application, wanted: Set[int], ends: Set[int] = frozenset()
     ) -> Iterable[Made]:
-        """The program at a place, which gives ``wanted`` besides what it has given before."""
+        """The program at a place, which gives ``wanted`` besides what it has given before.
+
+        None is there any more, and its word is refused, if a function cannot be traced.
+        """
         started, old = clock(), app.plans.get(1)
+        if app in self._refused_places:
+            return
         if old is not None:
             if not old.ready() or wanted <= old.results and ends <= (old.ends or set()):
                 return
             wanted, ends = wanted | old.wanted, ends | (old.ends or set())
         path = app.path(1)
-        app.plans[1] = plan = Plan(
-            self._name, path, specs_of(path), wanted, self._account, _NO_NAMES, ends)
+        try:
+            plan = Plan(self._name, path, specs_of(path), wanted, self._account, _NO_NAMES, ends)
+        except Untraceable as e:
+            self._refused.add(self._word_of.get(e.app))
+            self._leave_out(app)
+            return
+        app.plans[1] = plan
         for a in path:
             if not a.hot:
                 a.becomes(hot=True)
@@ -376,7 +383,7 @@ class Phrases:
         """Compile what calls have wanted of phrases, besides, or where they have left them."""
         for sync in syncs:
             app, key = sync.app, (sync.app, sync.first)
-            if sync.first != 1 or app.depth < 2 or app in self._refused_places:
+            if sync.first != 1 or app.depth < 2:
                 continue
             self._sightings[key] += 1
             least = 2 if 1 in app.plans else 8
@@ -384,10 +391,7 @@ class Phrases:
                 continue
             if self._account.affords_phrase(app.depth, _SHARE):
                 self._sightings[key] = 0
-                try:
-                    yield from self._plan(app, sync.alive)
-                except Untraceable:
-                    self._refused_places.add(app)
+                yield from self._plan(app, sync.alive)
 
     def _cut(self) -> Iterable[Made]:
         """Compile again what was dissolved, in more pieces."""
@@ -405,13 +409,13 @@ class Phrases:
             if plan is None or any([p.uses_since_check < _KNOWN for p in plan.pieces]):
                 continue
             if plan.dropped or self._account.gain_of(plan) < 0.0:
-                del app.plans[1]
-                self._refused_places.add(app)
-                self._close(app)
+                self._leave_out(app)
 
-    def _close(self, app: Application) -> None:
-        """No call is to go on to this place, if no program is behind it."""
-        while app.parent is not None and not app.plans and not app.by_shapes:
+    def _leave_out(self, app: Application) -> None:
+        """There is to be no program here, and no call goes to this place if none is behind it."""
+        app.plans.pop(1, None)
+        self._refused_places.add(app)
+        while app.hot and app.parent is not None and not app.plans and not app.by_shapes:
             app.becomes(hot=False)
             shapes, parent = _shapes_of(app), app.parent
             rest = tuple([c for c in parent.by_shapes[shapes] if c is not app])

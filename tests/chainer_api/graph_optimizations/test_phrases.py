@@ -10,6 +10,7 @@ import chainer.functions as F
 import chainer.links as L
 from chainer.functions.noise.dropout import Dropout
 from chainer.graph_optimizations import _phrases
+from chainer.graph_optimizations._trace import Untraceable
 
 
 class TreeNet(chainer.Chain):
@@ -298,6 +299,31 @@ def test_a_configuration_that_changes_is_not_another_phrase():
             a = plain(x, k)
             np.random.seed(k)
             assert_same_bits(a, static(x, k), k)
+
+
+def test_what_cannot_be_traced_when_it_is_compiled_again_is_left_out(monkeypatch):
+    """Where more is wanted of a phrase, or other pieces: the call goes on as always."""
+    with only_phrases():
+        plain, static = both(Kept)
+        for k in range(30):
+            if k == 12:
+                made = _phrases.Plan
+
+                def refuse(name, apps, *rest, made=made):
+                    raise Untraceable(apps[-1], "not now")
+
+                monkeypatch.setattr(_phrases, "Plan", refuse)
+            losses = []
+            for model in (plain, static):
+                y = model(np.full((3, 4), 0.1 * k, "f"), k % 2)
+                loss = F.sum(F.tanh(model.h)) + F.sum(F.exp(model.h)) + F.sum(y)
+                model.cleargrads()
+                if k > 10:
+                    loss.backward()
+                losses.append((loss, [p.grad for p in model.params()]))
+            assert_same_bits(*losses, k)
+    (site,) = static.schedule_manager._sites.values()
+    assert site.phrases._refused_places
 
 
 # -- what phrases are
