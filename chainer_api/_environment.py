@@ -86,7 +86,7 @@ def default_settings():
         'keep_graph_on_report': _flag('CHAINER_KEEP_GRAPH_ON_REPORT'),
         'lazy_grad_sum': _flag('CHAINER_LAZY_GRAD_SUM'),
         'schedule_func': None,
-        'static_cuda_graphs': True,
+        'static_cuda_graphs': False,  # until a real device has run them
         'static_exact': True,
         'static_step': True,
         'static_threads': None,

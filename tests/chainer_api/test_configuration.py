@@ -132,8 +132,8 @@ def test_defaults_without_variables(monkeypatch):
             monkeypatch.delenv(name)
     settings = _environment.default_settings()
     assert {k: v for k, v in settings.items() if v is True} == {
-        'enable_backprop': True, 'static_cuda_graphs': True, 'static_exact': True,
-        'static_step': True, 'train': True, 'type_check': True, 'use_static_graph': True}
+        'enable_backprop': True, 'static_exact': True, 'static_step': True, 'train': True,
+        'type_check': True, 'use_static_graph': True}
     assert settings['use_cudnn'] == settings['use_cudnn_tensor_core'] == 'auto'
     assert settings['static_target'] == 'auto' and settings['static_check'] == 'spaced'
     assert settings['static_budget'] == 0.1 and settings['static_threads'] is None
@@ -141,7 +141,7 @@ def test_defaults_without_variables(monkeypatch):
     assert not any(value for key, value in settings.items() if key not in (
         'enable_backprop', 'static_exact', 'static_step', 'train', 'type_check', 'use_cudnn',
         'use_static_graph', 'use_cudnn_tensor_core', 'use_ideep', 'static_target', 'static_check',
-        'static_budget', 'static_cuda_graphs', 'dtype'))
+        'static_budget', 'dtype'))
 
 
 @pytest.mark.parametrize(('variable', 'text', 'key', 'value'), [

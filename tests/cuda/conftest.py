@@ -5,8 +5,10 @@ Where CuPy and a GPU are, ``pytest tests/cuda`` runs these on it.
 import pathlib
 import sys
 
+import chainer
 from chainer.backends import cuda
 
+chainer.global_config.static_cuda_graphs = True
 TESTS = pathlib.Path(__file__).parents[1]
 for _folder in ('cuda', 'chainer_api/functions', 'chainer_api/links', 'golden', 'examples'):
     sys.path.insert(0, str(TESTS / _folder))
