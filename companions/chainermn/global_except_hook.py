@@ -1,7 +1,10 @@
 """An exception in one process ends the whole job, instead of leaving the others waiting."""
+import array
+import atexit
 import builtins
 import functools
 import os
+import stat
 import sys
 import threading
 import time
@@ -93,6 +96,7 @@ def _abort_at_the_end(code):
         code = code if isinstance(code, int) else 1  # Python prints a message
         sys.stderr.write(f'chainermn: {_here(MPI)} has ended with the exit code {code}; '
                          'aborting all processes\n')
+        atexit.register(_wait_until_read)
         # After all that Python does at its end, in the place of MPI_Finalize.
         MPI._set_abort_status(code)
 
@@ -119,4 +123,32 @@ def _abort_on_exception(kind, value, traceback):
     _hook_before(kind, value, traceback)
     sys.stderr.flush()
     if MPI.Is_initialized() and not MPI.Is_finalized():
+        _wait_until_read()
         world.Abort(1)
+
+
+def _wait_until_read():
+    """Wait until mpiexec has read what this process wrote, but not longer than a few seconds.
+
+    mpiexec drops what it has not read yet when a process aborts: on a busy machine the traceback
+    was lost now and then.
+    """
+    for stream in sys.stdout, sys.stderr:
+        for _ in range(200):
+            if not _unread(stream):
+                break
+            time.sleep(0.01)
+    time.sleep(0.05)  # mpiexec passes on what it has read
+
+
+def _unread(stream):
+    """Return how many bytes of a pipe nobody has read yet; 0 where the system does not tell."""
+    try:
+        import fcntl
+        import termios
+        file, number = stream.fileno(), array.array('i', [0])
+        if stat.S_ISFIFO(os.fstat(file).st_mode):
+            fcntl.ioctl(file, termios.FIONREAD, number)
+    except (ImportError, AttributeError, OSError, ValueError):  # Windows, or no file at all
+        return 0
+    return number[0]
