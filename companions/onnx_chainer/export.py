@@ -4,6 +4,7 @@ import warnings
 from typing import NamedTuple
 
 import chainer
+from chainer.functions.connection._recurrent_layer import made_of_small_functions
 from onnx_chainer import _opset
 from onnx_chainer._builder import Builder, Unsupported, tensor_type
 from onnx_chainer._record import Recorder, as_input, flat, mapped
@@ -156,7 +157,7 @@ def _run(model, args, train):
     """The functions that the model applies, and what it returns."""
     recorder = Recorder()
     with chainer.using_config('train', train), chainer.using_config('enable_backprop', True):
-        with recorder:
+        with recorder, made_of_small_functions():
             if isinstance(args, dict):
                 results = model(**args)
             elif isinstance(args, (list, tuple)):

@@ -1,30 +1,13 @@
 """Stacked gated recurrent units on sequences."""
-from chainer import functions as F
-from chainer.functions.connection import n_step_rnn
+from chainer.functions.connection import _recurrent_layer, n_step_rnn
 from chainer.utils import argument
-
-
-def _prepare(ws, bs):
-    n_step_rnn.check_numbers(6, ws, bs)
-    W_x, W_h, b_x, b_h = (F.concat(p, axis=0) for p in (ws[:3], ws[3:], bs[:3], bs[3:]))
-
-    def step(gates, states):
-        h, = states
-        n = h.shape[1]
-        gates_x, proposal_x = F.split_axis(gates, [2 * n], axis=1)
-        gates_h, proposal_h = F.split_axis(F.linear(h, W_h, b_h), [2 * n], axis=1)
-        r, z = F.split_axis(F.sigmoid(gates_x + gates_h), 2, axis=1)
-        proposal = F.tanh(proposal_x + r * proposal_h)
-        return proposal + z * (h - proposal),
-
-    return W_x, b_x, step
 
 
 def n_step_gru_base(n_layers, dropout_ratio, hx, ws, bs, xs, use_bi_direction, **kwargs):
     """:func:`n_step_gru` and :func:`n_step_bigru` in one."""
     argument.parse_kwargs(kwargs, **n_step_rnn.REMOVED)
     (hy,), ys = n_step_rnn.run_layers(
-        _prepare, n_layers, dropout_ratio, [hx], ws, bs, xs, use_bi_direction)
+        _recurrent_layer.GRU, n_layers, dropout_ratio, [hx], ws, bs, xs, use_bi_direction)
     return hy, ys
 
 

@@ -1,40 +1,20 @@
 """Stacked long short-term memory on sequences."""
-from chainer import functions as F
-from chainer.functions.connection import n_step_rnn
+from chainer.functions.connection import _recurrent_layer, n_step_rnn
 from chainer.utils import argument
-
-
-def _interleave(ws):
-    """Parameters of the gates, put side by side as :func:`lstm` wants them."""
-    i, f, a, o = ws
-    stacked = F.stack([a, i, f, o], axis=1)
-    n, _, *rest = stacked.shape
-    return F.reshape(stacked, (4 * n, *rest))
-
-
-def _prepare(ws, bs):
-    n_step_rnn.check_numbers(8, ws, bs)
-    W_x, W_h, b_x, b_h = (_interleave(p) for p in (ws[:4], ws[4:], bs[:4], bs[4:]))
-
-    def step(gates, states):
-        h, c = states
-        c, h = F.lstm(c, gates + F.linear(h, W_h, b_h))
-        return h, c
-
-    return W_x, b_x, step
 
 
 def _lstm(x, h, c, w, b):
     """One step of one layer, for code that is built of it: the new ``h`` and ``c``."""
-    W, bias, step = _prepare(w, b)
-    return step(F.linear(x, W, bias), (h, c))
+    _, states = _recurrent_layer.run_layer(
+        _recurrent_layer.LSTM, (x.shape[0],), False, x, w, b, [h, c])
+    return tuple(states)
 
 
 def n_step_lstm_base(n_layers, dropout_ratio, hx, cx, ws, bs, xs, use_bi_direction, **kwargs):
     """:func:`n_step_lstm` and :func:`n_step_bilstm` in one."""
     argument.parse_kwargs(kwargs, **n_step_rnn.REMOVED)
     (hy, cy), ys = n_step_rnn.run_layers(
-        _prepare, n_layers, dropout_ratio, [hx, cx], ws, bs, xs, use_bi_direction)
+        _recurrent_layer.LSTM, n_layers, dropout_ratio, [hx, cx], ws, bs, xs, use_bi_direction)
     return hy, cy, ys
 
 

@@ -2,6 +2,7 @@
 import itertools
 
 from chainer import functions as F
+from chainer.functions.connection import _recurrent_layer
 from chainer.utils import _errors, argument
 
 REMOVED = {
@@ -10,14 +11,13 @@ REMOVED = {
 }
 
 
-def run_layers(prepare, n_layers, dropout_ratio, states, ws, bs, xs, use_bi_direction):
+def run_layers(cell, n_layers, dropout_ratio, states, ws, bs, xs, use_bi_direction):
     """Run stacked layers over sequences.
 
     Args:
-        prepare: ``prepare(ws, bs)`` takes the parameters of one layer and direction; it gives the
-            weight and bias for all inputs at once, and ``step(gates, states)``, which takes what
-            they make of the inputs of one time, and gives the new states, of which the first
-            is the output.
+        cell: What happens at one time, see :mod:`~chainer.functions.connection._recurrent_layer`.
+            A layer and direction has twice as many weights, and biases, as the cell has gates:
+            for the inputs, and for the output before.
         n_layers (int): Number of layers.
         dropout_ratio (float): Of the inputs of all layers but the first.
         states (list of Variables): Initial states, each (layers and directions, batch, units).
@@ -41,12 +41,11 @@ def run_layers(prepare, n_layers, dropout_ratio, states, ws, bs, xs, use_bi_dire
         outputs = []
         for direction in range(directions):
             index = layer * directions + direction
-            W, b, step = prepare(ws[index], bs[index])
             inputs = F.dropout(x, dropout_ratio) if layer > 0 else x
-            gates = F.split_axis(F.linear(inputs, W, b), ends, axis=0, force_tuple=True)
-            run = _run_backward if direction else _run_forward
-            hs, final = run(step, gates, [state[index] for state in states])
-            outputs.append(F.concat(hs, axis=0))
+            hs, final = _recurrent_layer.run_layer(
+                cell, lengths, direction == 1, inputs, ws[index], bs[index],
+                [state[index] for state in states])
+            outputs.append(hs)
             finals.append(final)
         x = F.concat(outputs, axis=1) if use_bi_direction else outputs[0]
     final_states = [F.stack(state) for state in zip(*finals, strict=True)]
@@ -80,71 +79,16 @@ def _check_widths(xs, W):
                 f'inputs of shape {x.shape}, weights of shape {W.shape}')
 
 
-def check_numbers(n, ws, bs):
-    """Raise unless a layer has ``n`` weights and ``n`` biases."""
-    if len(ws) != n or len(bs) != n:
-        raise _errors.SequencesError(
-            f'{n} and {n}', f'{len(ws)} and {len(bs)}',
-            f'each layer and direction has {n} weights and {n} biases; got {len(ws)} and '
-            f'{len(bs)}')
-
-
-def _run_forward(step, gates, states):
-    hs, ended = [], []
-    for gate in gates:
-        n = gate.shape[0]
-        if n < states[0].shape[0]:
-            states, rest = zip(*[F.split_axis(s, [n], axis=0) for s in states], strict=True)
-            ended.append(rest)
-        states = step(gate, states)
-        hs.append(states[0])
-    for rest in reversed(ended):
-        states = [F.concat(pair, axis=0) for pair in zip(states, rest, strict=True)]
-    return hs, states
-
-
-def _run_backward(step, gates, initial):
-    hs = []
-    states = None
-    for gate in reversed(gates):
-        states = _grown(states, initial, gate.shape[0])
-        states = step(gate, states)
-        hs.append(states[0])
-    return hs[::-1], _grown(states, initial, initial[0].shape[0])
-
-
-def _grown(states, initial, n):
-    """States of the first ``n`` sequences; those that were not there yet begin."""
-    if states is None:
-        return initial if n == initial[0].shape[0] else [s[:n] for s in initial]
-    m = states[0].shape[0]
-    if n == m:
-        return states
-    return [F.concat([s, s0[m:n]], axis=0) for s, s0 in zip(states, initial, strict=True)]
-
-
-def _prepare(activation):
-    def prepare(ws, bs):
-        check_numbers(2, ws, bs)
-
-        def step(gates, states):
-            return activation(gates + F.linear(states[0], ws[1], bs[1])),
-
-        return ws[0], bs[0], step
-
-    return prepare
-
-
 def n_step_rnn_base(n_layers, dropout_ratio, hx, ws, bs, xs, activation, use_bi_direction,
                     **kwargs):
     """:func:`n_step_rnn` and :func:`n_step_birnn` in one."""
     argument.parse_kwargs(kwargs, **REMOVED)
-    activations = {'tanh': F.tanh, 'relu': F.relu}
+    activations = {'tanh': _recurrent_layer.Tanh, 'relu': _recurrent_layer.ReLU}
     if activation not in activations:
         raise ValueError(
             f'Invalid activation: "{activation}". Please select from [{",".join(activations)}]')
     (hy,), ys = run_layers(
-        _prepare(activations[activation]), n_layers, dropout_ratio, [hx], ws, bs, xs,
+        activations[activation], n_layers, dropout_ratio, [hx], ws, bs, xs,
         use_bi_direction)
     return hy, ys
 
