@@ -863,11 +863,18 @@ def _graph_behind(node):
         stack = [node]
         while stack:
             x = stack.pop()
-            func = x._creator_node
+            if x in nodes:
+                continue
             nodes[x] = None
-            if func is not None and func not in funcs:
-                funcs[func] = None
+            func = x._creator_node
+            if func is None:
+                continue
+            if func._is_piece:
+                # Its other results may be gone, and with them what only they were computed from.
+                stack += func._inputs_behind(x)
+            elif func not in funcs:
                 stack += func.inputs
+            funcs[func] = None
         whole = True
         for func in funcs:
             if func._is_piece and not func._is_whole_behind(nodes):

@@ -150,6 +150,9 @@ PURE = """
 {o} = F.linear({a}, F.normalize(self.p))
 {o} = {a} + F.linear({b}, self.a.W)
 {o} = self.inner({a}) + {b}
+{o} = self.lstm(None, None, [{a}])[2][0] * {b}
+{o} = {a} + F.sum(self.lstm(None, None, [{a}[:1], {b}, {b}[1:], {a}[:2]])[1][0], axis=0)
+{o} = F.concat(self.gru(None, [{a}, {b}[:1 + {n} % 2]])[1], axis=0)[:len({a})] + {b}
 {o} = self.child({a})
 {o} = self.child(self.child({a})) * {b}
 {o} = {a} + self.table
@@ -472,6 +475,7 @@ class Program(Base):
         # Classes of their own, since their methods may be decorated.
         with self.init_scope():
             self.ln = L.LayerNormalization(4)
+            self.lstm, self.gru = L.NStepLSTM(1, 4, 4, 0.0), L.NStepBiGRU(1, 4, 2, 0.0)
             self.p = chainer.Parameter(np.linspace(-1, 1, 16, dtype="f").reshape(4, 4))
             self.child = self.Child()
         self.k, self.flag, self.n, self.table = 1.5, True, 0, np.ones(4, "f")

@@ -124,6 +124,63 @@ def kept_variable_unchained_backward(self, k):
     return y, self.h, x
 
 
+class BesideSomethingGone(Base):
+    """What it keeps has nothing to do with a value that its program gave, and that is gone."""
+
+    def forward(self, x, z):
+        v = self.a(z)
+        gone = v * v  # held by a name when the program runs
+        self.h = F.sigmoid(self.b(x))
+        y = self.h * v
+        assert y.array.shape == gone.shape
+        return F.tanh(y)
+
+
+def _unchained_backward(model, y, x, z):
+    """The gradients of ``z`` and of the weights behind it were None."""
+    model.h.unchain_backward()
+
+
+def _unchained(model, y, x, z):
+    model.h.unchain()
+
+
+def _function_unchained(model, y, x, z):
+    model.h.creator.unchain()
+
+
+def _gone_backward(model, y, x, z):
+    F.sum(model.h).backward()
+
+
+def _gone_backward_retained(model, y, x, z):
+    F.sum(model.h).backward(retain_grad=True)
+
+
+def _gone_grad(model, y, x, z):
+    model.found = [None if g is None else g.array for g in chainer.grad([model.h], [x, z])]
+
+
+def _gone_graph(model, y, x, z):
+    graph = chainer.computational_graph.build_computational_graph([model.h])
+    model.found = len(graph.nodes), len(graph.edges)
+
+
+for _first in (_unchained_backward, _unchained, _function_unchained, _gone_backward,
+               _gone_backward_retained, _gone_grad, _gone_graph):
+
+    def _step(self, k, first=_first):
+        x, z = variable(k), variable(k + 100)
+        y = self(x, z)
+        first(self, y, x, z)
+        F.sum(y * y).backward()
+        return y, self.h, x, z, self.__dict__.get("found")
+
+    _make = stepping(BesideSomethingGone, _step)
+    _make.__name__ = "beside_something_gone" + _first.__name__
+    fault(_make)
+
+
 @kept
 def kept_and_used_outside(self, k):
     x = variable(k)
