@@ -2,33 +2,13 @@
 
 In: the inputs of all times, weights and biases, and the first states. Out: the outputs of all
 times, and the last states.
-
-The mathematics stands once, over operations that arrays have (:class:`_OnArrays`) and Variables
-(:class:`_OnVariables`): a layer runs on arrays, and is differentiated a second time on Variables.
 """
-import contextlib
 import itertools
-import threading
 
-import chainer
-from chainer import backend, configuration, function_node
-from chainer import functions as F
-from chainer.functions.connection import linear
+from chainer import backend
+from chainer.functions import _whole
 from chainer.utils import _errors, type_check
 from chainwright.runtime import kernels
-
-_local = threading.local()
-
-
-@contextlib.contextmanager
-def made_of_small_functions():
-    """Have layers be made of products, sums and activations, for those who know only these."""
-    before = getattr(_local, 'small', False)
-    _local.small = True
-    try:
-        yield
-    finally:
-        _local.small = before
 
 
 def run_layer(cell, lengths, reverse, x, ws, bs, states):
@@ -52,11 +32,7 @@ def run_layer(cell, lengths, reverse, x, ws, bs, states):
             f'{n} and {n}', f'{len(ws)} and {len(bs)}',
             f'each layer and direction has {n} weights and {n} biases; got {len(ws)} and '
             f'{len(bs)}')
-    if getattr(_local, 'small', False):
-        sweep = _Sweep(_OnVariables(), cell, lengths, reverse)
-        hs, finals = sweep.forward(x, ws, bs, states)
-    else:
-        hs, *finals = RecurrentLayer(cell, lengths, reverse).apply((x, *ws, *bs, *states))
+    hs, *finals = RecurrentLayer(cell, lengths, reverse)(x, *ws, *bs, *states)
     return hs, finals
 
 
@@ -171,91 +147,36 @@ class ReLU(Cell):
         return g, g, ()
 
 
-# -- what arrays and Variables have in common
-
-
-class _OnVariables:
-    def __getattr__(self, name):
-        return getattr(F, name)  # tanh, sigmoid, relu
-
-    def product(self, a, b):
-        return F.matmul(a, b)
-
-    def transposed(self, x):
-        return F.transpose(x)
-
-    def linear(self, x, W, b):
-        return F.linear(x, W, b)
-
-    def concat(self, values, axis):
-        return values[0] if len(values) == 1 else F.concat(values, axis)
-
-    def where_positive(self, y, g):
-        return g * F.sign(y)  # of a rectified linear unit: 0 or 1
-
-    def sum_of_rows(self, x):
-        return F.sum(x, axis=0)
-
-    def advance(self, cell, gates, product, b, before):
-        return cell.advance(self, gates, product + F.broadcast_to(b, product.shape), before)
-
-    def retreat(self, cell, before, after, saved, grads, g_output):
-        if g_output is not None:
-            grads = grads[0] + g_output, *grads[1:]
-        return cell.retreat(self, before, after, saved, grads)
-
-
-class _OnArrays:
-    def __init__(self, xp):
-        self._xp, self.tanh = xp, xp.tanh
-
-    def concat(self, values, axis):
-        return values[0] if len(values) == 1 else self._xp.concatenate(values, axis)
-
-    def sigmoid(self, x):
-        return self._xp.tanh(x * 0.5) * 0.5 + 0.5
-
-    def relu(self, x):
-        return self._xp.maximum(x, 0)
-
-    def product(self, a, b):
-        return linear._dot(a, b, a.dtype)
-
-    def transposed(self, x):
-        return x.T
-
-    def linear(self, x, W, b):
-        y = self.product(x, W.T)
-        y += b
-        return y
-
-    def where_positive(self, y, g):
-        return self._xp.where(y > 0, g, g.dtype.type(0))
-
-    def sum_of_rows(self, x):
-        return x.sum(axis=0)
-
-    def advance(self, cell, gates, product, b, before):
-        made = _several(_advance(gates, product, b, *before, cell=cell))
-        return made[:cell.n_states], made[cell.n_states:]
-
-    def retreat(self, cell, before, after, saved, grads, g_output):
-        more = () if g_output is None else (g_output,)
-        made = _several(_retreat(*before, *after, *saved, *grads, *more, cell=cell))
-        n = 2 - cell.adds
-        return made[0], made[n - 1], made[n:]
+def _advance(ops, cell, gates, product, b, before):
+    """What ``cell.advance`` gives, for a product and a bias that are still to be added."""
+    if isinstance(ops, _whole.OnVariables):
+        return cell.advance(ops, gates, product + b, before)
+    made = _several(_advance_arrays(gates, product, b, *before, cell=cell))
+    return made[:cell.n_states], made[cell.n_states:]
 
 
 @kernels.array_code
-def _advance(gates, product, b, *before, cell):
-    ops = _OnArrays(backend.get_array_module(gates))
+def _advance_arrays(gates, product, b, *before, cell):
+    ops = _whole.OnArrays(backend.get_array_module(gates))
     after, saved = cell.advance(ops, gates, product + b, before)
     return _one_or_several([*after, *saved])
 
 
+def _retreat(ops, cell, before, after, saved, grads, g_output):
+    """What ``cell.retreat`` gives, where the output has got another gradient besides."""
+    if isinstance(ops, _whole.OnVariables):
+        if g_output is not None:
+            grads = grads[0] + g_output, *grads[1:]
+        return cell.retreat(ops, before, after, saved, grads)
+    more = () if g_output is None else (g_output,)
+    made = _several(_retreat_arrays(*before, *after, *saved, *grads, *more, cell=cell))
+    n = 2 - cell.adds
+    return made[0], made[n - 1], made[n:]
+
+
 @kernels.array_code
-def _retreat(*arrays, cell):
-    ops = _OnArrays(backend.get_array_module(*arrays))
+def _retreat_arrays(*arrays, cell):
+    ops = _whole.OnArrays(backend.get_array_module(*arrays))
     n, parts = cell.n_states, iter(arrays)
     before, after, saved, grads = (
         tuple(itertools.islice(parts, k)) for k in (n, n, cell.n_saved, n))
@@ -314,13 +235,13 @@ class _Rows:
 class _Sweep:
     """The times of a layer, one after the other."""
 
-    def __init__(self, ops, cell, lengths, reverse):
+    def __init__(self, ops, cell, lengths, reverse, steps=()):
         self._ops, self._cell, self._reverse = ops, cell, reverse
         ends = list(itertools.accumulate(lengths))
         self._times = [slice(end - n, end) for n, end in zip(lengths, ends, strict=True)]
         if reverse:
             self._times.reverse()
-        self.steps = []  # of each time: the states, and what is saved besides
+        self.steps = [*steps]  # of each time: the states, and what is saved besides
 
     def _in_order_of_time(self, values):
         return self._ops.concat(values[::-1] if self._reverse else values, 0)
@@ -339,7 +260,8 @@ class _Sweep:
         for time in self._times:
             before = rows.of_first(time.stop - time.start)
             product = ops.product(before[0], W_h)
-            after, saved = ops.advance(self._cell, gates[time], product, b_h, before)
+            after, saved = _advance(
+                ops, self._cell, gates[time], product, b_h, before)
             self.steps.append((after, saved))
             rows.become(after)
         return self._in_order_of_time([after[0] for after, _ in self.steps]), rows.of_all()
@@ -363,7 +285,7 @@ class _Sweep:
                 self._times[::-1], befores[::-1], self.steps[::-1], strict=True):
             grads = rows.of_first(time.stop - time.start)
             g_output = None if g_hs is None else g_hs[time]
-            g, gu, g_direct = ops.retreat(cell, before, after, saved, grads, g_output)
+            g, gu, g_direct = _retreat(ops, cell, before, after, saved, grads, g_output)
             g_gates.append(g)
             g_hidden.append(gu)
             g_before = [ops.product(gu, W_h), *[None] * (cell.n_states - 1)]
@@ -375,8 +297,8 @@ class _Sweep:
         h = self._in_order_of_time([before[0] for before in befores])
         gx, g_T = ops.product(g, W_x), ops.transposed(g)
         gu_T = g_T if cell.adds else ops.transposed(gu)
-        gb = ops.sum_of_rows(g)
-        gb_h = gb if cell.adds else ops.sum_of_rows(gu)
+        gb = ops.sum(g, 0)
+        gb_h = gb if cell.adds else ops.sum(gu, 0)
         return (
             gx, *self._of_gates(ops.product(g_T, x)), *self._of_gates(ops.product(gu_T, h)),
             *self._of_gates(gb), *self._of_gates(gb_h), *rows.of_all())
@@ -387,7 +309,7 @@ class _Sweep:
         return [gradient[k * n:(k + 1) * n] for k in range(self._cell.n_gates)]
 
 
-class RecurrentLayer(function_node.FunctionNode):
+class RecurrentLayer(_whole.Whole):
     """A layer; inputs are those of all times, the weights, the biases and the first states."""
 
     def __init__(self, cell, lengths, reverse):
@@ -422,61 +344,17 @@ class RecurrentLayer(function_node.FunctionNode):
                 b.shape[0] == units,
             )
 
-    def forward(self, inputs):
-        self.retain_inputs(tuple(range(len(inputs))))
-        sweep = _Sweep(
-            _OnArrays(backend.get_array_module(inputs[0])), self.cell, self.lengths, self.reverse)
+    def compute(self, ops, inputs):
+        sweep = _Sweep(ops, self.cell, self.lengths, self.reverse)
         hs, finals = sweep.forward(*self.split(inputs))
-        self.steps = sweep.steps
         if len(self.lengths) == 1:
-            hs = hs.copy()  # the last output is an output of its own
-        return hs, *finals
+            hs = hs + 0  # the last output is an output of its own
+        return (hs, *finals), sweep.steps
 
-    def backward(self, indexes, grad_outputs):
-        given = [g for g in grad_outputs if g is not None]
-        grads = _RecurrentLayerGrad(self, grad_outputs).apply(
-            (*self.get_retained_inputs(), *given))
-        return tuple([grads[k] for k in indexes])
-
-
-class _RecurrentLayerGrad(function_node.FunctionNode):
-    """Its gradients; inputs are those of the layer, and the gradients that are not None."""
-
-    def __init__(self, layer, grad_outputs):
-        self.layer = layer
-        self.present = tuple([g is not None for g in grad_outputs])
-
-    @property
-    def label(self):
-        return self.layer.label + 'Grad'
-
-    def _split(self, inputs, zeros_like):
-        n = len(inputs) - sum(self.present)
-        x, ws, bs, states = self.layer.split(inputs[:n])
-        given = iter(inputs[n:])
-        g_hs, *g_finals = [next(given) if p else None for p in self.present]
+    def differentiate(self, ops, inputs, saved, grads):
+        x, ws, _, states = self.split(inputs)
+        g_hs, *g_finals = grads
         g_finals = [
-            zeros_like(s) if g is None else g for g, s in zip(g_finals, states, strict=True)]
-        return x, ws, bs, states, g_hs, g_finals
-
-    def forward(self, inputs):
-        self.retain_inputs(tuple(range(len(inputs))))
-        layer, xp = self.layer, backend.get_array_module(*inputs)
-        x, ws, _, states, g_hs, g_finals = self._split(inputs, xp.zeros_like)
-        sweep = _Sweep(_OnArrays(xp), layer.cell, layer.lengths, layer.reverse)
-        sweep.steps = [[[xp.asarray(a) for a in part] for part in step] for step in layer.steps]
+            ops.zeros_like(s) if g is None else g for g, s in zip(g_finals, states, strict=True)]
+        sweep = _Sweep(ops, self.cell, self.lengths, self.reverse, saved)
         return sweep.backward(x, ws, states, g_hs, g_finals)
-
-    def backward(self, indexes, grad_outputs):
-        layer, differentiable = self.layer, configuration.config.enable_backprop
-        with configuration.using_config('enable_backprop', True):
-            # Inputs may have been made of each other: their gradients here stop at them.
-            inputs = [F.identity(x) for x in self.get_retained_inputs()]
-            x, ws, bs, states, g_hs, g_finals = self._split(inputs, lambda s: s * 0)
-            sweep = _Sweep(_OnVariables(), layer.cell, layer.lengths, layer.reverse)
-            sweep.forward(x, ws, bs, states)
-            made = sweep.backward(x, ws, states, g_hs, g_finals)
-        pairs = [(y, g) for y, g in zip(made, grad_outputs, strict=True) if g is not None]
-        ys, gys = zip(*pairs, strict=True)
-        return chainer.grad(
-            ys, [inputs[k] for k in indexes], gys, enable_double_backprop=differentiable)

@@ -2,6 +2,7 @@
 import chainer
 from chainer import backend, function_node
 from chainer import functions as F
+from chainer.functions import _whole
 from chainer.utils import _errors, type_check
 from chainer.variable import Variable
 
@@ -37,6 +38,72 @@ class _SumTransitions(function_node.FunctionNode):
     def backward(self, indexes, grad_outputs):
         y0, y1 = self.get_retained_inputs()
         return _TransitionCosts().apply((grad_outputs[0], y0, y1))[0], None, None
+
+
+class _LogPartition(_whole.Whole):
+    """Logarithm of the partition function of each sequence; inputs are ``cost`` and ``xs``.
+
+    Its gradient is that of the forward algorithm: the probabilities of labels and steps.
+    """
+
+    def __init__(self, lengths):
+        self.lengths = lengths
+
+    def compute(self, ops, inputs):
+        cost, x, *xs = inputs
+        alphas, sums = [x], []
+        for x in xs:
+            sums.append(ops.logsumexp(alphas[-1][:x.shape[0], :, None] + cost, 1))
+            alphas.append(sums[-1] + x)
+        followers = zip(alphas, (*self.lengths[1:], 0), strict=True)
+        ended = [ops.logsumexp(alpha[n:], 1) for alpha, n in followers if n < alpha.shape[0]]
+        log_z = ops.concat(ended[::-1], 0)
+        return (log_z,), [alphas[1:], sums, log_z]
+
+    def differentiate(self, ops, inputs, saved, grads):
+        (cost, x, *_), (g,), (alphas, sums, log_z) = inputs, grads, saved
+        alphas = [x, *alphas]
+        g_cost, g_xs, from_next, n = None, [], [], 0
+        for k in reversed(range(len(alphas))):
+            alpha, m = alphas[k], self.lengths[k]
+            if n < m or not from_next:  # these sequences end here
+                from_next.append(ops.exp(alpha[n:] - log_z[n:m, None]) * g[n:m, None])
+            g_x = ops.concat(from_next, 0)
+            g_xs.append(g_x)
+            if k:
+                steps = ops.exp(alphas[k - 1][:m, :, None] + cost - sums[k - 1][:, None])
+                steps = steps * g_x[:, None]
+                g_step = ops.sum(steps, 0)
+                g_cost = g_step if g_cost is None else g_cost + g_step
+                from_next, n = [ops.sum(steps, 2)], m
+        return g_cost, *g_xs[::-1]
+
+
+class _Score(_whole.Whole):
+    """Score of each sequence; inputs are the scores of its labels, and of the steps between them.
+
+    Both hold what belongs to the first time (or step), to the second, and so on.
+    """
+
+    def __init__(self, lengths):
+        self.lengths = lengths
+
+    def compute(self, ops, inputs):
+        labels, steps = inputs
+        n = first = self.lengths[0]
+        score, ended = labels[:n], []
+        for m in self.lengths[1:]:
+            if m < n:
+                ended.append(score[m:])
+            score = score[:m] + labels[first:first + m]
+            score = score + steps[first - self.lengths[0]:first - self.lengths[0] + m]
+            n, first = m, first + m
+        return (ops.concat([score, *ended[::-1]], 0),), []
+
+    def differentiate(self, ops, inputs, saved, grads):
+        g, = grads
+        times = [g[:n] for n in self.lengths]
+        return ops.concat(times, 0), ops.concat(times[1:], 0)
 
 
 def _check(cost, xs):
@@ -90,19 +157,24 @@ def crf1d(cost, xs, ys, reduce='mean') -> Variable:
     if reduce not in ('mean', 'no'):
         raise ValueError(f"only 'mean' and 'no' are valid for 'reduce', but '{reduce}' is given")
     _check(cost, xs)
-    alpha = chainer.as_variable(xs[0])
-    score = F.select_item(xs[0], ys[0])
-    ended = []
-    for x, y0, y in zip(xs[1:], ys[:-1], ys[1:], strict=True):
-        n = len(x)
-        if n < len(alpha):
-            ended.append(F.logsumexp(alpha[n:], axis=1) - score[n:])
-            alpha, score, y0 = alpha[:n], score[:n], F.get_item(y0, slice(n))
-        alpha = F.logsumexp(F.expand_dims(alpha, 2) + cost, axis=1) + x
-        score = score + F.select_item(x, y) + _TransitionCosts().apply((cost, y0, y))[0]
-    ended.append(F.logsumexp(alpha, axis=1) - score)
-    loss = F.concat(ended[::-1], axis=0)
+    if len(xs) == 1:
+        loss = F.logsumexp(xs[0], axis=1) - F.select_item(xs[0], ys[0])
+    else:
+        loss = _loss(cost, xs, ys)
     return F.mean(loss) if reduce == 'mean' else loss
+
+
+def _loss(cost, xs, ys):
+    """The loss of each sequence, where there are several positions."""
+    lengths = tuple([len(x) for x in xs])
+    labels = F.concat(ys, axis=0)
+    former = [y if len(y) == n else F.get_item(y, slice(n))
+              for y, n in zip(ys, lengths[1:], strict=False)]
+    steps, = _TransitionCosts().apply(
+        (cost, F.concat(former, axis=0), F.get_item(labels, slice(lengths[0], None))))
+    score, = _Score(lengths)(F.select_item(F.concat(xs, axis=0), labels), steps)
+    log_z, = _LogPartition(lengths)(cost, *xs)
+    return log_z - score
 
 
 def argmax_crf1d(cost, xs):

@@ -153,6 +153,7 @@ PURE = """
 {o} = self.lstm(None, None, [{a}])[2][0] * {b}
 {o} = {a} + F.sum(self.lstm(None, None, [{a}[:1], {b}, {b}[1:], {a}[:2]])[1][0], axis=0)
 {o} = F.concat(self.gru(None, [{a}, {b}[:1 + {n} % 2]])[1], axis=0)[:len({a})] + {b}
+{o} = {a} + F.crf1d(self.p, [{a}, {b}, {b}[1:]], [self.labels[k:len({a})] for k in (0, 0, 1)]) * 0.1
 {o} = self.child({a})
 {o} = self.child(self.child({a})) * {b}
 {o} = {a} + self.table

@@ -1,0 +1,165 @@
+"""Functions of many steps, each one node of the graph.
+
+Their mathematics stands once, forward and backward, over operations that arrays have
+(:class:`OnArrays`) and Variables (:class:`OnVariables`): it runs on arrays, and is differentiated
+a second time on Variables.
+"""
+import contextlib
+import threading
+
+import chainer
+from chainer import backend, configuration, function_node
+from chainer import functions as F
+from chainer.functions.connection import linear
+
+_local = threading.local()
+
+
+@contextlib.contextmanager
+def made_of_small_functions():
+    """Have them be made of products, sums and activations, for those who know only these."""
+    before = getattr(_local, 'small', False)
+    _local.small = True
+    try:
+        yield
+    finally:
+        _local.small = before
+
+
+class OnVariables:
+    """Functions; operators, ``[]``, ``shape`` and ``ndim`` are those of Variables."""
+
+    def __getattr__(self, name):
+        return getattr(F, name)  # exp, logsumexp, relu, sigmoid, tanh
+
+    def concat(self, values, axis):
+        return values[0] if len(values) == 1 else F.concat(values, axis)
+
+    def linear(self, x, W, b):
+        return F.linear(x, W, b)
+
+    def product(self, a, b):
+        return F.matmul(a, b)
+
+    def sum(self, x, axis):
+        return F.sum(x, axis)
+
+    def transposed(self, x):
+        return F.transpose(x)
+
+    def where_positive(self, y, g):
+        return g * F.sign(y)  # of a rectified linear unit: 0 or 1
+
+    def zeros_like(self, x):
+        return x * 0
+
+
+class OnArrays:
+    """Array code over ``xp``."""
+
+    def __init__(self, xp):
+        self._xp, self.exp, self.tanh, self.zeros_like = xp, xp.exp, xp.tanh, xp.zeros_like
+
+    def concat(self, values, axis):
+        return values[0] if len(values) == 1 else self._xp.concatenate(values, axis)
+
+    def linear(self, x, W, b):
+        y = self.product(x, W.T)
+        y += b
+        return y
+
+    def logsumexp(self, x, axis):
+        m = x.max(axis=axis, keepdims=True)
+        s = self._xp.exp(x - m).sum(axis=axis)
+        return m.reshape(s.shape) + self._xp.log(s)
+
+    def product(self, a, b):
+        return linear._dot(a, b, a.dtype)
+
+    def relu(self, x):
+        return self._xp.maximum(x, 0)
+
+    def sigmoid(self, x):
+        return self._xp.tanh(x * 0.5) * 0.5 + 0.5
+
+    def sum(self, x, axis):
+        return x.sum(axis=axis)
+
+    def transposed(self, x):
+        return x.T
+
+    def where_positive(self, y, g):
+        return self._xp.where(y > 0, g, g.dtype.type(0))
+
+
+class Whole(function_node.FunctionNode):
+    """A function of many steps; all its inputs are floating-point arrays."""
+
+    def compute(self, ops, inputs):
+        """Give the outputs, which share no memory, and what is saved: a nest of lists."""
+        raise NotImplementedError
+
+    def differentiate(self, ops, inputs, saved, grads):
+        """Give the gradient of each input; ``grads`` may hold None, but not only."""
+        raise NotImplementedError
+
+    def __call__(self, *inputs):
+        """Apply it, or the functions that it is made of."""
+        if getattr(_local, 'small', False):
+            return self.compute(OnVariables(), inputs)[0]
+        return self.apply(inputs)
+
+    def forward(self, inputs):
+        self.retain_inputs(tuple(range(len(inputs))))
+        ops = OnArrays(backend.get_array_module(inputs[0]))
+        outputs, self.saved = self.compute(ops, inputs)
+        return tuple(outputs)
+
+    def backward(self, indexes, grad_outputs):
+        given = [g for g in grad_outputs if g is not None]
+        grads = _WholeGrad(self, grad_outputs).apply((*self.get_retained_inputs(), *given))
+        return tuple([grads[k] for k in indexes])
+
+
+class _WholeGrad(function_node.FunctionNode):
+    """Its gradients; inputs are those of the function, and the gradients that are not None."""
+
+    def __init__(self, function, grad_outputs):
+        self.function = function
+        self.present = tuple([g is not None for g in grad_outputs])
+
+    @property
+    def label(self):
+        return self.function.label + 'Grad'
+
+    def _split(self, inputs):
+        n = len(inputs) - sum(self.present)
+        given = iter(inputs[n:])
+        return inputs[:n], [next(given) if p else None for p in self.present]
+
+    def forward(self, inputs):
+        self.retain_inputs(tuple(range(len(inputs))))
+        xp = backend.get_array_module(inputs[0])
+        saved = _mapped(xp.asarray, self.function.saved)
+        inputs, grads = self._split(inputs)
+        return tuple(self.function.differentiate(OnArrays(xp), inputs, saved, grads))
+
+    def backward(self, indexes, grad_outputs):
+        function, ops = self.function, OnVariables()
+        differentiable = configuration.config.enable_backprop
+        with configuration.using_config('enable_backprop', True):
+            # Inputs may have been made of each other: their gradients here stop at them.
+            sources = [F.identity(x) for x in self.get_retained_inputs()]
+            inputs, grads = self._split(sources)
+            _, saved = function.compute(ops, inputs)
+            made = function.differentiate(ops, inputs, saved, grads)
+        pairs = [(y, g) for y, g in zip(made, grad_outputs, strict=True) if g is not None]
+        ys, gys = zip(*pairs, strict=True)
+        return chainer.grad(
+            ys, [sources[k] for k in indexes], gys, enable_double_backprop=differentiable)
+
+
+def _mapped(function, saved):
+    if isinstance(saved, (list, tuple)):
+        return [_mapped(function, x) for x in saved]
+    return function(saved)
