@@ -91,6 +91,25 @@ def gemm_of(a: Any, b: Any, out: Any) -> _Gemm:
     return _Gemm(transposed, (n, m, k), (lb, la, lo), (sb, sa, so), count)
 
 
+def parts_of(cupy: Any, a: Any, b: Any, out: Any) -> list[tuple[Any, Any, Any]]:
+    """A product of stacks as products of matrices, or of stacks with one axis; all of them views.
+
+    >>> import numpy as np
+    >>> a, b, out = np.ones((2, 3)), np.ones((4, 1, 3, 5)), np.ones((4, 1, 2, 5))
+    >>> [[x.shape for x in part] for part in parts_of(np, a, b, out)]
+    [[(4, 2, 3), (4, 3, 5), (4, 2, 5)]]
+    """
+    leading = out.shape[:-2]
+    if a.ndim == b.ndim == out.ndim and out.ndim <= 3 and a.shape[:-2] == b.shape[:-2]:
+        return [(a, b, out)]
+    index = tuple([slice(None) if n > 1 else 0 for n in leading])
+    a, b = (cupy.broadcast_to(x, leading + x.shape[-2:])[index] for x in (a, b))
+    out = out[index]
+    if out.ndim <= 3:
+        return [(a, b, out)]
+    return [part for k in range(len(out)) for part in parts_of(cupy, a[k], b[k], out[k])]
+
+
 class Blas:
     """A handle with a workspace, for one stream at a time."""
 
@@ -119,13 +138,6 @@ class Blas:
         blas.bind(stream)
         return blas
 
-    @staticmethod
-    def shape_of(a: Any, b: Any) -> tuple[int, ...] | None:
-        """The shape of a product of matrices, or of stacks of as many."""
-        if a.ndim != b.ndim or a.ndim not in (2, 3) or a.shape[:-2] != b.shape[:-2]:
-            return None
-        return (*a.shape[:-1], b.shape[-1])
-
     def bind(self, stream: Any) -> None:
         """Have products go into a stream. It has to come before the stream is captured."""
         self._done(self._lib.cublasSetStream_v2(self._handle, ctypes.c_void_p(stream.ptr)))
@@ -139,10 +151,11 @@ class Blas:
         Raises:
             Refused: There is none.
         """
-        gemm = gemm_of(a, b, out)
         form = _form(a, b, out)
         if form in self._ways:
             return
+        for part in parts_of(self._cupy, a, b, out):
+            gemm_of(*part)  # which may refuse
         drawn = np.random.Generator(np.random.PCG64(0))
         x, y = (_like(self._cupy, array, drawn) for array in (a, b))
         plain, other = (_like(self._cupy, out) for _ in range(2))
@@ -150,7 +163,7 @@ class Blas:
         expected = plain.tobytes()
         for way in _WAYS[a.dtype.char]:
             other.fill(0)
-            self._call(way, gemm, x, y, other)
+            self._do(way, x, y, other)
             if other.tobytes() == expected:
                 self._ways[form] = way
                 return
@@ -165,7 +178,11 @@ class Blas:
         way = self._ways.get(_form(a, b, out))
         if way is None:
             raise Refused("a product of another form came while it was captured")
-        self._call(way, gemm_of(a, b, out), a, b, out)
+        self._do(way, a, b, out)
+
+    def _do(self, way: tuple[str, int], a: Any, b: Any, out: Any) -> None:
+        for part in parts_of(self._cupy, a, b, out):
+            self._call(way, gemm_of(*part), *part)
 
     def _call(self, way: tuple[str, int], gemm: _Gemm, a: Any, b: Any, out: Any) -> None:
         name, compute = way

@@ -26,8 +26,10 @@ from chainwright.ir.alias import roots_of
 from chainwright.ir.layout import extent
 from chainwright.ir.op import OPS
 
+from ..kernels.windows import device_module
 from ..options import OPTIONS
-from .blas import Blas, Refused
+from .blas import Refused
+from .captured import Module, Products
 
 logger = logging.getLogger("chainwright")
 
@@ -42,6 +44,7 @@ _LEAST = 2  # launches of a program that are worth a graph
 _KINDS = frozenset({
     "elementwise", "reduction", "scan", "shape", "creation", "leaf", "product", "library", "update",
 })  # fmt: skip
+_EFFECTS = frozenset({"write"})  # of which it is known what they write to
 
 
 #: One capture at a time: handles of cuBLAS are bound to a stream meanwhile.
@@ -57,12 +60,12 @@ def launches_of(graph: Graph) -> int:
 
     Raises:
         NotCaptured: It cannot be a CUDA graph, as far as the graph says: it has to be known of all
-            nodes that they do nothing but launch, and write to nothing that others have.
+            nodes that they do nothing but launch, and write to nothing but what `written` says.
     """
     roots = roots_of(graph.nodes)
     for node in graph.nodes:
         kind = OPS[node.op].kind
-        if kind not in _KINDS:
+        if kind not in _KINDS and node.op not in _EFFECTS:
             raise NotCaptured(f"{node.op} is none of the steps that can be captured")
         if kind == "update" and OPS[roots.get(node.inputs[0], node.inputs[0]).op].kind == "leaf":
             raise NotCaptured(f"{node.op} writes to an argument")
@@ -72,6 +75,12 @@ def launches_of(graph: Graph) -> int:
     if found < _LEAST:
         raise NotCaptured("there is too little in it to launch")
     return found
+
+
+def written(graph: Graph) -> list[int]:
+    """The numbers of the arguments that a program writes to (running statistics)."""
+    targets = {node.inputs[0] for node in graph.nodes if node.op == "write"}
+    return [k for k, node in enumerate(graph.inputs) if node in targets]
 
 
 class _Place(NamedTuple):
@@ -136,33 +145,6 @@ class _Allocator:
         return memory
 
 
-class _Product:
-    """Stands for CuPy's function of products in a program."""
-
-    def __init__(self, function: Any, owner: GraphedProgram) -> None:
-        self._function, self._owner = function, owner
-
-    def __call__(self, a: Any, b: Any, out: Any = None) -> Any:
-        cupy, owner = self._owner.cupy, self._owner
-        if out is None:
-            shape = Blas.shape_of(a, b)
-            if shape is None:
-                owner.refused = "a product is none of matrices"
-                return self._function(a, b)
-            out = cupy.empty(shape, np.result_type(a.dtype, b.dtype))
-        if owner.blas is not None and owner.capturing:
-            owner.blas.multiply(a, b, out)
-            return out
-        with cupy.cuda.using_allocator(owner.outer):  # what CuPy takes meanwhile is nobody's
-            self._function(a, b, out=out)
-            if owner.blas is not None:
-                try:
-                    owner.blas.learn(self._function, a, b, out)
-                except Refused as reason:
-                    owner.refused = str(reason)
-        return out
-
-
 class GraphedProgram:
     """A program's function, which launches CUDA graphs where it can: ``(*arguments) -> results``.
 
@@ -176,11 +158,10 @@ class GraphedProgram:
             self._saved = launches_of(graph)
         except NotCaptured as reason:
             self.why_not = str(reason)
+        self.written = frozenset(written(graph))
         self.launches = 0  # of graphs
-        self.blas: Blas | None = None
-        self.capturing = False
-        self.outer: Any = None
-        self.refused: str | None = None
+        self.products = Products(cupy)
+        self._module = Module(self.products)
         self._layout: Layout | None = None
         self._pools: list[Any] = []
         self._watched: list[set[int]] | None = [set() for _ in graph.inputs]
@@ -190,12 +171,11 @@ class GraphedProgram:
         self._seen: Counter[Any] = Counter()
         self._misses = 0
         self._lock = threading.Lock()
-        products = {id(cupy.dot), id(cupy.matmul)}
-        names = {name: _Product(value, self) for name, value in function.__globals__.items()
-                 if id(value) in products}
+        names = {name: self.products.instead(value)
+                 for name, value in function.__globals__.items()}
+        names = {name: value for name, value in names.items() if value is not None}
         # The same code, with products that a capture can have.
         self._managed = FunctionType(function.__code__, {**function.__globals__, **names})
-        self.multiplies = bool(names)
 
     @property
     def graphs(self) -> int:
@@ -219,13 +199,13 @@ class GraphedProgram:
     def _call(self, arguments: tuple[Any, ...]) -> Any:
         cupy = self.cupy
         stream = cupy.cuda.get_current_stream()
-        self.outer = cupy.cuda.get_allocator()
-        if stream.is_capturing() or self.outer != cupy.get_default_memory_pool().malloc:
+        outer = self.products.outer = cupy.cuda.get_allocator()
+        if stream.is_capturing() or outer != cupy.get_default_memory_pool().malloc:
             return self.function(*arguments)  # a graph, or memory, of the user's own
         *inputs, scratch, kept = arguments
         flat = [*inputs, *scratch, *kept]
         if self._layout is None:
-            results, taken = self._run(arguments, self.outer, {})
+            results, taken = self._run(arguments, outer, {})
             self._settle(lambda: self._learned(flat, results, taken))
             return results
         layout, moving = self._layout, self._moving
@@ -238,7 +218,7 @@ class GraphedProgram:
         places = dict(zip(layout.given, given, strict=True))
         if self._watched is not None:
             self._settle(lambda: self._watch(inputs))
-            return self._run(arguments, self.outer, places)[0]
+            return self._run(arguments, outer, places)[0]
         key = (stream.ptr, *[m.ptr for m in given], *[
             (a.data.ptr % _ALIGNMENT if k in moving else a.data.ptr, a.shape, a.strides)
             for k, a in enumerate(inputs)
@@ -253,7 +233,7 @@ class GraphedProgram:
         self._seen[key] += 1
         if self._seen[key] >= _TIMES:
             return self._capture(key, places, arguments, stream)
-        results, taken = self._run(arguments, self.outer, places)
+        results, taken = self._run(arguments, outer, places)
         if [size for _, size in taken] != layout.sizes:
             self._settle(lambda: _fail("it does not always take the same memory"))
         elif self._misses > _MISSES:
@@ -271,6 +251,8 @@ class GraphedProgram:
         self._moving = [k for k, places in enumerate(self._watched) if len(places) > _STAYS]
         self._watched = None
         moved = [inputs[k] for k in self._moving]
+        if not self.written.isdisjoint(self._moving):
+            raise NotCaptured("an array that it writes to is another one in each call")
         if any(_span(a)[0] != a.nbytes for a in moved):
             raise NotCaptured("an argument with gaps in it comes from another place in each call")
         if sum(a.nbytes for a in moved) > _COPIED * self._saved:
@@ -291,13 +273,13 @@ class GraphedProgram:
             self.why_not = str(reason)
         except Exception as error:  # whatever CUDA or CuPy refuse
             self.why_not = f"{type(error).__name__}: {error}"
-        self._graphs, self._pools, self.blas = {}, [], None
+        self._graphs, self._pools = {}, []
         logger.info("%s is no CUDA graph: %s", self.title, self.why_not)
 
     def _run(self, arguments: Any, inner: Any, given: dict[int, Any]) -> tuple[Any, Any]:
         """Results of the program, and its allocations."""
         allocator = _Allocator(inner, given)
-        with self.cupy.cuda.using_allocator(allocator.malloc):
+        with self.cupy.cuda.using_allocator(allocator.malloc), device_module(self._module):
             return self._managed(*arguments), allocator.taken
 
     def _capture(self, key: Any, places: Any, arguments: tuple[Any, ...], stream: Any) -> Any:
@@ -306,19 +288,23 @@ class GraphedProgram:
         with _CAPTURING:
             made: list[Capture] = []
             moved = {k: arguments[k] for k in self._moving}
-            self._settle(lambda: made.append(Capture(self, stream, moved)))
+            changed = [arguments[k] for k in self.written]
+            self._settle(lambda: made.append(Capture(self, stream, moved, changed)))
             if not made:
                 return self.function(*arguments)
             (capture,) = made
             capture.copy_in(arguments)
             there = tuple([capture.static.get(k, a) for k, a in enumerate(arguments)])
+            self.products.learn(stream)
             try:
                 results, taken = self._run(there, capture.malloc, places)
+                self._settle(lambda: self._keep(capture, key, places, there, results, taken))
             except self.cupy.cuda.memory.OutOfMemoryError:
+                capture.undo()
                 self._settle(lambda: _fail("there is no memory for a pool of its own"))
                 return self.function(*arguments)
-            self._settle(lambda: self._keep(capture, key, places, there, results, taken))
-            self.blas, self.refused = None, None
+            finally:
+                self.products.end()
         own = {id(a): arguments[k] for k, a in capture.static.items()}
         return tuple([own.get(id(r), r) for r in results])
 
@@ -326,8 +312,8 @@ class GraphedProgram:
         self, capture: Capture, key: Any, places: Any, there: Any, results: Any, taken: Any
     ) -> None:
         """Capture what the program has just launched, and keep the graph if it does the same."""
-        if self.refused is not None:
-            raise NotCaptured(self.refused)
+        if self.products.refused is not None:
+            raise NotCaptured(self.products.refused)
         again, retaken = capture.record(lambda: self._run(there, capture.malloc, places))
         where = [[(a.data.ptr, a.shape, a.strides) for a in r] for r in (results, again)]
         if where[0] != where[1] or [n for _, n in taken] != [n for _, n in retaken]:
@@ -353,16 +339,19 @@ class Capture:
 
     ``moved`` are the arguments that come from other places in each call, by their numbers;
     ``static`` is what the graph reads instead of them, as far from multiples of 256 bytes.
+    ``changed`` are the arguments that the program writes to.
     """
 
-    def __init__(self, owner: GraphedProgram, stream: Any, moved: dict[int, Any]) -> None:
+    def __init__(
+        self, owner: GraphedProgram, stream: Any, moved: dict[int, Any], changed: Sequence[Any]
+    ) -> None:
         cupy = self._cupy = owner.cupy
         self._owner, self._stream = owner, stream
         # The default stream cannot be captured; a graph can be launched in any.
         self._side = cupy.cuda.Stream(non_blocking=True)
         self._pool = cupy.cuda.MemoryPool()
         self.static = {k: self._like(array) for k, array in moved.items()}
-        self._blas = owner.blas = Blas.of(cupy, stream) if owner.multiplies else None
+        self._before = [(array, array.copy()) for array in changed]
         self._graph: Any = None
 
     def _like(self, array: Any) -> Any:
@@ -392,9 +381,8 @@ class Capture:
         owner, side = self._owner, self._side
         mode = self._cupy.cuda.runtime.streamCaptureModeThreadLocal
         with side:
-            if self._blas is not None:
-                self._blas.bind(side)
-            owner.capturing = True
+            owner.products.bind(side)
+            owner.products.capturing = True
             side.begin_capture(mode)
             try:
                 made = run()
@@ -402,7 +390,7 @@ class Capture:
                 self._abandon()
                 raise
             finally:
-                owner.capturing = False
+                owner.products.capturing = False
             self._graph = side.end_capture()
         return made
 
@@ -412,20 +400,28 @@ class Capture:
         except Exception:
             logger.debug("the capture of %s was lost", self._owner.title, exc_info=True)
 
+    def undo(self) -> None:
+        """Have what the program writes to as it was before the program ran."""
+        for array, before in self._before:
+            array[...] = before
+
     def compare(self, results: Sequence[Any]) -> None:
-        """Launch the graph over the results of the program, which have to come out again."""
-        before = [a.tobytes() for a in results]
-        for array in results:
-            array.fill(1)
+        """Launch the graph where the program has run: the same has to come out again."""
+        made = [*results, *(array for array, _ in self._before)]
+        expected = [a.tobytes() for a in made]
         try:
+            for array in results:
+                array.fill(1)
+            self.undo()
             self._graph.launch(self._stream)
-            if [a.tobytes() for a in results] != before:
+            if [a.tobytes() for a in made] != expected:
                 raise NotCaptured("its graph gave other values, so that CuPy's calls stay")
         except BaseException:
-            for array, known in zip(results, before, strict=True):
+            for array, known in zip(made, expected, strict=True):
                 host = np.frombuffer(known, array.dtype).reshape(array.shape)
                 array[...] = self._cupy.asarray(host)
             raise
+        self._before = []
 
     def launch(self, arguments: Sequence[Any]) -> None:
         """Put the graph into the stream that it was made for."""

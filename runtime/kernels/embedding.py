@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy
+
 from . import library_op
 from .windows import array_module
 
@@ -18,12 +20,16 @@ def add_rows(rows: Any, ids: Any, *, length: int, ignore_label: int | None = Non
     width = rows.shape[-1]
     rows = rows.reshape(-1, width)
     ids = ids.reshape(-1)
+    size = length
     if ignore_label is not None:
         kept = ids != ignore_label
-        rows, ids = rows[kept], ids[kept]
-    table = xp.zeros(length * width, rows.dtype)
+        if xp is numpy:
+            rows, ids = rows[kept], ids[kept]
+        else:  # how many are left would have to be waited for: they go to a row of their own
+            ids, size = xp.where(kept, ids, length), length + 1
+    table = xp.zeros(size * width, rows.dtype)
     ids = xp.where(ids < 0, ids + length, ids)
     # Adding at single places is far faster than adding at rows.
     places = ids[:, None].astype(xp.int64) * width + xp.arange(width)
     xp.add.at(table, places.ravel(), rows.ravel())
-    return table.reshape(length, width)
+    return table.reshape(size, width)[:length]

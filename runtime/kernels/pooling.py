@@ -43,6 +43,8 @@ def max_pooling(x: Any, *, ksize: Ints, outsize: Ints, stride: Ints, pad: Ints) 
     """Maximum of every window, and its index (both (n, c, *outsize), the index as int64)."""
     xp = array_module(x)
     padded = pad_spatial(x, pad, reach(outsize, ksize, stride, _ones(ksize)), -math.inf)
+    if xp is not numpy:
+        return _maxima_of_windows(padded, ksize, outsize, stride)
     lead = padded.shape[0] * padded.shape[1]
     images = padded.reshape((lead,) + padded.shape[2:])
     y = xp.empty((lead,) + outsize, x.dtype)
@@ -55,7 +57,7 @@ def max_pooling(x: Any, *, ksize: Ints, outsize: Ints, stride: Ints, pad: Ints) 
         y[block], indexes[block] = _block_maximum(images[block], ksize, outsize, stride, small)
     shape = x.shape[:2] + outsize
     if y.size and xp.isnan(y.max()):
-        return _max_pooling_with_nan(padded, ksize, outsize, stride)
+        return _maxima_of_windows(padded, ksize, outsize, stride)
     return y.reshape(shape), indexes.reshape(shape)
 
 
@@ -84,7 +86,12 @@ def _block_maximum(
     return best, index
 
 
-def _max_pooling_with_nan(padded: Any, ksize: Ints, outsize: Ints, stride: Ints) -> tuple[Any, Any]:
+def _maxima_of_windows(padded: Any, ksize: Ints, outsize: Ints, stride: Ints) -> tuple[Any, Any]:
+    """Reduce whole windows, copied: right for NaN, and few launches on a GPU, without a wait."""
+    shape = padded.shape[:2] + outsize
+    if not math.prod(shape):
+        xp = array_module(padded)
+        return xp.empty(shape, padded.dtype), xp.empty(shape, numpy.int64)
     windows = window_view(padded, ksize, outsize, stride, _ones(ksize))
     columns = windows.reshape(padded.shape[:2] + (math.prod(ksize),) + outsize)
     return columns.max(axis=2), columns.argmax(axis=2)
@@ -96,16 +103,16 @@ def _flat_places(indexes: Any, ksize: Ints, stride: Ints, lengths: Ints) -> Any:
     n, c, *outsize = indexes.shape
     ndim = len(ksize)
     steps = [math.prod(lengths[axis + 1 :]) for axis in range(ndim)]
-    within = numpy.zeros((1,) * ndim, numpy.int64)
+    # All on the device of ``indexes``: copies to a GPU would be waited for.
+    within = xp.zeros((1,) * ndim, numpy.int64)
     for axis in range(ndim):
         shape = (1,) * axis + (-1,) + (1,) * (ndim - 1 - axis)
-        within = within + (numpy.arange(ksize[axis]) * steps[axis]).reshape(shape)
-    places = xp.asarray(within.ravel())[indexes]
+        within = within + (xp.arange(ksize[axis]) * steps[axis]).reshape(shape)
+    places = within.ravel()[indexes]
     for axis in range(ndim):
-        across = numpy.arange(outsize[axis]) * (steps[axis] * stride[axis])
-        places += xp.asarray(across.reshape((-1,) + (1,) * (ndim - 1 - axis)))
-    images = numpy.arange(n * c) * math.prod(lengths)
-    places += xp.asarray(images.reshape((n, c) + (1,) * ndim))
+        across = xp.arange(outsize[axis]) * (steps[axis] * stride[axis])
+        places += across.reshape((-1,) + (1,) * (ndim - 1 - axis))
+    places += (xp.arange(n * c) * math.prod(lengths)).reshape((n, c) + (1,) * ndim)
     return places
 
 

@@ -6,8 +6,10 @@ buffers with one axis pair (place in the window, place of the window) per spatia
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import sys
+import threading
 from collections.abc import Iterator
 from typing import Any
 
@@ -18,11 +20,28 @@ from . import library_op
 Ints = tuple[int, ...]
 
 
+class _Instead(threading.local):
+    module: Any = None
+
+
+_instead = _Instead()
+
+
 def array_module(x: Any) -> Any:
     """Return the module (``numpy`` or ``cupy``) whose array ``x`` is."""
     if isinstance(x, numpy.ndarray):
         return numpy
-    return sys.modules[type(x).__module__.partition(".")[0]]
+    return _instead.module or sys.modules[type(x).__module__.partition(".")[0]]
+
+
+@contextlib.contextmanager
+def device_module(module: Any) -> Iterator[None]:
+    """Have ``module`` stand for that of arrays on devices, in this thread."""
+    before, _instead.module = _instead.module, module
+    try:
+        yield
+    finally:
+        _instead.module = before
 
 
 def pad_spatial(x: Any, pad: Ints, lengths: Ints, fill: float) -> Any:

@@ -23,8 +23,33 @@ ROWS = [row for family in function_case.families()
         for row in function_case.table(family).CASES if row.name not in ON_THE_HOST]
 
 
+#: What cannot go on without numbers from the device: shapes and places that depend on values.
+WAITING = {'classification_summary', 'get_item_mask', 'get_item_masked_axis', 'get_item_masks',
+           'scatter_add_mask'}
+
+
+@contextlib.contextmanager
+def nothing_waited_for(row, xp, function):
+    """Define-by-run copies nothing to the host meanwhile; a real device does not tell."""
+    waits = row.name in WAITING or row.name.startswith('roi_')
+    if xp is np or function is not None or waits or 'simulated' not in cupy.__file__:
+        yield
+        return
+    from cupy import _memory
+
+    del _memory.events[:]
+    yield
+    assert not [event for event in _memory.events if event[0] == 'to host']
+
+
 def call(row, arrays, xp, seed=0, function=None):
     """Outputs and gradients of a row, on the host; ``function`` is to do what the row does."""
+    with nothing_waited_for(row, xp, function):
+        arrays = applied(row, arrays, xp, seed, function)
+    return [None if a is None else cuda.to_cpu(a) for a in arrays]
+
+
+def applied(row, arrays, xp, seed, function):
     indices = row.grad_indices(arrays)
     xs = [xp.asarray(a) for a in arrays]
     xs = [chainer.Variable(a) if i in indices else a for i, a in enumerate(xs)]
@@ -40,8 +65,7 @@ def call(row, arrays, xp, seed=0, function=None):
              for y, g in zip(variables, gys, strict=True) if g is not None]
     gradients = chainer.grad(
         [y for y, _ in pairs], [xs[i] for i in indices], [g for _, g in pairs]) if indices else []
-    arrays = [chainer.as_array(y) for y in (*ys, *gradients)]
-    return [None if a is None else cuda.to_cpu(a) for a in arrays]
+    return [chainer.as_array(y) for y in (*ys, *gradients)]
 
 
 def check(row, variant, char):

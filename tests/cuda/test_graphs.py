@@ -1,13 +1,15 @@
 """Programs as CUDA graphs: the bits of the programs, and what happens where there can be none."""
+import copy
 import logging
 import threading
 
 import numpy as np
 import pytest
-from device_models import GPU, pair, programs
+from device_models import GPU, Model, pair, programs
 
 import chainer
 import chainer.functions as F
+import chainer.links as L
 from chainer.backends import cuda
 from chainwright.runtime.cuda import blas, graphs
 
@@ -47,7 +49,9 @@ class Trainer:
             found += [cuda.to_cpu(a).tobytes() for a in (
                 *made, *(p.grad for p in self.model.params()))]
             del made
-        return found + [cuda.to_cpu(p.array).tobytes() for p in self.model.params()]
+        state = chainer.serializers.DictionarySerializer()
+        state.save(self.model)  # parameters and running statistics
+        return found + [value.tobytes() for _, value in sorted(state.target.items())]
 
 
 def graphed(model):
@@ -62,13 +66,82 @@ def trained(name, steps=14, check='never'):
     return found == expected, compiled
 
 
-@pytest.mark.parametrize('name', ['mlp', 'attention', 'recurrent', 'deviation'])
+@pytest.mark.parametrize('name', ['mlp', 'attention', 'recurrent', 'deviation', 'convolutions'])
 def test_same_bits(name):
     """Products go through a handle of their own, whose bits are those of CuPy's product."""
     equal, compiled = trained(name)
     assert equal
     for program in graphed(compiled):
         assert program.why_not is None and program.graphs == 1 and program.launches > 2
+
+
+def test_products_within_library_functions():
+    """Convolutions whose products are stacks of stacks, and stacks that share a matrix."""
+    links = {'a': L.Convolution2D(4, 6, 3, pad=1, groups=2), 'b': L.Convolution2D(6, 4, 1),
+             'c': L.Convolution2D(4, 4, 1, groups=2), 'd': L.Deconvolution2D(4, 2, 2, stride=2)}
+    plain, compiled = both(lambda self, x: self.d(self.c(F.tanh(self.b(self.a(x))))), links)
+    shape = 3, 4, 5, 5
+    with chainer.using_config('static_check', 'never'):
+        assert Trainer(plain, shape).run(14) == Trainer(compiled, shape).run(14)
+    for program in graphed(compiled):
+        assert program.why_not is None and program.launches > 2
+
+
+def both(body, links):
+    np.random.seed(0)
+    plain = Model(body, links, False)
+    compiled = copy.deepcopy(plain)
+    compiled._compiled = True
+    return plain, compiled
+
+
+def normalized(self, x):
+    return self.bn(F.tanh(x)) * 2
+
+
+@pytest.mark.parametrize('how', ['moves', 'no memory'])
+def test_statistics_without_a_graph(how, monkeypatch):
+    """They are written once in each call, whatever is tried on the way."""
+    plain, compiled = both(normalized, {'bn': L.BatchNormalization(4)})
+    trainers = Trainer(plain, (5, 4)), Trainer(compiled, (5, 4))
+    run, held = graphs.GraphedProgram._run, []
+
+    def short(self, arguments, inner, given):
+        made = run(self, arguments, inner, given)
+        if self.products._stream is not None:
+            raise cupy.cuda.memory.OutOfMemoryError(1, 1, 1)
+        return made
+
+    if how == 'no memory':
+        monkeypatch.setattr(graphs.GraphedProgram, '_run', short)
+    found = []
+    with chainer.using_config('static_check', 'never'):
+        for trainer in trainers:
+            for _ in range(14):
+                if how == 'moves':
+                    held.append(trainer.model.bn.avg_var)
+                    trainer.model.bn.avg_var = trainer.model.bn.avg_var.copy()
+                trainer.step()
+            found.append(trainer.model.bn.avg_mean.tobytes() + trainer.model.bn.avg_var.tobytes())
+    assert found[0] == found[1]
+    forward, _ = graphed(compiled)
+    assert {'moves': 'writes to is another one', 'no memory': 'no memory'}[how] in forward.why_not
+
+
+def test_copies_from_the_host():
+    """CuPy makes them through memory that it uses again, where a graph would still look."""
+    boxes = np.array([[0, 0, 3, 3], [1, 1, 4, 4]], 'f')
+
+    def body(self, x):
+        there = x.xp.asarray(boxes)
+        y = F.roi_average_align_2d(F.tanh(x), there, x.xp.zeros(2, 'i'), 2, 1.0, 1)
+        return F.tanh(y) * self.b
+
+    plain, compiled = both(body, {'b': chainer.Parameter(np.ones(1, 'f'))})
+    with chainer.using_config('static_check', 'never'):
+        assert Trainer(plain, (1, 2, 5, 5)).run(14) == Trainer(compiled, (1, 2, 5, 5)).run(14)
+    assert any('copies arrays from the host' in (g.why_not or '') for g in graphed(compiled))
+    assert not any(g.launches for g in graphed(compiled))
 
 
 @only_simulated
@@ -178,8 +251,9 @@ def test_the_way_of_a_product_is_the_one_with_cupys_bits(monkeypatch):
     assert library.calls[-1] == 'gemm'
 
 
-def test_a_graph_that_does_something_else(caplog, monkeypatch):
-    """Its first launch is compared with the program, whose results stay."""
+@pytest.mark.parametrize('name', ['attention', 'convolutions'])
+def test_a_graph_that_does_something_else(name, caplog, monkeypatch):
+    """Its first launch is compared with the program, whose results and statistics stay."""
 
     class Nothing:
         def launch(self, stream):
@@ -194,7 +268,7 @@ def test_a_graph_that_does_something_else(caplog, monkeypatch):
 
     monkeypatch.setattr(graphs.Capture, 'record', lost)
     with caplog.at_level(logging.INFO, 'chainwright'):
-        equal, compiled = trained('attention')
+        equal, compiled = trained(name)
     assert equal
     assert all('other values' in program.why_not for program in graphed(compiled))
 
@@ -293,9 +367,7 @@ def test_threads():
     assert not wrong
 
 
-@pytest.mark.parametrize(('op', 'why'), [
-    ('write', 'write is none of the steps'), ('host', 'host is none of the steps')])
-def test_what_does_more_than_to_launch(op, why):
+def test_what_does_more_than_to_launch():
     from chainwright.ir import Graph, make, placeholder
 
     x = placeholder('x', (3,), 'f')
@@ -303,8 +375,8 @@ def test_what_does_more_than_to_launch(op, why):
     step = object.__new__(type(nodes[0]))
     for name in nodes[0].__slots__:
         object.__setattr__(step, name, getattr(nodes[0], name))
-    object.__setattr__(step, 'op', op)
-    with pytest.raises(graphs.NotCaptured, match=why):
+    object.__setattr__(step, 'op', 'host')
+    with pytest.raises(graphs.NotCaptured, match='host is none of the steps'):
         graphs.launches_of(Graph((x,), (*nodes, step), (nodes[0],), 'f'))
 
 
