@@ -458,7 +458,10 @@ class Link(device_resident.DeviceResident):
             if param.array is None and data is not None:
                 _take(param, data, name, serializer)
         for name in sorted(self._persistent):
-            d[name] = serializer(name, d[name])
+            value = serializer(name, d[name])
+            if d[name] is None and isinstance(value, numpy.ndarray):
+                value = self.device.send(value)  # where other arrays are filled
+            d[name] = value
 
     def repeat(self, n_repeat, mode='init'):
         """Makes a :class:`chainer.Sequential` of copies of this link.

@@ -54,7 +54,11 @@ class _Constant(initializer.Initializer):
 
     def __call__(self, array):
         self._check_dtype(array)
-        value = backend.get_array_module(array).asarray(self.fill_value)
+        value = self.fill_value
+        if isinstance(value, backend.get_array_types()):
+            value = backend.get_device_from_array(array).send(value)
+        else:
+            value = backend.get_array_module(array).asarray(value)
         try:
             array[...] = value
         except ValueError as error:

@@ -8,6 +8,7 @@ import pytest
 from device_rows import assert_close, marked
 
 import chainer
+import chainer.links as L
 from chainer.backends import cuda
 
 cupy = cuda.cupy
@@ -127,3 +128,29 @@ def test_compiled_is_define_by_run(row):
         assert a.tobytes() == e.tobytes()
     if row.name in QUICK:
         assert static.schedule_manager.report()[0].hits
+
+
+@pytest.mark.parametrize('make', [
+    lambda: L.BatchNormalization(axis=0), lambda: L.BatchNormalization(3)])
+def test_persistent_values_load_onto_the_device(make, tmp_path):
+    """Also those that a link does not have yet."""
+    saved = make()
+    x = np.random.RandomState(0).standard_normal((5, 3)).astype('f')
+    saved(x)
+    chainer.serializers.save_npz(tmp_path / 'link.npz', saved)
+    link = make().to_device('@cupy:0')
+    chainer.serializers.load_npz(tmp_path / 'link.npz', link)
+    with chainer.using_config('train', False):
+        expected, found = saved(x).array, link(cupy.asarray(x)).array
+    np.testing.assert_allclose(found.get(), expected, rtol=1e-5)
+
+
+def test_initial_values_on_a_device():
+    """A link is made on the CPU, whatever its initial values are."""
+    W = np.arange(6, dtype='f').reshape(2, 3)
+    link = L.Linear(3, 2, initialW=cupy.asarray(W), initial_bias=cupy.ones(2, 'f'))
+    assert type(link.W.array) is np.ndarray and link.b.array.tolist() == [1, 1]
+    np.testing.assert_array_equal(link.W.array, W)
+    lazy = L.Linear(None, 2, initialW=W).to_device('@cupy:0')
+    lazy(cupy.ones((1, 3), 'f'))
+    np.testing.assert_array_equal(lazy.W.array.get(), W)

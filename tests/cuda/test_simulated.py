@@ -1,5 +1,6 @@
 """The simulated device itself: what it refuses, what it notices."""
 import contextlib
+import threading
 
 import numpy as np
 import pytest
@@ -277,3 +278,28 @@ def test_pools_give_again_what_came_back():
     assert pool.malloc(90).ptr == address
     pool.free_all_blocks()
     assert pool.total_bytes() == 0
+
+
+def test_threads_work_one_after_the_other():
+    """A kernel runs several times over its memory, which others fill meanwhile."""
+    kernel = cupy.RawKernel(
+        'extern "C" __global__ void twice(float* x, int n) {'
+        ' for (int i = threadIdx.x; i < n; i += blockDim.x) x[i] *= 2; }', 'twice')
+    shared, wrong = cupy.ones(20000, 'f'), []
+
+    def work(k):
+        try:
+            for _ in range(60):
+                if k:
+                    shared[...] = 3
+                else:
+                    kernel((1,), (64,), (shared, np.int32(shared.size)))
+        except Exception as error:
+            wrong.append(error)
+
+    threads = [threading.Thread(target=work, args=(k,)) for k in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not wrong

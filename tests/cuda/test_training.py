@@ -290,3 +290,16 @@ def test_out_of_memory():
     with cupy.cuda.using_allocator(pool.malloc):
         with pytest.raises(cupy.cuda.memory.OutOfMemoryError, match='Out of memory allocating'):
             cuda.to_gpu(np.ones(1 << 12))
+
+
+def test_statistics_of_ones_own():
+    """Functions that give several numbers give them as arrays on the device."""
+    from chainer.training import extensions
+
+    model = classifier()
+    model.to_device('@cupy:0')
+    extension = extensions.ParameterStatistics(model, statistics={
+        'sum': lambda x: x.sum(), 'both': lambda x: (x.min(), x.max()), 'three': lambda x: x[:3]})
+    array = cupy.arange(4.)
+    found = dict(extension._describe(array, model, '/w', 'data'))
+    assert [float(value) for value in found.values()] == [6, 0, 3, 0, 1, 2]

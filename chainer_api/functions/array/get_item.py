@@ -35,6 +35,15 @@ def _normalize_one(s):
     return s
 
 
+def _beside(x, slices):
+    """Return an index with its arrays on the device of ``x``, where programs take all arrays."""
+    device = backend.get_device_from_array(x)
+    if device.xp is numpy:
+        return slices
+    return tuple([
+        device.send(s) if isinstance(s, _ARRAYS) else s for s in _normalize(slices)])
+
+
 def _placed(slices, xp):
     """Return an index with its arrays in the array module that computes, and with an Ellipsis:
     so a single element comes as an array of no axes, not as a scalar."""
@@ -111,7 +120,7 @@ def get_item(x, slices) -> Variable:
         >>> F.get_item(x, ([0, 2], [0, 0]))
         variable([0., 8.])
     """
-    return GetItem(slices).apply((x,))[0]
+    return GetItem(_beside(x, slices)).apply((x,))[0]
 
 
 def install_variable_get_item():

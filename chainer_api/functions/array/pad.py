@@ -14,9 +14,12 @@ class Pad(function_node.FunctionNode):
         self.mode = mode
         self.keywords = keywords
         self.pad_width = pad_width
-        self.pad_bw = numpy.asarray(pad_width)
-        if self.pad_bw.size == 1:
-            self.pad_bw = numpy.repeat(self.pad_bw, 2)
+
+    @property
+    def pad_bw(self):
+        """``pad_width`` as an array; not kept, since it would be one of another device on GPUs."""
+        widths = numpy.asarray(self.pad_width)
+        return numpy.repeat(widths, 2) if widths.size == 1 else widths
 
     def check_type_forward(self, in_types):
         type_check.argname(in_types, ('x',))

@@ -58,4 +58,4 @@ def scatter_add(a, slices, b) -> Variable:
     >>> F.scatter_add(np.zeros(3), [0, 2, 2], np.array([1., 2., 3.])).array
     array([1., 0., 5.])
     """
-    return ScatterAdd(slices).apply((a, b))[0]
+    return ScatterAdd(get_item._beside(a, slices)).apply((a, b))[0]

@@ -1,9 +1,11 @@
 """Splitting an array along an axis."""
+import collections.abc
 import itertools
 
 import numpy
 
 from chainer import backend, function_node
+from chainer.backends import cuda
 from chainer.utils import _errors, type_check
 from chainer.variable import Variable
 
@@ -14,10 +16,21 @@ class SplitAxis(function_node.FunctionNode):
     def __init__(self, indices_or_sections, axis):
         if isinstance(indices_or_sections, tuple):
             indices_or_sections = list(indices_or_sections)
-        self.indices_or_sections = indices_or_sections
         self.sections, self.ends = _sections_or_ends(indices_or_sections)
-        self.indices = None if self.ends is None else indices_or_sections
+        self._is_array = isinstance(indices_or_sections, backend.get_array_types())
+        # No array is kept: it would be one of another device on GPUs.
+        self._given = indices_or_sections.tolist() if self._is_array else indices_or_sections
         self.axis = axis
+
+    @property
+    def indices_or_sections(self):
+        """What the function was given."""
+        return numpy.array(self._given) if self._is_array else self._given
+
+    @property
+    def indices(self):
+        """The ends of the sections, as they were given; ``None`` if their number was given."""
+        return None if self.ends is None else self.indices_or_sections
 
     def check_type_forward(self, in_types):
         type_check.expect(in_types[0].ndim > self.axis)
@@ -74,7 +87,9 @@ class _SplitAxisGrad(function_node.FunctionNode):
 
 def _sections_or_ends(given):
     """``(number of sections, None)`` or ``(None, list of ends)``."""
-    if not isinstance(given, (int, list, tuple, numpy.ndarray)):
+    if isinstance(given, cuda.ndarray):
+        given = given.get()
+    if not isinstance(given, (int, collections.abc.Sequence, numpy.ndarray)):
         raise TypeError(
             f'indices_or_sections must be integer or 1-D array.\nActual: {type(given)}')
     array = numpy.asarray(int(given) if isinstance(given, bool) else given)

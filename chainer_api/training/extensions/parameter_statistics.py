@@ -94,7 +94,7 @@ class ParameterStatistics(extension.Extension):
                 prefix=self._prefix, link_name=link.name, param_name=path, attr_name=attribute,
                 function_name=name)
             value = float('nan') if has_nan else function(array)
-            if numpy.ndim(value) == 0:
+            if not isinstance(value, (list, tuple)) and numpy.ndim(value) == 0:
                 yield key, value
             else:
                 for i, each in enumerate(value):

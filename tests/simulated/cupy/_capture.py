@@ -120,17 +120,23 @@ def refuse_library(name):
             f'calling {name} API during stream capture is currently unsupported')
 
 
+#: Work of several threads of Python is done one after the other, as in one stream: a kernel runs
+#: several times over the same memory here, in which nobody else may write meanwhile.
+_working = threading.RLock()
+
+
 def device_work(function):
     """What is put into the current stream."""
 
     @functools.wraps(function)
     def call(*args, **kwargs):
-        if not _active or _replaying.depth:
-            return function(*args, **kwargs)
-        capture = current()
-        if capture is None or capture.inside:
-            return function(*args, **kwargs)
-        return capture.record(function, args, kwargs)
+        with _working:
+            if not _active or _replaying.depth:
+                return function(*args, **kwargs)
+            capture = current()
+            if capture is None or capture.inside:
+                return function(*args, **kwargs)
+            return capture.record(function, args, kwargs)
 
     return call
 
