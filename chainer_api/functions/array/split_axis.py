@@ -14,7 +14,7 @@ class SplitAxis(function_node.FunctionNode):
     """Sections of an array along an axis (see :func:`split_axis`)."""
 
     def __init__(self, indices_or_sections, axis):
-        if isinstance(indices_or_sections, tuple):
+        if isinstance(indices_or_sections, collections.abc.Sequence):
             indices_or_sections = list(indices_or_sections)
         self.sections, self.ends = _sections_or_ends(indices_or_sections)
         self._is_array = isinstance(indices_or_sections, backend.get_array_types())
@@ -89,7 +89,7 @@ def _sections_or_ends(given):
     """``(number of sections, None)`` or ``(None, list of ends)``."""
     if isinstance(given, cuda.ndarray):
         given = given.get()
-    if not isinstance(given, (int, collections.abc.Sequence, numpy.ndarray)):
+    if not isinstance(given, (int, list, numpy.ndarray)):
         raise TypeError(
             f'indices_or_sections must be integer or 1-D array.\nActual: {type(given)}')
     array = numpy.asarray(int(given) if isinstance(given, bool) else given)

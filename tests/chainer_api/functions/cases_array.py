@@ -166,8 +166,6 @@ CASES = [
     one('split_axis', normal(2, 3), row='split_axis_empty', indices_or_sections=[0, 1, 3], axis=1),
     one('split_axis', normal(2, 3), row='split_axis_array', indices_or_sections=np.array([1]),
         axis=1),
-    one('split_axis', normal(2, 3), row='split_axis_range', indices_or_sections=range(1, 3),
-        axis=1),
     one('split_axis', normal(2, 3), row='split_axis_bool', indices_or_sections=True, axis=1),
     one('split_axis', normal(2, 4), row='split_axis_number', indices_or_sections=np.array(2),
         axis=1),

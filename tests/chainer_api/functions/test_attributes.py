@@ -27,6 +27,7 @@ permutation = np.array([1, 0], 'i')
     (lambda: F.split_axis(x, 3, 1)[0], 'indices_or_sections', 3),
     (lambda: F.split_axis(x, (1, 2), 1)[0], 'indices', [1, 2]),
     (lambda: F.split_axis(x, (1, 2), 1)[0], 'sections', None),
+    (lambda: F.split_axis(x, range(1, 3), 1)[0], 'indices', [1, 2]),
     (lambda: F.split_axis(x, np.array([1, 2]), 1)[0], 'indices', [1, 2]),
     (lambda: F.deconvolution_2d(image, W), 'outh', 6),
     (lambda: F.deconvolution_2d(image, W), 'outw', 6),
