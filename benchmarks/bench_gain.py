@@ -31,11 +31,11 @@ def original():
     return json.loads(run.stdout.splitlines()[-1])
 
 
-def ours(chain, arguments, optimizer):
+def ours(chain, batches, optimizer):
     """Seconds of a step, define-by-run and compiled."""
-    plain = gain.step_of(chain, arguments, optimizer)
+    plain = gain.step_of(chain, batches, optimizer)
     decorated = {"forward": chainer.static_graph(chain.forward)}
-    compiled = gain.step_of(type(chain.__name__, (chain,), decorated), arguments, optimizer)
+    compiled = gain.step_of(type(chain.__name__, (chain,), decorated), batches, optimizer)
     losses = []
     for step in (plain, compiled):
         gain.np.random.seed(1)

@@ -1,5 +1,6 @@
 """Training steps as people have them, in code that runs under the original Chainer, too."""
 
+import itertools
 import json
 import os
 import sys
@@ -85,6 +86,29 @@ class Language(chainer.Chain):
         return loss
 
 
+class Tagger(chainer.Chain):
+    """Labels of words: an LSTM in both directions, and a conditional random field."""
+
+    def __init__(self):
+        super().__init__()
+        with self.init_scope():
+            self.embed, self.rnn = L.EmbedID(500, 32), L.NStepBiLSTM(1, 32, 32, 0.1)
+            self.out, self.crf = L.Linear(64, 6), L.CRF1d(6)
+
+    def forward(self, xs, ys):
+        ends = np.cumsum([len(x) for x in xs])[:-1]
+        words = F.split_axis(self.embed(np.concatenate(xs)), ends, axis=0)
+        _, _, hs = self.rnn(None, None, words)
+        scores = F.split_axis(self.out(F.concat(hs, axis=0)), ends, axis=0)
+        return self.crf(F.transpose_sequence(scores), F.transpose_sequence(ys))
+
+
+def sentences(r, n=16):
+    """Words and their labels, the longest sentence first."""
+    lengths = sorted(r.randint(3, 20, n), reverse=True)
+    return tuple([r.randint(0, m, k).astype('i') for k in lengths] for m in (500, 6))
+
+
 def attended(q, k, v):
     """Dot-product attention."""
     weights = F.softmax(F.matmul(q, k, transb=True) / 8.0, axis=2)
@@ -111,30 +135,34 @@ class Attention(chainer.Chain):
 
 
 def workloads():
-    """What it is called, the chain, its arguments, and how it is trained."""
+    """What it is called, the chain, batches that take turns, and how it is trained."""
     r = np.random.RandomState(0)
     real, whole = lambda *s: r.rand(*s).astype('f'), lambda n, *s: r.randint(0, n, s).astype('i')
     adam, momentum = chainer.optimizers.Adam, chainer.optimizers.MomentumSGD
     return [
-        ('digits: 784-100-100-10, Adam', MLP, (real(100, 784), whole(10, 100)), adam),
+        ('digits: 784-100-100-10, Adam', MLP, [(real(100, 784), whole(10, 100))], adam),
         ('a policy with layer normalization', Policy,
-         (real(32, 16), real(32, 4), real(32, 1)), adam),
+         [(real(32, 16), real(32, 4), real(32, 1))], adam),
         ('three convolutions with batch normalization', Convolutional,
-         (real(16, 3, 16, 16), whole(10, 16)), momentum),
-        ('an LSTM over 20 words', Language, (whole(500, 21, 20),), adam),
-        ('a block of a transformer', Attention, (real(8, 24, 64), real(192, 64)), adam),
+         [(real(16, 3, 16, 16), whole(10, 16))], momentum),
+        ('an LSTM over 20 words', Language, [(whole(500, 21, 20),)], adam),
+        ('a block of a transformer', Attention, [(real(8, 24, 64), real(192, 64))], adam),
+        ('sentences of any length: bi-LSTM and CRF', Tagger,
+         [sentences(r) for _ in range(100)], adam),
     ]
 
 
-def step_of(chain, arguments, make_optimizer):
+def step_of(chain, batches, make_optimizer):
     """A function that trains for one step."""
     np.random.seed(0)
     model = chain()
     optimizer = make_optimizer()
     optimizer.setup(model)
 
+    turns = itertools.cycle(batches)
+
     def step():
-        loss = model(*arguments)
+        loss = model(*next(turns))
         model.cleargrads()
         loss.backward()
         optimizer.update()
