@@ -41,7 +41,7 @@ OPS = frozenset(
     }
 )
 _CALLS = 3  # with one layout before a program is made
-_LIMIT = 256  # programs and layouts that are remembered
+_LIMIT = 512  # programs and layouts that are remembered: those that were used last
 _KEPT_BYTES = 1 << 20  # memory that waits for the next call
 
 
@@ -146,6 +146,10 @@ def _found(
         while len(_known) > _LIMIT:
             _known.popitem(last=False)
         return None
+    try:
+        _known.move_to_end(key)
+    except KeyError:
+        pass  # another thread has just let it go
     if program.run is not None:
         return program(arrays, lambda: implementation(*arrays, **settings))
     program.calls += 1

@@ -110,6 +110,15 @@ def test_layouts_are_forgotten(monkeypatch):
     assert len(eager._known) == 4
 
 
+def test_layouts_that_are_used_stay(monkeypatch):
+    """They were forgotten, and compiled anew, as soon as so many others had come."""
+    monkeypatch.setattr(eager, "_LIMIT", 4)
+    for n in range(1, 9):
+        convolution.convolution(*images(0, n), **SETTINGS)
+        convolution.convolution(*images(0, 20), **SETTINGS)
+    assert [p.calls for p in eager._known.values() if p.run is not None] == [3]
+
+
 def test_threads_have_memory_of_their_own():
     pairs = [images(k) for k in range(4)]
     wanted = [plain(convolution.convolution, *p, **SETTINGS).tobytes() for p in pairs]
