@@ -4,27 +4,11 @@ Their mathematics stands once, forward and backward, over operations that arrays
 (:class:`OnArrays`) and Variables (:class:`OnVariables`): it runs on arrays, and is differentiated
 a second time on Variables.
 """
-import contextlib
-import threading
-
 import chainer
 from chainer import backend, configuration, function_node
 from chainer import functions as F
+from chainer.functions import _small
 from chainer.functions.connection import linear
-
-_local = threading.local()
-
-
-@contextlib.contextmanager
-def made_of_small_functions():
-    """Have them be made of products, sums and activations, for those who know only these."""
-    before = getattr(_local, 'small', False)
-    _local.small = True
-    try:
-        yield
-    finally:
-        _local.small = before
-
 
 class OnVariables:
     """Functions; operators, ``[]``, ``shape`` and ``ndim`` are those of Variables."""
@@ -105,7 +89,7 @@ class Whole(function_node.FunctionNode):
 
     def __call__(self, *inputs):
         """Apply it, or the functions that it is made of."""
-        if getattr(_local, 'small', False):
+        if _small.wanted():
             return self.compute(OnVariables(), inputs)[0]
         return self.apply(inputs)
 

@@ -4,7 +4,7 @@ import warnings
 from typing import NamedTuple
 
 import chainer
-from chainer.functions._whole import made_of_small_functions
+from chainer.functions._small import made_of_small_functions
 from onnx_chainer import _opset
 from onnx_chainer._builder import Builder, Unsupported, tensor_type
 from onnx_chainer._record import Recorder, as_input, flat, mapped

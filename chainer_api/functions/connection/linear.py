@@ -5,6 +5,7 @@ import numpy
 
 from chainer import function_node
 from chainer import functions as F
+from chainer.functions import _small
 from chainer.utils import _errors, type_check
 from chainer.variable import Variable
 from chainwright.runtime.kernels import products
@@ -18,8 +19,15 @@ def _dot(a, b, dtype):
     return products.dot(a, b).astype(dtype, copy=False)
 
 
+def _rows(x):
+    """A matrix with the rows of an array."""
+    return x if x.ndim == 2 else x.reshape((-1, x.shape[-1]))
+
+
 class LinearFunction(function_node.FunctionNode):
-    """Linear transformation (see :func:`linear`)."""
+    """Linear transformation (see :func:`linear`), of inputs with one axis besides the batch."""
+
+    n_batch_axes = 1
 
     def check_type_forward(self, in_types):
         names = ('x', 'W') if len(in_types) < 3 else ('x', 'W', 'b')
@@ -28,9 +36,9 @@ class LinearFunction(function_node.FunctionNode):
         type_check.expect(
             x_type.dtype.kind == 'f',
             w_type.dtype.kind == 'f',
-            x_type.ndim == 2,
+            x_type.ndim == self.n_batch_axes + 1,
             w_type.ndim == 2,
-            x_type.shape[1] == w_type.shape[1],
+            x_type.shape[self.n_batch_axes] == w_type.shape[1],
         )
         if len(in_types) == 3:
             b_type = in_types[2]
@@ -43,10 +51,10 @@ class LinearFunction(function_node.FunctionNode):
     def forward(self, inputs):
         self.retain_inputs((0, 1))
         x, W = inputs[:2]
-        y = _dot(x, W.T, x.dtype)
+        y = _dot(_rows(x), W.T, x.dtype)
         if len(inputs) == 3:
             y += inputs[2]
-        return y,
+        return (y if x.ndim == 2 else y.reshape((*x.shape[:-1], len(W)))),
 
     def backward(self, indexes, grad_outputs):
         x, W = self.get_retained_inputs()
@@ -57,7 +65,7 @@ class LinearFunction(function_node.FunctionNode):
         if 1 in indexes:
             grads += LinearGradWeight(W.dtype).apply((x, gy))
         if 2 in indexes:
-            grads.append(F.sum(gy, axis=0))
+            grads.append(F.sum(gy, axis=tuple(range(gy.ndim - 1))))
         return grads
 
 
@@ -70,7 +78,8 @@ class LinearGradData(function_node.FunctionNode):
     def forward(self, inputs):
         self.retain_inputs((0, 1))
         W, gy = inputs
-        return _dot(gy, W, self.x_dtype),
+        gx = _dot(_rows(gy), W, self.x_dtype)
+        return (gx if gy.ndim == 2 else gx.reshape((*gy.shape[:-1], W.shape[1]))),
 
     def backward(self, indexes, grad_outputs):
         W, gy = self.get_retained_inputs()
@@ -79,7 +88,7 @@ class LinearGradData(function_node.FunctionNode):
         if 0 in indexes:
             grads += LinearGradWeight(W.dtype).apply((ggx, gy))
         if 1 in indexes:
-            grads.append(linear(ggx, W))
+            grads.append(_applied(gy.ndim - 1, (ggx, W)))
         return grads
 
 
@@ -92,7 +101,7 @@ class LinearGradWeight(function_node.FunctionNode):
     def forward(self, inputs):
         self.retain_inputs((0, 1))
         x, gy = inputs
-        return _dot(gy.T, x, self.w_dtype),
+        return _dot(_rows(gy).T, _rows(x), self.w_dtype),
 
     def backward(self, indexes, grad_outputs):
         x, gy = self.get_retained_inputs()
@@ -101,7 +110,7 @@ class LinearGradWeight(function_node.FunctionNode):
         if 0 in indexes:
             grads += LinearGradData(x.dtype).apply((ggW, gy))
         if 1 in indexes:
-            grads.append(linear(x, ggW))
+            grads.append(_applied(gy.ndim - 1, (x, ggW)))
         return grads
 
 
@@ -139,11 +148,19 @@ def linear(x, W, b=None, n_batch_axes=1) -> Variable:
     except AttributeError:
         _errors.check_arrays('linear', x=x)
         raise
-    if n_batch_axes > 1 or len(shape) > 2:
+    if n_batch_axes > 1 and (len(shape) == n_batch_axes or _small.wanted()):
         batch, rest = shape[:n_batch_axes], shape[n_batch_axes:]
+        y = linear(F.reshape(x, (math.prod(batch), math.prod(rest))), W, b)
+        return F.reshape(y, batch + y.shape[1:])
+    if len(shape) > n_batch_axes + 1:
         # The open length is part of exported Caffe models; it does not exist without elements.
-        x = F.reshape(x, (math.prod(batch), math.prod(rest) if 0 in shape else -1))
-    y, = LinearFunction().apply((x, W) if b is None else (x, W, b))
+        length = math.prod(shape[n_batch_axes:]) if 0 in shape else -1
+        x = F.reshape(x, (*shape[:n_batch_axes], length))
+    return _applied(n_batch_axes, (x, W) if b is None else (x, W, b))
+
+
+def _applied(n_batch_axes, inputs):
+    function = LinearFunction()
     if n_batch_axes > 1:
-        y = F.reshape(y, batch + y.shape[1:])
-    return y
+        function.n_batch_axes = n_batch_axes
+    return function.apply(inputs)[0]

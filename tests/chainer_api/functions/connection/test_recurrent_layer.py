@@ -7,7 +7,7 @@ import pytest
 import chainer
 import chainer.functions as F
 import chainer.links as L
-from chainer.functions import _whole
+from chainer.functions import _small
 from chainer.functions.connection import _recurrent_layer
 
 LINKS = [L.NStepLSTM, L.NStepBiLSTM, L.NStepGRU, L.NStepBiGRU, L.NStepRNNTanh, L.NStepBiRNNTanh,
@@ -40,7 +40,7 @@ def test_second_derivatives_are_those_of_small_functions(cls, lengths):
     size = 2 * link.direction, len(lengths), 4
     states = [rng.standard_normal(size) for _ in range(link.n_cells)]
     one = gradients(link, xs, states)
-    with _whole.made_of_small_functions():
+    with _small.made_of_small_functions():
         several = gradients(link, xs, states)
     assert len(one) == len(several)
     for a, b in zip(one, several, strict=True):
@@ -67,19 +67,19 @@ def test_a_layer_is_one_function():
         _recurrent_layer.run_layer(_recurrent_layer.LSTM, (2, 1), False, *layer())
     assert applied == ['NStepLSTM']
     applied.clear()
-    with Hook(), _whole.made_of_small_functions():
+    with Hook(), _small.made_of_small_functions():
         _recurrent_layer.run_layer(_recurrent_layer.LSTM, (2, 1), False, *layer())
     assert 'LinearFunction' in applied and 'NStepLSTM' not in applied
 
 
 def test_small_functions_are_made_in_one_thread_and_within_the_block():
     seen = []
-    with _whole.made_of_small_functions():
+    with _small.made_of_small_functions():
         thread = threading.Thread(target=lambda: seen.append(
             _recurrent_layer.run_layer(_recurrent_layer.LSTM, (2, 1), False, *layer())[0]))
         thread.start()
         thread.join()
-        with _whole.made_of_small_functions():
+        with _small.made_of_small_functions():
             pass
         here, _ = _recurrent_layer.run_layer(_recurrent_layer.LSTM, (2, 1), False, *layer())
     after, _ = _recurrent_layer.run_layer(_recurrent_layer.LSTM, (2, 1), False, *layer())

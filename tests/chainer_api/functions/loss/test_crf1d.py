@@ -6,7 +6,7 @@ import pytest
 
 import chainer
 import chainer.functions as F
-from chainer.functions import _whole
+from chainer.functions import _small
 
 LENGTHS = [(3, 2, 2), (2, 2), (3, 3, 1, 1), (2, 1, 0), (4,)]
 
@@ -46,7 +46,7 @@ def test_second_derivatives_are_those_of_small_functions(lengths):
         return [loss, *first, *[v.grad_var for v in inputs]]
 
     one = gradients()
-    with _whole.made_of_small_functions():
+    with _small.made_of_small_functions():
         several = gradients()
     for a, b in zip(one, several, strict=True):
         assert (a is None) is (b is None)
