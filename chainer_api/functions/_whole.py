@@ -10,6 +10,7 @@ from chainer import functions as F
 from chainer.functions import _small
 from chainer.functions.connection import linear
 
+
 class OnVariables:
     """Functions; operators, ``[]``, ``shape`` and ``ndim`` are those of Variables."""
 
