@@ -298,7 +298,8 @@ class Traced:
 
     def leaves_of_order(self) -> list[int]:
         """The leaves whose ranks decide the order of sums of three and more gradients, if any."""
-        leaves = sorted({use.slot for use in self.uses})
+        # Those through which no gradient flows have a rank, too.
+        leaves = sorted({use.slot for use in self.uses}.union(self.passive))
         counts: dict[int, int] = {}
         for app in self.apps:
             for slot in app.inputs:

@@ -722,6 +722,29 @@ def chained(function, calls):
     return make
 
 
+@fault
+def ranks_of_values_without_gradients():
+    """They decide in which order gradients are added, too (the last bits were others)."""
+
+    class Model(Base):
+        def forward(self, x, u):
+            h = F.tanh(self.b(x))
+            v = u + h
+            w = F.sigmoid(h) * h
+            return v * w * 3.7
+
+        def step(self, k):
+            x = variable(k)
+            u = chainer.Variable(variable(k + 100).array, requires_grad=False)
+            for _ in range(k % 4):
+                u = F.tanh(u) * 1.5
+            y = self(x, u)
+            total(y).backward()
+            return y, x
+
+    return Model
+
+
 @pytest.mark.parametrize("calls", [1, 2, 3])
 @pytest.mark.parametrize("name", ["tanh", "exp", "sigmoid", "square", "softplus", "log_softmax"])
 def test_double_backprop_through_chained_calls(name, calls):
