@@ -105,6 +105,8 @@ class Objects(Computing):
             return self._super_attribute(obj, name)
         if kind is Bound and name == "__self__":
             return obj.owner
+        if kind is Bound and name == "__func__" and isinstance(obj.function, FunctionType):
+            return obj.function
         r = self.residual
         if isinstance(obj, ModuleType):
             try:

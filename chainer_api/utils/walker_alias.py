@@ -3,7 +3,7 @@ import collections
 
 import numpy
 
-from chainer import device_resident
+from chainer import backend, device_resident, function_node
 from chainer.backends import cuda
 
 
@@ -80,10 +80,39 @@ class WalkerAlias(device_resident.DeviceResident):
 
     def sample_xp(self, xp, shape):
         """Draw samples with an array module (see :meth:`sample`)."""
-        threshold = xp.asarray(self.threshold)
-        values = xp.asarray(self.values)
-        place = xp.random.uniform(0, len(self.threshold), shape)
-        place = xp.asarray(place)
-        cell = place.astype(xp.int32)
-        second = (threshold[cell] < place - cell).astype(xp.int32)
-        return values[cell * 2 + second]
+        return _draw(xp, xp.asarray(self.threshold), xp.asarray(self.values), shape)
+
+
+def _draw(xp, threshold, values, shape):
+    place = xp.asarray(xp.random.uniform(0, len(threshold), shape))
+    cell = place.astype(xp.int32)
+    second = (threshold[cell] < place - cell).astype(xp.int32)
+    return values[cell * 2 + second]
+
+
+class Sampled(function_node.FunctionNode):
+    """A function that draws samples: what it needs of a sampler to be part of compiled methods.
+
+    Of :meth:`WalkerAlias.sample` it keeps the tables: arrays, as any function may have. What
+    another sampler does nobody can know.
+    """
+
+    _tables = None
+
+    def __init__(self, sampler):
+        owner = getattr(sampler, '__self__', None)
+        if type(owner) is WalkerAlias and sampler.__func__ is WalkerAlias.sample:
+            self._tables = (owner.threshold, owner.values)
+        else:
+            self.sampler = sampler
+            self.opaque = "its sampler is a function of the user's"
+
+    def draw(self, xp, shape):
+        """Samples, on the device of the sampler; ``xp`` is the module of the inputs."""
+        if self._tables is None:
+            return self.sampler(shape)
+        found = backend.get_array_module(*self._tables)
+        if found is numpy and xp is not cuda.cupy:
+            found = xp  # which may be writing down what is drawn
+        threshold, values = map(found.asarray, self._tables)
+        return _draw(found, threshold, values, shape)

@@ -1,27 +1,25 @@
 """Negative sampling loss."""
 import numpy
 
-from chainer import backend, function_node, utils
+from chainer import backend, utils
 from chainer import functions as F
 from chainer.functions.connection import embed_id
-from chainer.utils import argument, type_check
+from chainer.utils import argument, type_check, walker_alias
 from chainer.variable import Variable
 
 
-class NegativeSamplingFunction(function_node.FunctionNode):
+class NegativeSamplingFunction(walker_alias.Sampled):
     """Negative sampling loss (see :func:`negative_sampling`).
 
     Attributes:
         samples: the samples, the right one first in each row, once the function has been applied.
     """
 
-    opaque = "its sampler is a function of the user's"
-
     def __init__(self, sampler, sample_size, reduce='sum'):
         if reduce not in ('sum', 'no'):
             raise ValueError(
                 f"only 'sum' and 'no' are valid for 'reduce', but '{reduce}' is given")
-        self.sampler = sampler
+        super().__init__(sampler)
         self.sample_size = sample_size
         self.reduce = reduce
         self.samples = None
@@ -43,7 +41,7 @@ class NegativeSamplingFunction(function_node.FunctionNode):
         x, t, W = inputs
         xp = backend.get_array_module(x)
         self.retain_inputs((0, 2))
-        samples = self.sampler((len(t), self.sample_size + 1))
+        samples = self.draw(xp, (len(t), self.sample_size + 1))
         if not isinstance(samples, xp.ndarray):
             samples = xp.asarray(samples)
         samples[:, 0] = t
@@ -113,5 +111,7 @@ def negative_sampling(x, t, W, sampler, sample_size, reduce='sum', **kwargs) -> 
     if kwargs:
         return_samples, = argument.parse_kwargs(kwargs, ('return_samples', return_samples))
     function = NegativeSamplingFunction(sampler, sample_size, reduce)
+    if return_samples:
+        function.opaque = 'its samples are wanted'
     y, = function.apply((x, t, W))
     return (y, function.samples) if return_samples else y

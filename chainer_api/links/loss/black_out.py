@@ -1,6 +1,7 @@
 """BlackOut loss layer."""
-from chainer import function_node, initializers, link, utils, variable
+from chainer import backend, initializers, link, utils, variable
 from chainer import functions as F
+from chainer.utils import walker_alias
 
 
 class BlackOut(link.Link):
@@ -53,19 +54,17 @@ class BlackOut(link.Link):
         """
         samples = self.sample_data
         if samples is None:
-            samples, = _Draw(self.sampler, self.sample_size).apply((t,))
+            samples, = _Draw(self.sampler.sample, self.sample_size).apply((t,))
         return F.black_out(x, t, self.W, samples)
 
 
-class _Draw(function_node.FunctionNode):
+class _Draw(walker_alias.Sampled):
     """Samples for each element of a batch."""
 
-    opaque = 'draws from a distribution that is laid out for the link'
-
     def __init__(self, sampler, sample_size):
-        self.sampler = sampler
+        super().__init__(sampler)
         self.sample_size = sample_size
 
     def forward(self, inputs):
         t, = inputs
-        return self.sampler.sample((len(t), self.sample_size)),
+        return self.draw(backend.get_array_module(t), (len(t), self.sample_size)),

@@ -306,6 +306,59 @@ def test_random_numbers_come_in_the_order_of_define_by_run(forward):
     runs(forward)
 
 
+class Sampling(chainer.Chain):
+    """Losses that draw samples, of links and of a function."""
+
+    def __init__(self, size):
+        super().__init__()
+        with self.init_scope():
+            self.embed = L.EmbedID(5, 4)
+            self.negative = L.NegativeSampling(4, [4, 3, 1, 2, 5], size)
+            self.black_out = L.BlackOut(4, [4, 3, 1, 2, 5], size)
+        self.black_out.W.array = np.linspace(-1, 1, 20, dtype="f").reshape(5, 4)
+        self.sample = self.negative.sampler.sample
+
+    def forward(self, x, t):
+        h = F.dropout(self.embed(x))
+        loss = self.negative(h, t) + self.black_out(h, t)
+        return loss + F.sum(F.negative_sampling(h, t, self.embed.W, self.sample, 3, "no"))
+
+
+def both_with_samples(calls, change=lambda chain, k: None):
+    """The decorated chain after some calls that were compared with plain ones."""
+    plain, static = pair(Sampling, 2)
+    for k in range(calls):
+        x, t = np.array([k % 5, 1, 4], "i"), np.array([3, -1, k % 5], "i")
+        found = []
+        for chain in (plain, static):
+            np.random.seed(k)
+            change(chain, k)
+            chain.cleargrads()
+            loss = chain(x, t)
+            loss.backward()
+            drawn = np.random.rand(4).tobytes()
+            found.append((loss.array.tobytes(), drawn, [p.grad.tobytes() for p in chain.params()]))
+        assert found[0] == found[1], k
+    return static
+
+
+def test_samples_of_the_librarys_own_sampler_are_part_of_programs():
+    manager = both_with_samples(10).schedule_manager
+    (report,) = manager.report()
+    assert report.without_python >= 3 and len(manager.programs) == 1
+
+
+def test_another_sampler_is_asked_in_each_call():
+    def change(chain, k):
+        if k == 6:
+            chain.negative.sampler = chainer.utils.WalkerAlias([0, 0, 1, 1, 0])
+        if k == 12:
+            chain.sample = lambda shape: np.random.randint(0, 2, shape).astype("i") * (k % 3)
+
+    static = both_with_samples(18, change)
+    assert "its sampler is a function of the user's" in str(static.schedule_manager.report())
+
+
 @pytest.mark.parametrize("forward", [noisy, noisy_code])
 def test_random_numbers_stay_with_the_graph_of_their_call(forward):
     def call(chain, x):
