@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import time
+from collections.abc import Sequence
 from threading import get_ident
 from typing import TYPE_CHECKING
 
@@ -98,6 +99,8 @@ class Account:
         self._thread = self._shared_until = 0  # who has called last; see is_shared
         self._asleep = 0  # calls that were left alone
         self._balance = 0.0  # of the last calls: seconds saved
+        self._before = 0.0  # see times_anew
+        self._lost = 0.0  # since the last call; see lose
         self._losses = 0  # calls in a row after which it was negative
 
     def spend(self, what: str, since: float) -> float:
@@ -234,6 +237,18 @@ class Account:
         self.ledger.eager_calls += 1
         self._ended_plainly(seconds, app)
 
+    def times_anew(self, app: Application) -> None:
+        """The next calls tell what the way to ``app`` takes without programs at this time."""
+        self._before, app.plain = app.plain, 0.0
+
+    def timed_anew(self, app: Application, plans: Sequence[Plan]) -> None:
+        """These calls have ended: functions of ``plans`` take longer, too, if calls do."""
+        slower = app.plain / self._before if self._before else 1.0
+        self.plain = max(self.plain, app.plain)
+        for piece in [piece for plan in plans for piece in plan.pieces if slower > 1.0]:
+            piece.forward_meter.plain *= slower
+            piece.backward_meter.plain *= slower
+
     def _ended_plainly(self, seconds: float, app: Application | None) -> None:
         self._count(seconds)
         # The first calls make what is kept for later ones.
@@ -290,8 +305,14 @@ class Account:
             gain += piece.backward_meter.gain
         return self.pays(gain)
 
+    def lose(self, seconds: float) -> None:
+        """What programs have saved was lost: functions were applied after all."""
+        self.ledger.saved -= seconds
+        self._lost += seconds
+
     def pays(self, gain: float) -> bool:
         """Whether programs pay, after a call in which they have saved ``gain`` seconds."""
+        gain, self._lost = gain - self._lost, 0.0
         self._balance = 0.9 * self._balance + gain
         self._losses = self._losses + 1 if self._balance < 0 else 0
         if self._losses < _LOSSES or _budget() == math.inf:

@@ -21,6 +21,7 @@ from chainer.function_node import FunctionNode
 from chainer.variable import Variable, _make_gradient
 from chainwright.runtime import Kept
 
+from ._account import clock
 from ._backward import gradients
 from ._device import ARRAYS, at, on_host
 from ._held import Held, held_values, values_of
@@ -415,6 +416,7 @@ class StaticScheduleFunction(FunctionNode):
         """Put the define-by-run graph in the place of this node, for good."""
         if self.inputs is None or self.outputs is None:
             return
+        started = clock()
         rebuilt = self.rebuild()
         piece, places = self._piece, {}
         piece.was_dissolved()
@@ -443,6 +445,7 @@ class StaticScheduleFunction(FunctionNode):
                 node = ref()
                 if node is not None:
                     node._rank = func.rank + 1
+        piece.account.lose(clock() - started + max(piece.backward_meter.gain, 0.0))
 
 
 def _agree_on_gradient(found: Any, plain: Any, agree: Any) -> bool:

@@ -218,6 +218,7 @@ class Piece:
             return
         self._dissolved += 1
         if self._dissolved >= max(4, self.uses_since_check // 2):
+            self.dropped = True  # proofs rest on it, too
             for app in self.apps:
                 app.eager = app.eager or "the graph of its results is wanted"
                 app.renew()

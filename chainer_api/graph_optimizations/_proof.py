@@ -22,6 +22,7 @@ from ._dry import Carrier, Dry, NoWay
 from ._own import OwnObject
 from ._residual import MISS, PLAIN, NotProvable, Sym
 from ._tree import Application
+from ._ways import MANY
 
 if TYPE_CHECKING:
     from .static_graph import Site
@@ -30,7 +31,8 @@ logger = logging.getLogger("chainwright")
 _AFTER = 2  # calls that have gone one way until a proof is tried
 _TRIES = 6  # of one way that are in vain
 _PROOFS = 12  # of one way that are kept: they differ in what they found, lengths for instance
-_ALL = 16  # of one method
+_ALL = 16  # of one method, or as many as ways, where the forms of arguments tell them apart
+_OTHER = 4  # misses for arguments of a form, until a proof is taken for one of others
 _FIRST = 3  # of one way that are made before they have served
 _SERVED = 4  # calls that those of a way must have served, each on average, before there are more
 _MISSES, _SHARE = 64, 8  # a proof goes that has missed so often, and so many times as it was used
@@ -52,6 +54,8 @@ class Proof:
         #: Whether arrays of the outside are written before all is known, and put back then.
         self.undoes = dry.undoes
         self.uses = self.misses = 0
+        #: By the forms of arguments: misses, as long as no call had one that it is for.
+        self.forms: dict[int, float] = {}
 
     def ready(self) -> bool:
         """Whether the programs are still there."""
@@ -64,6 +68,13 @@ class Proof:
         if self.decided is None:
             return False
         return app.path(1)[: self.decided] == self.app.path(1)[: self.decided]
+
+    def missed(self, form: int | None) -> None:
+        """It was no proof of a call."""
+        if form is None or self.forms.get(form, 0) == -math.inf:
+            self.misses += 1
+        elif len(self.forms) < 4 * MANY:
+            self.forms[form] = self.forms.get(form, 0) + 1
 
     def is_due(self) -> bool:
         """Whether the next call is one of those that go with Python."""
@@ -112,21 +123,25 @@ class Proofs:
         self._lock = threading.Lock()
         self.why_not: dict[tuple[str, str], int] = {}
 
-    def call(self, settings: Any, chain: Any, args: Any, kw: Any) -> Any:
-        """The result of a call, or MISS where it needs its Python, and the proof to be checked."""
-        result, due = self._follow(self.proofs, settings, chain, args, kw)
+    def call(self, settings: Any, chain: Any, args: Any, kw: Any, form: int | None) -> Any:
+        """The result of a call, or MISS where it needs its Python, and the proof to be checked.
+
+        ``form`` is that of its arguments, where these differ.
+        """
+        result, due = self._follow(self.proofs, settings, chain, args, kw, form)
         if result is MISS and due is None and self.wanted:
             # Only what no proof covers yet is read: ways that take turns get one each.
             made = self._try(settings, chain, args, kw)
-            result, due = self._follow(made, settings, chain, args, kw)
+            result, due = self._follow(made, settings, chain, args, kw, form)
         return result, due
 
     def _follow(
-        self, proofs: tuple[Proof, ...], settings: Any, chain: Any, args: Any, kw: Any
+        self, proofs: tuple[Proof, ...], settings: Any, chain: Any, args: Any, kw: Any,
+        form: int | None,
     ) -> Any:
         started = time.perf_counter()
         for proof in proofs:
-            if proof.settings is not settings:
+            if proof.settings is not settings or proof.forms.get(form, 0) >= _OTHER:
                 continue
             if proof.undoes and self.site.account.is_shared:
                 continue  # to put back what another thread has written meanwhile would be wrong
@@ -142,13 +157,15 @@ class Proofs:
                 return MISS, Due(proof, objects, chain)
             result = proof.replay(chain, args, kw, carrier)
             if result is MISS:
-                proof.misses += 1
+                proof.missed(form)
                 if carrier.failed and carrier.values:
                     self._drop(proof)  # a program has failed: the functions say why
                 if proof.misses > _MISSES and proof.misses > _SHARE * proof.uses:
                     self._drop(proof)
                 continue
             proof.uses += 1
+            if form is not None:
+                proof.forms[form] = -math.inf
             self._count(proof, started, carrier)
             return result, None
         return MISS, None
@@ -159,7 +176,7 @@ class Proofs:
             self.proofs = (proof, *[p for p in proofs if p is not proof])
         seconds = time.perf_counter() - started
         if not self.site.account.called_without_python(seconds, proof, carrier):
-            self.site.rest()
+            self.site.seems_slow()
 
     def _drop(self, proof: Proof) -> None:
         self.proofs = tuple([p for p in self.proofs if p is not proof])
@@ -262,7 +279,8 @@ class Proofs:
     def _add(self, proof: Proof) -> None:
         same = [p for p in self.proofs if p.app is proof.app]
         others = [p for p in self.proofs if p not in same[_PROOFS - 1 :]]
-        self.proofs = (proof, *others[: _ALL - 1])
+        most = MANY if self.site.forms.differ else _ALL
+        self.proofs = (proof, *others[: most - 1])
 
     def _after_try(self, lost: bool, proved: Application | None) -> None:
         """A call has been read; ``lost`` if it went another way than the one to be proved."""

@@ -40,7 +40,7 @@ from ._tree import (
     undo,
     user_line,
 )
-from ._values import Incomparable, copied, form_of, same_bytes
+from ._values import Incomparable, copied, same_bytes
 
 if TYPE_CHECKING:
     from ._phrases import Phrases
@@ -68,10 +68,12 @@ class Sync(NamedTuple):
 class Run:
     """One call of a decorated method."""
 
-    def __init__(self, site: Site, settings: Settings, arguments: Any) -> None:
+    def __init__(
+        self, site: Site, settings: Settings, arguments: Any, form: int | None = None
+    ) -> None:
         self.site, self.app, self.settings = site, site.root, settings
         self._arguments = arguments
-        self.form: int | None = None  # of the arguments
+        self.form = form  # of the arguments
         self.values: list[Any] = []  # while following: every leaf and output so far, by slot
         self.funcs: list[FunctionNode] = []  # the pending functions, as the method made them
         self.first = 1  # depth of the first of them
@@ -109,9 +111,8 @@ class Run:
         if site.phrases.counts:
             self.counts, self.step = True, _count
             return
-        if site.forms_differ:
-            self.form = hash(form_of(arguments))
-            follow = site.hot_forms.get(self.form, 0) > 0
+        if site.forms.differ and form is not None:
+            follow = site.forms.hot.get(form, 0) > 0
         else:
             follow = any([c.hot for c in site.root.all_children()])
         if not follow:
@@ -141,7 +142,7 @@ class Run:
             if self.stopped is not None:
                 return self.plainly(func, inputs)
             first = self.first
-            self.site.forms_differ = self.left = True
+            self.site.forms.differ = self.left = True
             self._realize("mismatch", "another way than before", noted=False)
             self.first = first  # all of it is pending in calls that follow the new way
             self._note_from_here()
@@ -216,11 +217,15 @@ class Run:
     def _note_from_here(self) -> None:
         """What comes is applied at once, and added to the tree, if calls like this come again."""
         if self.form is None:
-            self.form = hash(form_of(self._arguments))
+            self.form = self.site.forms.of(self._arguments)
         site = self.site
-        calls = site.calls_with(self.form)
+        calls = site.forms.calls_before(self.form)
         if not site.phrases.notes:
-            if not site.is_worth_noting(calls) or not site.account.allows_noting():
+            if (
+                site.forms.is_given_up(self.form)
+                or not site.is_worth_noting(calls)
+                or not site.account.allows_noting()
+            ):
                 if site.phrases.is_there:
                     self.phrases, self._way = site.phrases, self.app
                     self.begin_phrase()

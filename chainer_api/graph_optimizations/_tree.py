@@ -362,6 +362,10 @@ class Application:
         """The same for outputs of a trace, which have no place."""
         return [spec._replace(gpu=None) for spec in self.outputs] == [_form(y) for y in outputs]
 
+    def is_eager(self) -> bool:
+        """Whether no function on the way here is part of a program."""
+        return self.hot and all([app.eager is not None for app in self.path(1)])
+
     def path(self, first: int) -> list[Application]:
         """The applications from depth ``first`` to this one."""
         found, app = [], self

@@ -9,7 +9,6 @@ import os
 import threading
 import time
 import weakref
-from collections import OrderedDict
 from collections.abc import Callable, Iterable
 from typing import Any, TypeVar, overload
 
@@ -37,6 +36,7 @@ from ._residual import MISS
 from ._run import NEW, Run, Sync
 from ._trace import Untraceable
 from ._tree import Application, entry_code, settings_now, specs_of
+from ._ways import FEW, MANY, Forms, Ways
 
 __all__ = [
     "CompiledProgram",
@@ -48,17 +48,13 @@ __all__ = [
     "static_graph",
 ]
 
-_FEW, _MANY = 8, 64  # ways through a method that keep programs: minimize_cache_size or not
-_COLD = 8  # ways without programs that are remembered
-_TURNS = 8  # times as many calls without a way than there may be ways: it is not taken any more
-_FORMS = 1024  # forms of arguments that are remembered
 _PATIENCE = 16  # calls without a program until the method is left alone for a while
-_USUAL_FORMS = 4  # of arguments: of training, of evaluation, of last batches
-_OFTEN = 7  # earlier calls with arguments of one form, where there are more than these
-_WORTH = 4  # calls that leave a way in the middle lose what a call gains that follows it
+_OFTEN = 7  # earlier calls with arguments of one form, where there are many
 _TIMED_FIRST = 4  # hits after which a call is timed without programs
 _LONGEST = 1024  # calls for which it is left alone at most
 _AWHILE = 32  # and where the arguments have forms of which some may come again
+_COMPARED = 4  # calls that are timed without programs, where these seem to be slower
+_SURE = 64  # calls with programs after which that has to be done again
 _OPTIONS = (
     "force_test_define_by_run",
     "minimize_cache_size",
@@ -100,7 +96,7 @@ class Options:
                 f"static_graph: verbosity_level must be 0, 1 or 2, not {verbosity_level!r}"
             )
         self.force_test_define_by_run = force_test_define_by_run
-        self.limit = _FEW if minimize_cache_size else _MANY
+        self.limit = FEW if minimize_cache_size else MANY
         self.exact = exact
         if report is not None and not isinstance(report, (str, os.PathLike)):
             raise TypeError(f"static_graph: report must be the name of a file, not {report!r}")
@@ -133,22 +129,21 @@ class Site:
         self.root = Application(None)
         self._last = self.root  # where the last call has ended
         self.chain: Callable[[], Any] = lambda: None
-        self._ways: dict[Application, None] = {}  # by their last application
+        self.ways = Ways(options.limit, self._forget)
         self.lock = threading.RLock()
-        self._calls: OrderedDict[int, int] = OrderedDict()  # by the form of their arguments
-        #: Of each form: whether its calls go ways with programs (above 0), or leave them.
-        self.hot_forms: dict[int, int] = {}
-        self.forms_differ = False  # whether calls have left such ways
+        self.forms = Forms()
         self._without = 0  # calls in a row without a program
         self._pause, self._asleep = 4, 0
+        self._rests = False  # whether it is asleep since programs are slower
         self._why = _LEFT_ALONE  # it is asleep
         #: A way that is too dear to be traced: sync points, where it ends, names of parameters.
         self._waiting: tuple[list[Sync], Application, dict[int, str]] | None = None
         #: With so many hits a call is timed without programs.
         self._timed = _TIMED_FIRST
+        self._compared_at, self._comparing = -_SURE, 0  # see seems_slow
         self._resting = 16  # calls for which it is left alone where programs are slower
         self.proofs = Proofs(self)
-        self.phrases = Phrases(name, self.account, options.limit > _FEW)
+        self.phrases = Phrases(name, self.account, options.limit > FEW)
         self._missed = 0  # calls without a program since calls were noted for phrases
         self._patience = _PATIENCE  # so many, until some are noted
 
@@ -157,8 +152,15 @@ class Site:
             _state.run is not None  # a part of the outer call
             or _state.trace is not None
             or (_function_hooks.function_hooks and function_hook.functions_are_watched())
-            or self._asleep
         ):
+            return self._plainly(chain, args, kwargs)
+        form = None
+        if not self._asleep:
+            if self.forms.differ:
+                form = self.forms.of((args, kwargs))
+        elif self._rests or not self.forms.is_counted(self.account.plain):
+            return self._plainly(chain, args, kwargs)
+        elif not self.forms.wakes(form := self.forms.of((args, kwargs))):
             return self._plainly(chain, args, kwargs)
         settings = settings_now()
         if settings is None:
@@ -168,13 +170,16 @@ class Site:
         if self.options.force_test_define_by_run and not settings.train:
             return self._plainly(chain, args, kwargs, "force_test_define_by_run is set")
         proofs, proof = self.proofs, None
+        if self._comparing:
+            return self._compare(chain, args, kwargs)
         if self.ledger.hits >= self._timed and self._is_timed():
             return self._timed_plainly(chain, args, kwargs)
         if proofs.proofs or proofs.wanted:
-            result, proof = proofs.call(settings, chain, args, kwargs)
+            result, proof = proofs.call(settings, chain, args, kwargs, form)
             if result is not MISS:
+                self._without, self._pause = 0, 4
                 return result
-        return self._run(settings, chain, args, kwargs, proof)
+        return self._run(settings, chain, args, kwargs, proof, form)
 
     def _is_timed(self) -> bool:
         """Whether a call is to go without programs, to know what they save.
@@ -184,15 +189,24 @@ class Site:
         self._timed *= 4
         if configuration.peek("static_budget") is None:
             return False
-        if self.forms_differ:  # it may go any way: its functions are counted
+        if self.forms.differ:  # it may go any way: its functions are counted
             self.phrases.counts = max(self.phrases.counts, 1)
-        return not self.forms_differ
+        return not self.forms.differ
 
     def _timed_plainly(self, chain: Any, args: Any, kwargs: Any) -> Any:
         started = time.perf_counter()
         result = self.method(chain, *args, **kwargs)
         self.account.called_plainly(time.perf_counter() - started, self._last)
         self.ledger.plainly[_TIMED] += 1
+        return result
+
+    def _compare(self, chain: Any, args: Any, kwargs: Any) -> Any:
+        if self._comparing == _COMPARED:
+            self.account.times_anew(self._last)
+        result = self._timed_plainly(chain, args, kwargs)
+        self._comparing -= 1
+        if not self._comparing:
+            self.account.timed_anew(self._last, self.plans())
         return result
 
     def _plainly(self, chain: Any, args: Any, kwargs: Any, why: str = "") -> Any:
@@ -205,9 +219,11 @@ class Site:
                 self._asleep -= 1
         return self.method(chain, *args, **kwargs)
 
-    def _run(self, settings: Any, chain: Any, args: Any, kwargs: Any, proof: Any) -> Any:
+    def _run(
+        self, settings: Any, chain: Any, args: Any, kwargs: Any, proof: Any, form: int | None
+    ) -> Any:
         started = time.perf_counter()
-        run = Run(self, settings, (args, kwargs))
+        run = Run(self, settings, (args, kwargs), form)
         if run.stopped is not None:
             result = self.method(chain, *args, **kwargs)
             self.account.called(run, time.perf_counter() - started)
@@ -243,23 +259,13 @@ class Site:
             _tracing.end(run)
             self.account.called_and_counted(run, clock() - started)
 
-    def calls_with(self, form: int) -> int:
-        """How many calls had arguments of this form before, and were asked about."""
-        calls = self._calls
-        before = calls.pop(form, 0)
-        calls[form] = before + 1
-        if len(calls) > _FORMS:
-            old, _ = calls.popitem(last=False)
-            self.hot_forms.pop(old, None)
-        return before
-
     def is_worth_noting(self, calls: int) -> bool:
         """Whether to look at arguments of a form that has come in so many calls before.
 
         Where there are many forms, most never come back, and one that has come twice need not
         come a third time.
         """
-        return len(self._calls) <= _USUAL_FORMS or calls >= _OFTEN
+        return not self.forms.are_many() or calls >= _OFTEN
 
     # -- after a call
 
@@ -271,7 +277,7 @@ class Site:
         if run.programs:
             self._without, self._pause = 0, 4
             if not pays:
-                self.rest()
+                self.seems_slow()
         elif self._waiting is None:
             self._has_no_program(_LONGEST)
         if run.noting:
@@ -282,12 +288,19 @@ class Site:
             self._last = run.app
             with self.lock:
                 self._learn(run)
+        if run.realized and not run.programs and run.app.is_eager():
+            self._leave(run)
         if run.form is not None:
-            score = self.hot_forms.get(run.form, 0)
-            if run.left:  # its functions were followed and applied, which takes longer
-                self.hot_forms[run.form] = max(score - 1, -_WORTH)
-            elif run.app.hot and run.stopped is None and run.phrases is None:
-                self.hot_forms[run.form] = min(score + _WORTH, 4 * _WORTH)
+            hot = run.app.hot and run.stopped is None and run.phrases is None
+            self.forms.has_gone(run.form, run.left, hot)
+
+    def _leave(self, run: Run) -> None:
+        """To follow a way takes longer than to go it, where no program is left on it."""
+        app = run.app
+        while app.parent is not None and not any([c.hot for c in app.all_children()]):
+            app.becomes(hot=False)
+            app = app.parent
+        self.forms.give_up(run.form)
 
     def _has_no_program(self, longest: int) -> None:
         self._without += 1
@@ -299,15 +312,27 @@ class Site:
             self.phrases.listen()
             return
         if self._without >= _PATIENCE:
-            self._why = _LEFT_ALONE
+            self._why, self._rests = _LEFT_ALONE, False
             self._asleep, self._pause = self._pause, min(2 * self._pause, longest)
             if self._pause > 8:
                 self._without = _PATIENCE - 4
 
+    def seems_slow(self) -> None:
+        """Programs seem to make this method slower.
+
+        The machine may have become slower since calls were timed without programs: these are
+        compared with calls without programs of the same time before the method is left alone.
+        """
+        hits = self.ledger.hits
+        if self.forms.differ or hits - self._compared_at < _SURE:
+            self.rest()
+        else:
+            self._compared_at, self._comparing = hits, _COMPARED
+
     def rest(self) -> None:
         """Programs make this method slower: leave it alone for a while."""
         schedules = [piece.schedule for plan in self.plans() for piece in plan.pieces]
-        self._why, self._asleep = _LEFT_ALONE, self._resting
+        self._why, self._asleep, self._rests = _LEFT_ALONE, self._resting, True
         for schedule in schedules:
             schedule.ask_for_native()
         if any([schedule.native_is_coming for schedule in schedules]):
@@ -321,23 +346,23 @@ class Site:
     def _learn(self, run: Run) -> None:
         """Trace what has been seen twice, as far as the account allows it."""
         app = run.app
-        self._remember(app)
+        self.ways.remember(app)
         least = _LONGEST
         for sync in run.syncs:
             seen = sync.app.sightings[sync.first] = sync.app.sightings.get(sync.first, 0) + 1
             least = min(least, seen)
         # Following a way of which a part has no program takes longer than no program at all.
-        if run.syncs and least >= 2 and self._has_room(app):
+        if run.syncs and least >= 2 and self._has_room(app, run.form):
             functions = sum([s.app.depth - s.first + 1 for s in run.syncs])
             wait = self.account.wait_for_trace(functions, least)
             if wait and not run.programs:
-                if not any([a.hot for a in self._ways]):
-                    self._asleep, self._why = wait, _DEAR
+                if not self.ways.has_programs():
+                    self._asleep, self._why, self._rests = wait, _DEAR, False
                 if self._waiting is None:
                     self.ledger.add("waits", _DEAR, line_of(self.method))
                 if self._waiting is None or self._waiting[1] is not app:
                     self._waiting = run.syncs, app, self._names(run)
-            elif not wait:
+            elif not wait and not (app.hot and all(map(_has_program, run.syncs))):
                 self._compile(run.syncs, app, self._names(run))
         self._renew_pieces()
 
@@ -387,8 +412,8 @@ class Site:
             if sync.app.depth < sync.first:
                 continue
             old = sync.app.plans.get(sync.first)
-            if old is not None and not old.ready():
-                continue
+            if old is not None and (not old.ready() or sync.alive <= old.wanted):
+                continue  # calls that are noted come here, too
             wanted = sync.alive | (old.wanted if old is not None else frozenset())
             apps = sync.app.path(sync.first)
             eager = next((a for a in apps if a.eager is not None), None)
@@ -411,8 +436,9 @@ class Site:
                     e.app.renew()
                     self.ledger.add("opaque", f"{e.app.label}: {e}", e.app.origin.place)
                 waiting.insert(0, sync)
-        for app in path:
-            app.becomes(hot=True)
+        for a in path:
+            a.becomes(hot=True)
+        self.ways.compiled(app)
         seconds = clock() - started
         new = [piece for s in syncs if (plan := s.app.plans.get(s.first)) for piece in plan.pieces]
         COMPILING.learn(seconds, sum([len(piece.apps) for piece in new]))
@@ -444,30 +470,11 @@ class Site:
 
     # -- memory
 
-    def _remember(self, app: Application) -> None:
-        """Forget the ways that were not taken for the longest time."""
-        self._ways[app] = None
-        for hot, limit in ((True, self.options.limit), (False, _COLD)):
-            some = self._ways_by_age(hot)
-            for old in some[: max(len(some) - limit, 0)]:
-                del self._ways[old]
-                self._forget(old)
-
-    def _ways_by_age(self, hot: bool) -> list[Application]:
-        """Those that have programs, or those that have none; which was taken last comes last."""
-        return sorted([a for a in self._ways if a.hot is hot], key=lambda a: a.last)
-
-    def _has_room(self, app: Application) -> bool:
-        """Whether a way may have programs: it must not drive out one that is still taken.
-
-        Otherwise ways of which there are too many, and that take turns, would be traced forever.
-        """
-        hot = self._ways_by_age(True)
-        limit = self.options.limit
-        return app.hot or len(hot) < limit or self.account.calls - hot[0].last > _TURNS * limit
+    def _has_room(self, app: Application, form: int | None) -> bool:
+        return self.ways.has_room(app, self.account.calls, self.forms.every(form))
 
     def _forget(self, app: Application) -> None:
-        while app.parent is not None and not app.children and app not in self._ways:
+        while app.parent is not None and not app.children and app not in self.ways:
             parent = app.parent
             for key, found in list(parent.children.items()):
                 if app in found:
@@ -485,9 +492,9 @@ class Site:
         """Forget the children with a key, and all ways through them."""
         with self.lock:
             gone = parent.children.pop(key, ())
-            for way in list(self._ways):
+            for way in self.ways:
                 if way.depth > parent.depth and way.path(parent.depth + 1)[0] in gone:
-                    del self._ways[way]
+                    self.ways.lose(way)
             if parent.next in gone:
                 parent.predict(None)
 
@@ -514,6 +521,12 @@ class Site:
         for plan in self.plans():
             for piece in plan.pieces:
                 piece.schedule.trim()
+
+
+def _has_program(sync: Sync) -> bool:
+    """Whether there is a program that gives all that is held at a sync point."""
+    plan = sync.app.plans.get(sync.first)
+    return plan is not None and plan.ready() and sync.alive <= plan.wanted
 
 
 def _split(sync: Sync, eager: Application, path: list[Application]) -> list[Sync]:
@@ -628,8 +641,9 @@ def static_graph(*args: Any, **kwargs: Any) -> Any:
 
     Args:
         force_test_define_by_run (bool): Do not compile while ``chainer.config.train`` is False.
-        minimize_cache_size (bool): Keep few schedules (8; otherwise 64) for different shapes,
-            modes and attributes; the least recently used goes first.
+        minimize_cache_size (bool): Keep few schedules for different shapes, modes and attributes:
+            8, and up to 64 as long as they take little memory. Otherwise 64. Those that are used
+            no more go first.
         verbosity_level (int): 0, 1 or 2, accepted for compatibility. The logger ``chainwright``
             has a record of level INFO for each compilation, and warnings of what is wrong;
             ``CHAINWRIGHT_LOGS=recompiles,code,graph`` in the environment writes them, programs

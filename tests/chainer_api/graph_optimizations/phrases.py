@@ -14,7 +14,7 @@ class _Site(static_graph.Site):
     def is_worth_noting(self, calls):
         return False
 
-    def _has_room(self, app):
+    def _has_room(self, app, form):
         return False
 
     def _has_no_program(self, longest):

@@ -6,6 +6,7 @@ import pytest
 import chainer
 import chainer.functions as F
 from chainer.graph_optimizations import _account
+from chainer.graph_optimizations.static_graph import _LEFT_ALONE as LEFT
 from chainwright.runtime import Ledger
 from chainwright.runtime.rate import Rate
 
@@ -129,3 +130,38 @@ def test_calls_are_timed_without_programs(monkeypatch):
     found = report(30)
     assert found.plainly == {"timed, to know what programs save": 2}
     assert (found.hits, found.eager_calls) == (26, 4)
+
+
+def losing(monkeypatch, plain_takes):
+    """The site of a method whose programs seem to lose, after 60 calls of which some are timed.
+
+    ``plain_takes`` is what calls without programs take then, in units of what they took before.
+    """
+    rate = Rate(0.0, 0.0)
+    monkeypatch.setattr(_account, "COMPILING", rate)
+    monkeypatch.setattr("chainer.graph_optimizations.static_graph.COMPILING", rate)
+    model, x = Model(), np.ones((2, 3), "f")
+    for _ in range(8):
+        model(x)
+    (site,) = model.schedule_manager._sites.values()
+    account, app = site.account, site._last
+    app.plain = account.plain = 1.0  # a second: nothing of this test depends on the clock
+    timed = account.called_plainly
+    monkeypatch.setattr(account, "called_plainly", lambda s, a: timed(plain_takes, a))
+    ended = account._ended
+    monkeypatch.setattr(account, "_ended", lambda s, *a: ended(1.5, *a))  # half as slow again
+    with chainer.using_config("static_budget", 0.1):
+        for _ in range(60):
+            model(x)
+    return site, app
+
+
+def test_calls_are_timed_again_before_programs_are_left_alone(monkeypatch):
+    site, app = losing(monkeypatch, 2.0)  # the whole machine has become slower
+    assert app.plain == 2.0 and not site._rests and not site.ledger.plainly[LEFT]
+    assert site.ledger.plainly["timed, to know what programs save"] >= 4
+
+
+def test_programs_that_are_slower_than_that_are_left_alone(monkeypatch):
+    site, app = losing(monkeypatch, 1.0)
+    assert app.plain == 1.0 and site._rests and site.ledger.plainly[LEFT] >= 16

@@ -1875,7 +1875,7 @@ def test_a_checked_call_that_does_not_follow_its_way():
         model(x)
         if k == 20:
             (site,) = model.schedule_manager._sites.values()
-            site.forms_differ = True
-            site.hot_forms.clear()
+            site.forms.differ = True
+            site.forms.hot.clear()
     assert "distrusted" not in str(report(model))
     assert report(model).without_python > 25

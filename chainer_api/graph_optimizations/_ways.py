@@ -1,0 +1,177 @@
+"""Which ways through a method keep programs, and what is known of the forms of its arguments.
+
+In: the calls of one method: the forms of their arguments, the ways that they have gone. Out: which
+forms are worth a look, which ways have room for programs, which are forgotten. What may not happen:
+memory without bound, or ways that drive each other out in turns.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable, Iterator
+
+from ._tree import Application
+from ._values import form_of
+
+FEW, MANY = 8, 64  # ways through a method that keep programs: in any case, and at most
+_ROOM = 64 << 20  # bytes that the programs of more than a few ways may take
+_OF_FUNCTION = 20_000  # bytes of what is known of one function of a program, as measured
+_COLD = 8  # ways without programs that are remembered in any case
+_FUNCTIONS = 4096  # in them, where there are more
+_TURNS = 8  # times as many calls without a way as lie between two of its like: it is not taken
+_FORMS = 1024  # forms of arguments that are remembered
+_USUAL_FORMS = 4  # of arguments: of training, of evaluation, of last batches
+_OFTEN = 7  # earlier calls with arguments of one form, where there are more than these
+_WORTH = 4  # calls that leave a way in the middle lose what a call gains that follows it
+_LONG = 1024  # calls for which those of a form are not looked at, where it led nowhere
+_COUNTING = 0.5e-3  # seconds that calls take of which the forms may be counted always
+
+
+class Forms:
+    """Forms of arguments, and how many calls had each."""
+
+    def __init__(self) -> None:
+        self._calls: OrderedDict[int, int] = OrderedDict()
+        self._all, self._chance = 0, 1
+        #: Of each form: whether its calls go ways with programs (above 0), or leave them.
+        self.hot: dict[int, int] = {}
+        self.differ = False  # whether calls have left such ways
+
+    def of(self, arguments: object) -> int:
+        """The form of the arguments of a call, which is counted."""
+        form = hash(form_of(arguments))
+        calls = self._calls
+        calls[form] = calls.pop(form, 0) + 1
+        self._all += 1
+        if len(calls) > _FORMS:
+            old, _ = calls.popitem(last=False)
+            self.hot.pop(old, None)
+        return form
+
+    def is_counted(self, seconds: float) -> bool:
+        """Whether to count the form of a call that is left alone: of brief ones only some.
+
+        By chance, since calls may take turns. ``seconds`` is what a call takes.
+        """
+        if seconds >= _COUNTING:
+            return True
+        self._chance = (1103515245 * self._chance + 12345) & 0x7FFFFFFF
+        return self._chance < seconds / _COUNTING * 0x80000000
+
+    def calls_before(self, form: int) -> int:
+        """How many calls had arguments of this form before the last of them."""
+        return self._calls.get(form, 1) - 1
+
+    def every(self, form: int | None) -> float:
+        """The calls between two with arguments of this form, on average."""
+        return self._all / max(self._calls.get(form, 1), 1) if form is not None else 1.0
+
+    def are_many(self) -> bool:
+        """Whether there are more forms than a method usually has."""
+        return len(self._calls) > _USUAL_FORMS
+
+    def wakes(self, form: int) -> bool:
+        """Whether a call with such arguments is looked at though the method is left alone.
+
+        There is a program, or the form has come so often that it is likely to come again.
+        """
+        if self.hot.get(form, 0) > 0:
+            return True
+        n = self.calls_before(form) + 1 - _OFTEN
+        return n in (1, 2) or n > 2 and n & (n - 1) == 0
+
+    def give_up(self, form: int | None) -> None:
+        """Calls with such arguments have no program: they are not looked at for a while."""
+        self.differ = True
+        if form is not None:
+            self.hot[form] = -_LONG
+
+    def is_given_up(self, form: int) -> bool:
+        """Whether such calls are not to be looked at; asked for each of them."""
+        score = self.hot.get(form, 0)
+        if score < -_WORTH:
+            self.hot[form] = score + 1
+        return score < -_WORTH
+
+    def has_gone(self, form: int, left: bool, hot: bool) -> None:
+        """A call has left a way in the middle, or gone one with programs to its end."""
+        score = self.hot.get(form, 0)
+        if left:  # its functions were followed and applied, which takes longer
+            self.hot[form] = max(score - 1, min(score, -_WORTH))
+        elif hot:
+            self.hot[form] = min(score + _WORTH, 4 * _WORTH)
+
+
+class Ways:
+    """The ways of one method's calls, by their last application."""
+
+    def __init__(self, few: int, forget: Callable[[Application], None]) -> None:
+        self.few = few  # that have programs in any case
+        self._ways: dict[Application, int] = {}  # and the bytes of their programs
+        self._forget = forget
+
+    def __contains__(self, app: Application) -> bool:
+        return app in self._ways
+
+    def __iter__(self) -> Iterator[Application]:
+        return iter(list(self._ways))
+
+    def has_programs(self) -> bool:
+        """Whether any has."""
+        return any([a.hot for a in self])
+
+    def remember(self, app: Application) -> None:
+        """A call has gone this way: forget those that were not taken for the longest time."""
+        if app not in self._ways:
+            self._ways[app] = 0
+            cold = self._by_age(False)
+            functions = sum([a.depth for a in cold])
+            while len(cold) > MANY or len(cold) > _COLD and functions > _FUNCTIONS:
+                functions -= cold[0].depth
+                self.drop(cold.pop(0))
+
+    def compiled(self, app: Application) -> None:
+        """A way has got programs."""
+        self._ways[app] = bytes_of(app)
+        hot = self._by_age(True)
+        while len(hot) > self.few and (len(hot) > MANY or self._bytes(hot) > _ROOM):
+            self.drop(next(a for a in hot if a is not app))
+            hot = self._by_age(True)
+
+    def _by_age(self, hot: bool) -> list[Application]:
+        """Those that have programs, or those that have none; which was taken last comes last."""
+        return sorted([a for a in self if a.hot is hot], key=lambda a: a.last)
+
+    def _bytes(self, hot: list[Application]) -> int:
+        return sum([self._ways[a] for a in hot])
+
+    def has_room(self, app: Application, calls: int, every: float) -> bool:
+        """Whether a way may have programs that was taken in each ``every``-th of the ``calls``.
+
+        It must not drive out one that is still taken. Otherwise ways of which there are too many,
+        and that take turns, would be traced forever.
+        """
+        hot = self._by_age(True)
+        if app.hot or len(hot) < self.few:
+            return True
+        if len(hot) < MANY:
+            each = self._bytes(hot) / max(sum([a.depth for a in hot]), 1)
+            if self._bytes(hot) + max(each, _OF_FUNCTION) * app.depth <= _ROOM:
+                return True
+        return calls - hot[0].last > _TURNS * max(len(hot), every)
+
+    def drop(self, app: Application) -> None:
+        """Forget a way."""
+        del self._ways[app]
+        self._forget(app)
+
+    def lose(self, app: Application) -> None:
+        """A way is not there any more."""
+        del self._ways[app]
+
+
+def bytes_of(app: Application) -> int:
+    """What the programs of a way take, about."""
+    pieces = [p for a in app.path(1) for plan in a.plans.values() for p in plan.pieces]
+    buffers = sum([piece.schedule.program.intermediate_bytes for piece in pieces])
+    return buffers + _OF_FUNCTION * sum([len(piece.apps) for piece in pieces])

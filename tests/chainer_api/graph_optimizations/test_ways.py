@@ -1,0 +1,179 @@
+"""Which ways keep programs, which forms of arguments are looked at, and how long."""
+
+import numpy as np
+import pytest
+from compare import pair
+
+import chainer
+import chainer.functions as F
+import chainer.links as L
+from chainer.graph_optimizations import _node, _ways
+from chainer.graph_optimizations._tree import Application
+from chainer.graph_optimizations._ways import FEW, MANY, Forms, Ways
+
+
+class Net(chainer.Chain):
+    def __init__(self):
+        super().__init__()
+        with self.init_scope():
+            self.l = L.Linear(3, 2)
+
+    def forward(self, x):
+        return F.tanh(self.l(x)) * 2
+
+
+def inputs(n):
+    return chainer.Variable(np.linspace(-1, 1, 3 * n, dtype="f").reshape(n, 3))
+
+
+def called(cls, sizes):
+    """The report and the site of a decorated chain, after calls that were compared."""
+    plain, static = pair(cls)
+    for n in sizes:
+        found = []
+        for chain in (plain, static):
+            x = inputs(n)
+            chain.cleargrads()
+            y = chain(x)
+            F.sum(y * y).backward()
+            found.append([y.array, x.grad, *[p.grad for p in chain.params()]])
+        assert [a.tobytes() for a in found[0]] == [a.tobytes() for a in found[1]]
+    (site,) = static.schedule_manager._sites.values()
+    return static.schedule_manager.report()[0], site
+
+
+def hot(site):
+    return sum(a.hot for a in site.ways)
+
+
+@pytest.fixture
+def counted(monkeypatch):
+    """However long calls take, the forms of all are counted."""
+    monkeypatch.setattr(_ways, "_COUNTING", 0.0)
+
+
+@pytest.mark.usefixtures("counted")
+def test_forty_lengths_in_turn_all_have_programs_and_need_no_python():
+    report, site = called(Net, [1 + k % 40 for k in range(40 * 24)])
+    assert hot(site) == 40 and report.traces == 40
+    assert report.without_python > 40 * 6  # the earliest are noted seven times
+
+
+@pytest.mark.usefixtures("counted")
+def test_where_programs_take_much_memory_few_ways_have_some(monkeypatch):
+    monkeypatch.setattr(_ways, "_ROOM", 0)
+    report, site = called(Net, [1 + k % 12 for k in range(12 * 24)])
+    assert hot(site) == FEW and report.traces == FEW  # and none drives out another one
+
+
+@pytest.mark.usefixtures("counted")
+def test_what_is_taken_no_more_makes_room(monkeypatch):
+    monkeypatch.setattr(_ways, "_ROOM", 0)
+    sizes = [1 + k % FEW for k in range(FEW * 12)] + [20] * 12 * _ways._TURNS * FEW
+    report, site = called(Net, sizes)
+    assert hot(site) == FEW and report.traces == FEW + 1
+
+
+def path(depth, last, root=None):
+    app = root or Application(None)
+    for _ in range(depth):
+        app = Application(app)
+    app.hot, app.last = True, last
+    return app
+
+
+def test_ways_are_kept_while_they_take_little_memory():
+    gone = []
+    ways = Ways(FEW, gone.append)
+    for k in range(MANY):
+        app = path(3, k)
+        assert ways.has_room(app, MANY, 1.0)
+        ways.remember(app)
+        ways.compiled(app)
+    assert not gone and not ways.has_room(path(3, 0), MANY, 1.0) or app.hot
+    cold = path(3, 0)
+    cold.hot = False
+    assert not ways.has_room(cold, MANY, 1.0)
+    assert ways.has_room(cold, 9 * MANY + 1, 1.0)  # the oldest was not taken for long
+    assert not ways.has_room(cold, 9 * MANY + 1, 1000.0)  # but a rare one is no better
+
+
+def test_long_ways_that_have_no_programs_are_forgotten_sooner():
+    gone = []
+    ways = Ways(FEW, gone.append)
+    for k in range(20):
+        app = path(1024, k)
+        app.hot = False
+        ways.remember(app)
+    assert len(gone) == 12 and [a.last for a in ways] == list(range(12, 20))
+
+
+def test_forms_that_come_often_are_looked_at_though_the_method_is_left_alone():
+    forms = Forms()
+    rare, often = (np.zeros(1),), (np.zeros(2),)
+    woken = [forms.wakes(forms.of(often)) for _ in range(40)]
+    assert [k for k, w in enumerate(woken) if w] == [7, 8, 10, 14, 22, 38]
+    form = forms.of(rare)
+    assert not forms.wakes(form) and forms.every(form) == 41
+    forms.has_gone(form, left=False, hot=True)
+    assert forms.wakes(form)
+    forms.give_up(form)
+    assert not forms.wakes(form)
+    assert sum(forms.is_given_up(form) for _ in range(2000)) == 1020
+
+
+def test_forms_of_brief_calls_are_counted_by_chance():
+    forms = Forms()
+    assert all(forms.is_counted(1e-3) for _ in range(100))
+    counted = [forms.is_counted(1e-4) for _ in range(4000)]
+    assert 600 < sum(counted) < 1000
+    for turns in (2, 3, 4, 5, 12):
+        assert all(any(counted[k::turns]) for k in range(turns))
+
+
+def test_a_way_that_is_noted_again_is_not_compiled_again():
+    _, static = pair(Net)
+    for k in range(60):
+        static(inputs(4))
+        (site,) = static.schedule_manager._sites.values()
+        if k % 5 == 4:  # as where calls leave it in the middle
+            site.forms.differ = True
+            site.forms.hot.clear()
+            site.proofs.proofs = ()
+    assert static.schedule_manager.report()[0].traces == 1
+
+
+class Inner(Net):
+    """Differentiates a gradient: the graph behind the first results is wanted."""
+
+    def forward(self, x):
+        y = F.sum(F.tanh(self.l(x)))
+        (g,) = chainer.grad([y], [self.l.W], enable_double_backprop=True)
+        return F.linear(x, self.l.W - 0.1 * g)
+
+
+def test_a_graph_that_is_always_wanted_is_not_left_to_a_proof(monkeypatch):
+    count = []
+    dissolve = _node.StaticScheduleFunction._dissolve
+    monkeypatch.setattr(
+        _node.StaticScheduleFunction, "_dissolve", lambda n: count.append(n) or dissolve(n))
+    report, _ = called(Inner, [4] * 40)
+    assert report.without_python > 10 and len(count) < 10
+
+
+def test_a_way_without_a_function_that_a_program_computes_is_left():
+    """A penalty on a gradient: the graph behind each result is wanted outside of the method."""
+    plain, static = pair(Net)
+    for k in range(60):
+        found = []
+        for chain in (plain, static):
+            x = inputs(4)
+            chain.cleargrads()
+            (g,) = chainer.grad([F.sum(chain(x) ** 2)], [x], enable_double_backprop=True)
+            F.sum(g * g).backward()
+            found.append((x.grad.tobytes(), chain.l.W.grad.tobytes()))
+        assert found[0] == found[1], k
+    (site,) = static.schedule_manager._sites.values()
+    assert hot(site) == 0 and site.account.calls == 60
+    assert site.ledger.with_python + site.ledger.without_python < 10
+    assert site.ledger.spent["noting"] and not site.proofs.proofs
