@@ -193,6 +193,8 @@ class Dry:
                 effects.append(
                     f"report({writer.text(value)}, {'None' if obj is None else writer.text(obj)})"
                 )
+            elif kind == "warn":
+                effects.append(f"{r.const(name.warn)}()")
             elif kind == "append":
                 effects.append(f"{obj.ref}.append({writer.text(value)})")
             elif kind == "extend":
@@ -265,6 +267,10 @@ class Dry:
         if obj is not None and type(obj) is not Sym:
             raise NotProvable("an effect on an object that the call has made")
         self.effects.append((kind, obj, name, value))
+
+    def warns(self, warning: Any) -> None:
+        """``warning.warn()`` is to be called after the programs."""
+        self.effects.append(("warn", None, warning, None))
 
     def changes(self, sym: Sym, part: str | None = None) -> None:
         """An array is changed in place now: all of it, or what is written as ``part``.

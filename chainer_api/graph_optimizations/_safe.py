@@ -10,6 +10,7 @@ import itertools
 import math
 import operator
 import random
+import warnings
 from collections import OrderedDict
 from collections.abc import Callable
 from types import (
@@ -19,7 +20,7 @@ from types import (
     MethodDescriptorType,
     WrapperDescriptorType,
 )
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -362,6 +363,54 @@ def _zip(interp: Any, function: Any, args: list[Any], kw: dict[str, Any]) -> Any
 
 #: Another default than the one that says that there is none.
 ABSENT = object()
+
+
+@_handles(warnings.warn)
+def _warn(interp: Any, function: Any, args: list[Any], kw: dict[str, Any]) -> Any:
+    """A warning of the library's own, as from its line; the user's may go anywhere."""
+    frame, r = interp.frames[-1], interp.residual
+    if not frame.library or kw or len(args) != 2 or frame.function is None:
+        raise NotProvable("warnings.warn is called")
+    text, category = map(r.fix, args)
+    names = frame.function.__globals__
+    warning = _Warning(text, category, frame.file, frame.line, names)
+    r.guard(f"{r.const(warning.is_error)}()")
+    interp.dry.warns(warning)
+    return None
+
+
+class _Warning(NamedTuple):
+    """What ``warnings.warn`` has been called with, and where."""
+
+    text: str
+    category: type[Warning]
+    file: str
+    line: int
+    names: dict[str, Any]
+
+    def is_error(self) -> bool:
+        """Whether it is an exception, by the first filter that it matches."""
+        for action, text, category, module, line in warnings.filters:
+            if (
+                _matches(text, self.text)
+                and issubclass(self.category, category)
+                and _matches(module, self.names["__name__"])
+                and line in (0, self.line)
+            ):
+                return action == "error"
+        return False
+
+    def warn(self) -> None:
+        """What ``warnings.warn`` does there."""
+        text, category, file, line, names = self
+        registry = names.setdefault("__warningregistry__", {})
+        warnings.warn_explicit(text, category, file, line, names["__name__"], registry, names)
+
+
+def _matches(pattern: Any, text: str) -> bool:
+    if pattern is None or isinstance(pattern, str):  # Python's own filters have strings
+        return pattern in (None, text)
+    return bool(pattern.match(text))
 
 
 @_handles(map, itertools.starmap)

@@ -14,6 +14,7 @@ import random
 import re
 import threading
 import types
+import warnings
 from collections import namedtuple
 
 import numpy as np
@@ -1879,3 +1880,49 @@ def test_a_checked_call_that_does_not_follow_its_way():
             site.forms.hot.clear()
     assert "distrusted" not in str(report(model))
     assert report(model).without_python > 25
+
+
+class Warns(Base):
+    @chainer.static_graph
+    def forward(self, x):
+        with chainer.no_backprop_mode():
+            h = F.batch_matmul(x, x, transb=True)
+        return F.sum(h) * self.a(x[0])
+
+
+def warned(model, calls):
+    """The warnings of some calls, each with where it comes from."""
+    x = np.linspace(-1, 1, 2 * 3 * 4, dtype="f").reshape(2, 3, 4)
+    with warnings.catch_warnings(record=True) as found:
+        warnings.simplefilter("always")
+        for _ in range(calls):
+            model(x)
+    return [(str(w.message), w.category, w.filename, w.lineno) for w in found]
+
+
+def test_warnings_of_the_library_come_without_python_too():
+    model = Warns()
+    before = warned(model, 20)
+    assert report(model).without_python > 8
+    assert len(before) == 20 and len(set(before)) == 1
+    plain = types.MethodType(Warns.forward.__wrapped__, model)
+    assert warned(plain, 1) == before[:1]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")  # where it is an exception the call needs its Python
+        with pytest.raises(DeprecationWarning, match="batch_matmul"):
+            model(np.ones((2, 3, 4), "f"))
+
+
+def test_warnings_of_the_user_keep_python():
+    class Net(Base):
+        @chainer.static_graph
+        def forward(self, x):
+            warnings.warn("hot", UserWarning)  # noqa: B028
+            return self.a(x)
+
+    model = Net()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for k in range(12):
+            model(variable(k))
+    assert report(model).with_python > 6 and report(model).without_python == 0
