@@ -37,9 +37,9 @@ def _normalize_one(s):
 
 def _beside(x, slices):
     """Return an index with its arrays on the device of ``x``, where programs take all arrays."""
-    device = backend.get_device_from_array(x)
-    if device.xp is numpy:
+    if backend.get_array_module(x) is numpy:
         return slices
+    device = backend.get_device_from_array(x)
     return tuple([
         device.send(s) if isinstance(s, _ARRAYS) else s for s in _normalize(slices)])
 
