@@ -146,6 +146,8 @@ def losing(monkeypatch, plain_takes):
     (site,) = model.schedule_manager._sites.values()
     account, app = site.account, site._last
     app.plain = account.plain = 1.0  # a second: nothing of this test depends on the clock
+    for meter in (app.meter, *[proof.meter for proof in site.proofs.proofs]):
+        meter.program = 0.0
     timed = account.called_plainly
     monkeypatch.setattr(account, "called_plainly", lambda s, a: timed(plain_takes, a))
     ended = account._ended
