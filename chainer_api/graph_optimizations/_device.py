@@ -5,7 +5,7 @@ Where they are: None for arrays of NumPy, else the number of the GPU.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -76,6 +76,27 @@ def at_offset(array: Any, offset: int, like: Any) -> Any:
         "data": (address(array) + offset, not array.flags.writeable), "version": 3,
     }
     return np.asarray(view)
+
+
+def live_values(
+    kept: Sequence[tuple[int, int]], values: Sequence[Any], copies: Sequence[Any],
+    given: Sequence[Any],
+) -> tuple[Any, ...]:
+    """What a program keeps for backward, with views of the caller's arrays in place of copies.
+
+    Programs on a GPU get copies of arrays that may be written before they run; what is written
+    before backward counts in what functions retain. ``kept`` are pairs of the numbers of a value
+    and of the argument that it is, or is a view of.
+    """
+    live = list(values)
+    for k, i in kept:
+        copy, array = copies[i], given[i]
+        if copy is array:
+            continue
+        value = live[k]
+        live[k] = array if value is copy else at_offset(
+            array, address(value) - address(copy), value)
+    return tuple(live)
 
 
 class _View:

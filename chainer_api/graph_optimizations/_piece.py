@@ -24,7 +24,7 @@ from chainwright.ir import Graph
 from chainwright.runtime import Schedule
 
 from ._account import Account, Meter, clock
-from ._device import ARRAYS, at, schedule
+from ._device import ARRAYS, at, live_values, schedule
 from ._held import LARGE
 from ._node import NUMBERS, Rebuilt, StaticScheduleFunction
 from ._random import set_generator_state
@@ -281,6 +281,7 @@ class Piece:
         if self.numbers:
             numbers = tuple([run.number(self.apps[k], name) for k, name in self.numbers])
         arrays = self.arrays(values, drawn, numbers)
+        given = arrays
         if self.gpu is not None and run.guards:
             pairs = zip(self.inputs, arrays, strict=True)
             arrays = tuple([
@@ -309,6 +310,8 @@ class Piece:
         # Both of one compilation: another thread may be renewing this piece.
         schedule, backwards = self._compiled
         made, kept = schedule.forward(arrays)
+        if kept is not None and given is not arrays:
+            kept.values = live_values(schedule.kept_arguments, kept.values, arrays, given)
         kept = None if kept is None else (kept, backwards)
         node = self._deliver(run, made, kept, leaves, live, places)
         del kept

@@ -14,6 +14,7 @@ from typing import Any
 from chainwright.codegen import Program, Target
 from chainwright.codegen.cuda_target import CudaTarget, KernelError, NotOnDevice
 from chainwright.ir import Graph, Stage, build, stages
+from chainwright.ir.alias import roots_of
 from chainwright.ir.passes import PASSES_ANYWHERE
 
 from ..options import OPTIONS
@@ -82,6 +83,7 @@ class DeviceSchedule(Schedule):
         self._target = target = CudaTarget(cupy, self.exact)
         self.built = build(forward, backwards, target.passes, PASSES_ANYWHERE)
         self._n = len(self.built.forward.outputs) - len(self.built.saved)
+        self.kept_arguments = _kept_arguments(self.built.forward, self._n)
 
         def pool(new: Callable[[], tuple[Any, ...]]) -> Pool:
             return StreamPool(new, cupy.cuda.get_current_stream)
@@ -127,6 +129,13 @@ class DeviceSchedule(Schedule):
 
     def go_native(self) -> None:
         """Nothing: programs for a device come in one form."""
+
+
+def _kept_arguments(graph: Graph, n: int) -> list[tuple[int, int]]:
+    """Which of the values that are kept for backward are arguments, or views of them: of which."""
+    roots, known = roots_of(graph.nodes), {node: k for k, node in enumerate(graph.inputs)}
+    kept = [roots.get(node, node) for node in graph.outputs[n:]]
+    return [(k, known[root]) for k, root in enumerate(kept) if root in known]
 
 
 def graphed(runner: Runner, graph: Graph, title: str, cupy: Any) -> GraphedProgram:

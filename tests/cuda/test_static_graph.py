@@ -5,6 +5,8 @@ import logging
 import numpy as np
 import pytest
 from device_models import GPU, MODELS, Model, pair, programs, train
+from trust import decorated_class
+from written_arrays import USES, make_chain
 from written_views import VIEWS, WRITTEN, gradients
 from written_views import pair as pair_of_views
 
@@ -188,36 +190,23 @@ def test_out_of_memory():
     assert compiled(x).shape == (32, 3)
 
 
-def test_what_is_written_before_backward_is_read():
-    """Also where the graph is built again, from copies."""
-
-    class Masked(chainer.Chain):
-        def __init__(self):
-            super().__init__()
-            self.mask = cupy.ones((3, 3), 'f')
-
-        def forward(self, x):
-            return F.sigmoid(x * 2) * self.mask * x
-
-    class Compiled(Masked):
-        forward = chainer.static_graph(Masked.forward)
-
-    def calls(model):
-        found = []
-        for k in range(8):
-            x = chainer.Variable(cupy.asarray(np.random.RandomState(k).randn(3, 3).astype('f')))
-            y = model(x)
-            if k > 2:
-                x.array[...] = x.array * 0.5
-                model.mask[...] = k
-            loss = F.sum(y * y)
-            if k in (4, 6):  # other kinds of backward
-                loss += F.sum(model(x))
-            loss.backward(retain_grad=k in (5, 7))
-            found.append(cuda.to_cpu(x.grad).tobytes())
-        return found
-
-    assert calls(Compiled()) == calls(Masked())
+@pytest.mark.parametrize('large', [False, True])
+@pytest.mark.parametrize('name', USES)
+def test_arrays_written_before_backward(name, large, monkeypatch):
+    monkeypatch.setattr(_piece, '_LARGE', -1 if large else 1 << 40)
+    make, found = make_chain(USES[name], cupy), []
+    for make_class in (make, lambda: decorated_class(make)):  # which changes the class
+        np.random.seed(7)
+        model = make_class()().to_device(GPU)
+        found.append([])
+        for k in range(12):
+            model.cleargrads()
+            y, x = model.step(k)
+            arrays = y.array, x.grad, y.grad, *(p.grad for p in model.params())
+            found[-1].append([None if a is None else a.tobytes() for a in arrays])
+    assert found[0] == found[1]
+    report, = model.schedule_manager.report()
+    assert report.without_python + report.with_python > 4 and not report.failed_checks
 
 
 @pytest.mark.parametrize('large', [False, True])
