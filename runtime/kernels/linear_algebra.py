@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 import numpy
@@ -15,11 +16,22 @@ def _single(a: Any) -> Any:
     return a.astype("f", copy=False) if a.dtype.char == "e" else a
 
 
+def _raising(xp: Any) -> AbstractContextManager[Any]:
+    """Where CuPy raises what NumPy raises, instead of giving NaN."""
+    if xp is numpy:
+        return nullcontext()
+    from cupyx import errstate
+
+    return errstate(linalg="raise")
+
+
 @library_op("inverse")
 def inverse(a: Any) -> Any:
     """Invert the matrix, or each of the matrices, ``a`` (..., n, n)."""
+    xp = array_module(a)
     try:
-        y = array_module(a).linalg.inv(_single(a))
+        with _raising(xp):
+            y = xp.linalg.inv(_single(a))
     except numpy.linalg.LinAlgError as e:
         raise ValueError("Input has singular matrices.") from e
     return y.astype(a.dtype, copy=False)

@@ -116,3 +116,22 @@ def test_kernels_of_the_user_that_do_not_compile():
     raw = cuda.raw('extern "C" __global__ void k(float* x) { x[0] = no_such_function(x); }', 'k')
     with pytest.raises(cupy.cuda.compiler.CompileException, match='no_such_function'):
         raw((1,), (1,), (cupy.ones(3, 'f'),))
+
+
+@pytest.mark.parametrize('compiled', [False, True])
+def test_singular_matrices(compiled):
+    """CuPy gives NaN for them, where Chainer raises."""
+    class Chain(chainer.Chain):
+        def forward(self, x):
+            return F.inv(x) * 2
+
+    if compiled:
+        Chain.forward = chainer.static_graph(Chain.forward)
+    chain, eye = Chain(), cupy.eye(3, dtype='f')
+    for k in range(6):
+        x = chainer.Variable(eye * (k % 3))
+        if k % 3 == 0:
+            with pytest.raises(ValueError, match='singular'):
+                chain(x).array.get()
+        else:
+            np.testing.assert_allclose(chain(x).array.get(), 2 * np.eye(3) / (k % 3), rtol=1e-6)

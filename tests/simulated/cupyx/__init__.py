@@ -2,6 +2,7 @@
 import contextlib
 
 import numpy as np
+from cupy import linalg as _linalg
 from cupy._array import ndarray, operand, unwrapped_index
 from cupy._ufunc import UFUNCS
 
@@ -33,5 +34,15 @@ def allow_synchronize(allow):
     yield
 
 
-__all__ = ['allow_synchronize', 'empty_pinned', 'get_runtime_info', 'ndarray', 'rsqrt',
-           'scatter_add', 'scipy', 'zeros_pinned']
+@contextlib.contextmanager
+def errstate(*, divide=None, over=None, under=None, invalid=None, linalg=None):
+    before = _linalg.settings.linalg
+    _linalg.settings.linalg = linalg or before
+    try:
+        yield
+    finally:
+        _linalg.settings.linalg = before
+
+
+__all__ = ['allow_synchronize', 'empty_pinned', 'errstate', 'get_runtime_info', 'ndarray',
+           'rsqrt', 'scatter_add', 'scipy', 'zeros_pinned']
