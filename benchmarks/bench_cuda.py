@@ -14,6 +14,7 @@ against that of a copy of as many bytes. PyTorch and JAX are compared by ``bench
 """
 import argparse
 import statistics
+import traceback
 
 import bench_native
 import numpy as np
@@ -145,10 +146,16 @@ def main():
     ways = ('eager', 'graphs') if args.check else WAYS
     columns = ' '.join(f'{way:>9}' for way in ways)
     print(f'train:   {columns}   {columns} (infer)   results, graphs')
-    equal = [compare(name, ways, args.rounds, args.number) for name in args.workloads]
+    equal = []
+    for name in args.workloads:
+        try:
+            equal.append(compare(name, ways, args.rounds, args.number))
+        except Exception:  # the others are to be seen, too
+            traceback.print_exc()
+            equal.append(False)
     bandwidth(args.rounds, args.size)
     if not all(equal):
-        raise SystemExit('some results differ')
+        raise SystemExit('some workloads failed, or their results differ')
 
 
 if __name__ == '__main__':

@@ -99,7 +99,9 @@ def texts_of_tests(path):
 def main():
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument('--nvrtc', default=os.path.join(ROOT, 'build', 'nvrtc'))
+    made = os.path.join(ROOT, 'build', 'nvrtc')  # by .ci/cuda
+    parser.add_argument('--nvrtc', default=made if os.path.isdir(made) else sys.prefix,
+                        help='an environment that has it (build/nvrtc, or this one)')
     parser.add_argument('--arch', nargs='+', default=['sm_80', 'sm_90'])
     parser.add_argument('--write', action='store_true', help='write the table of results')
     parser.add_argument('--functions', action='store_true')

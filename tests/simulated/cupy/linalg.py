@@ -1,4 +1,4 @@
-"""``cupy.linalg``: what cannot be computed is NaN, unless ``cupyx.errstate(linalg='raise')`` asks."""
+"""``cupy.linalg``: what has no inverse gives NaN, unless ``cupyx.errstate`` says 'raise'."""
 import functools
 import threading
 
