@@ -127,6 +127,8 @@ class Schedule:
     native code runs.
     """
 
+    repeatable = True  # whether the functions give the same bits each time
+
     def __init__(
         self,
         forward: Graph,

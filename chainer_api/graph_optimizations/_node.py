@@ -226,7 +226,7 @@ class StaticScheduleFunction(FunctionNode):
         """The gradients that define-by-run gives; ``found`` are those of a program."""
         piece = self._piece
         if self._results is not None and found is not None:
-            if piece.schedule.exact:
+            if piece.same_bits:
                 found = _digests(found)  # both gradients at a time would be too much
             if not self._is_as_it_was():
                 # Parameters have been updated since: there is nothing to be compared with.
@@ -241,7 +241,7 @@ class StaticScheduleFunction(FunctionNode):
         )
         piece.backward_meter.took_plainly(time.perf_counter() - started)
         agree = piece.agree
-        if found is not None and not piece.schedule.exact:
+        if found is not None and not piece.same_bits:
             arrays = [None if g is None else g._array for g in plain]
             agree = functools.partial(close, beside=largest(arrays))
         if found is not None and not all([

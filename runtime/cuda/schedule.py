@@ -22,6 +22,11 @@ from ..schedule import Backward, MakePool, Pool, Runner, Schedule, programs_of
 from .graphs import GraphedProgram
 from .profile import DeviceProfile
 
+#: What CuPy adds with atomic operations, in another order each time.
+_UNORDERED = frozenset({
+    "add_at", "add_rows", "add_at_places", "max_pooling_scatter", "roi_scatter",
+})  # fmt: skip
+
 
 class DeviceError(Exception):
     """A graph cannot run on the device as programs; the text says why."""
@@ -84,6 +89,8 @@ class DeviceSchedule(Schedule):
         self.built = build(forward, backwards, target.passes, PASSES_ANYWHERE)
         self._n = len(self.built.forward.outputs) - len(self.built.saved)
         self.kept_arguments = _kept_arguments(self.built.forward, self._n)
+        graphs = self.built.forward, *self.built.backwards.values()
+        self.repeatable = not any(n.op in _UNORDERED for graph in graphs for n in graph.nodes)
 
         def pool(new: Callable[[], tuple[Any, ...]]) -> Pool:
             return StreamPool(new, cupy.cuda.get_current_stream)

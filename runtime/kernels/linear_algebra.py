@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import AbstractContextManager, nullcontext
+from importlib import import_module
 from typing import Any
 
 import numpy
@@ -20,9 +21,7 @@ def _raising(xp: Any) -> AbstractContextManager[Any]:
     """Where CuPy raises what NumPy raises, instead of giving NaN."""
     if xp is numpy:
         return nullcontext()
-    from cupyx import errstate
-
-    return errstate(linalg="raise")
+    return import_module("cupyx").errstate(linalg="raise")
 
 
 @library_op("inverse")

@@ -62,6 +62,13 @@ def _by_c(name, dtype, arrays):
     return result
 
 
+class Settings:
+    shuffled = False  # whether ``at`` takes elements in any order, as atomic operations do
+
+
+settings = Settings()
+
+
 class ufunc:
     """A ufunc: on arrays of the device and scalars, with the settings that CuPy's take."""
 
@@ -136,7 +143,11 @@ class ufunc:
             raise NotImplementedError(f'`{self.name}.at` is not supported yet')
         from ._array import unwrapped_index
 
-        self._ufunc.at(operand(a), unwrapped_index(indices), operand(b))
+        indices, b = unwrapped_index(indices), operand(b)
+        if settings.shuffled and isinstance(indices, np.ndarray) and np.shape(b) == indices.shape:
+            order = np.random.default_rng().permutation(len(indices))
+            indices, b = indices[order], b[order]
+        self._ufunc.at(operand(a), indices, b)
 
     def outer(self, a, b, **kwargs):
         return self(a.reshape(a.shape + (1,) * b.ndim), b, **kwargs)
