@@ -74,8 +74,7 @@ class _Program:
         """What NumPy gives; native code that gives anything else is not used again."""
         given = wanted if type(wanted) is tuple else (wanted,)
         if all(
-            a.strides == b.strides and same_bits(a, b)
-            for a, b in zip(results, given, strict=True)
+            a.strides == b.strides and same_bits(a, b) for a, b in zip(results, given, strict=True)
         ):
             self.trusted = True
         else:
@@ -115,9 +114,7 @@ def native(
     return _found(name, name, implementation, arrays, settings, _op)
 
 
-def fused(
-    function: Callable[..., Any], arrays: tuple[Any, ...], settings: dict[str, Any]
-) -> Any:
+def fused(function: Callable[..., Any], arrays: tuple[Any, ...], settings: dict[str, Any]) -> Any:
     """The results of array code by native code; None where it is to run as calls of NumPy."""
     return _found(function, function.__name__, function, arrays, settings, _recorded)
 
@@ -222,9 +219,11 @@ class _Masks:
         self._draw = draws.keep()
 
 
-def _product(a: np.ndarray, b: np.ndarray) -> Callable[[Any, Any, Any], None] | None:
+def _product(
+    a: np.ndarray, b: np.ndarray, c: np.ndarray, op: str
+) -> Callable[[Any, Any, Any], None] | None:
     found = own_products()
-    return None if found is None else found.call(a, b)
+    return None if found is None else found.call(a, b, c, op)
 
 
 kernels.native, kernels.fused = native, fused

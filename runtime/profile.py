@@ -20,7 +20,7 @@ import numpy as np
 from chainwright.codegen import Program
 from chainwright.codegen.native_target import NativeProgram
 from chainwright.codegen.native_target.driver import N_COMMITS, N_REGIONS, REGION_HEAD, REGIONS
-from chainwright.codegen.native_target.program import Segment, with_threads
+from chainwright.codegen.native_target.program import Segment, with_products, with_threads
 from chainwright.codegen.native_target.steps import Region, Step
 from chainwright.ir import Node
 
@@ -103,6 +103,7 @@ class Profile:
                 steps[id(code)] = self._pieces(program, segment, code)
             linker = program.linker
             run, commit = with_threads(linker.callable("run"), linker), linker.callable("commit")
+            run = with_products(run, linker) if program.multiplies else run
             constants["run"] = lambda arrays: self._run(run, commit, steps[id(arrays[0])], arrays)
         constants["_start"], constants["_mark"] = self._start, self._mark
         facts = {name: getattr(program, name) for name in Program.__dataclass_fields__}

@@ -14,14 +14,17 @@ from .program import CudaProgram
 from .rows import RowSpaces
 from .writer import CudaWriter
 
+_PLAIN = {"few_rows": "dot", "few_rows_matmul": "matmul"}
+
 
 def plain_products(graph: Graph) -> Graph:
     """Let all products be those of the device's library, as in define-by-run."""
 
     def rewritten(node: Node) -> Node | None:
-        if node.op != "few_rows":
+        plain = _PLAIN.get(node.op)
+        if plain is None:
             return None
-        return make("dot", *node.inputs, strides=node.strides, origin=node.origin)
+        return make(plain, *node.inputs, strides=node.strides, origin=node.origin)
 
     return replace_nodes(graph, rewritten)
 

@@ -129,6 +129,9 @@ class Function:
     def less(self, a: str, b: str) -> str:
         return self.get(f"select i1 {self.get(f'icmp slt i64 {a}, {b}')}, i64 {a}, i64 {b}")
 
+    def more(self, a: str, b: str) -> str:
+        return self.get(f"select i1 {self.get(f'icmp sgt i64 {a}, {b}')}, i64 {a}, i64 {b}")
+
     def call(self, function: str, arguments: str, result: str = "void") -> str:
         text = f"call {result} {function}({arguments})"
         if result == "void":

@@ -96,8 +96,10 @@ def with_memory(graph: Graph, machine: Machine) -> Graph:
 
     def replace(node: Node, was: Node) -> Node:
         work = work_of(node, machine)
-        arrays = arrays_of(node) if work is not None else None
-        if work is None or arrays is None or not work.memory or len(node.inputs) > len(arrays):
+        if work is None or not work.memory:
+            return node
+        arrays = arrays_of(node)
+        if arrays is None or len(node.inputs) > len(arrays):
             return node
         origin = node.origin
         memory = [make("empty", shape=s, dtype=node.dtype, origin=origin) for s in work.memory]

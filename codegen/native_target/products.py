@@ -27,7 +27,10 @@ DEPTH = 64  # few enough that a block of b has long rows, which large strides as
 INNER, OUTER = "inner", "outer"
 #: The table of a step: lengths of the rows of this step, of the inner index, and of the columns;
 #: bytes between rows and between inner indices of ``a``; between those of ``b``; rows of ``c``.
-ROWS, DEEP, COLUMNS, A_ROW, A_DEEP, B_DEEP, B_COLUMN, C_ROW, MARK = range(9)
+#: Then how many blocks of columns a matrix has, and how many matrices are ``NEXT`` to each other;
+#: bytes between these, and between the first ones of such runs, for ``a``, ``b`` and ``c``.
+ROWS, DEEP, COLUMNS, A_ROW, A_DEEP, B_DEEP, B_COLUMN, C_ROW, BLOCKS, RUN = range(10)
+NEXT, FAR, MARK = 10, 13, 16
 _TYPES = {"f": ("float", "f32", 4), "d": ("double", "f64", 8)}
 
 
@@ -58,7 +61,8 @@ class Form(NamedTuple):
         """The module of the function.
 
         Its operands are ``a``, ``b``, ``c``, and the byte of the table that says which blocks of
-        columns to make: as many as this byte is beyond the ``MARK`` are before them.
+        columns to make: as many as this byte is beyond the ``MARK`` are before them, in this matrix
+        and those before it.
         """
         return _Writer(self).text()
 
@@ -79,19 +83,50 @@ class _Writer:
 
     def text(self) -> str:
         f, form = self.f, self.form
-        self.a, self.b, self.c = (f.item("%args", k, "ptr") for k in range(3))
+        operands = [f.item("%args", k, "ptr") for k in range(3)]
         mark = f.get(f"ptrtoint ptr {f.at('%table', MARK)} to i64")
         here = f.get(f"ptrtoint ptr {f.item('%args', 3, 'ptr')} to i64")
-        self.first = f.get(f"sub i64 {here}, {mark}")
+        first = f.get(f"sub i64 {here}, {mark}")
+        last = f.add(f.add(first, "%rows"), -1)
         self.t = [f.item("%table", k) for k in range(MARK)]
-        self.sums = [
-            [self._variable() for _ in range(form.width)] for _ in range(form.height)
-        ]
-        if form.way == INNER:
-            self._inner()
-        else:
-            self._outer()
+        self.sums = [[self._variable() for _ in range(form.width)] for _ in range(form.height)]
+        blocks = self.t[BLOCKS]
+        before = f.get(f"sdiv i64 {first}, {blocks}")
+        matrices = f.get(f"sub i64 {f.get(f'sdiv i64 {last}, {blocks}')}, {before}")
+        with f.loop(f.add(matrices, 1)) as i:
+            matrix = f.add(before, i)
+            self.a, self.b, self.c = self._of_matrix(operands, matrix)
+            passed = f.mul(matrix, blocks)
+            self.first = f.more(f.get(f"sub i64 {first}, {passed}"), "0")
+            end = f.less(f.add(f.get(f"sub i64 {last}, {passed}"), 1), blocks)
+            self._matrix(f.get(f"sub i64 {end}, {self.first}"))
         return "\n".join([f.text(), *self.declared.values(), ""])
+
+    def _of_matrix(self, operands: list[str], matrix: str) -> list[str]:
+        f, t = self.f, self.t
+        far, near = (f.get(f"{op} i64 {matrix}, {t[RUN]}") for op in ("sdiv", "srem"))
+        return [
+            f.moved(x, f.add(f.mul(far, t[FAR + k]), f.mul(near, t[NEXT + k])))
+            for k, x in enumerate(operands)
+        ]
+
+    def _matrix(self, columns: str) -> None:
+        """Some blocks of columns of one matrix, all rows of this step."""
+        f, form = self.f, self.form
+        rows = f.get(f"sdiv i64 {self.t[ROWS]}, {form.height}")
+        if form.way == INNER:
+            self._inner(rows, columns)
+        else:
+            self._outer(rows, columns)
+
+    def _block(self, i: str, block: str) -> tuple[str, list[str], list[str]]:
+        """The first column of a block; its rows of ``a``, and of ``c`` from that column on."""
+        f, t, form = self.f, self.t, self.form
+        rows = [f.add(f.mul(i, form.height), k) for k in range(form.height)]
+        column = f.mul(f.add(self.first, block), form.columns)
+        left = [f.moved(self.a, f.mul(row, t[A_ROW])) for row in rows]
+        here = f.moved(self.c, f.mul(column, self.size))
+        return column, left, [f.moved(here, f.mul(row, t[C_ROW])) for row in rows]
 
     # -- vectors -------------------------------------------------------------------------------
 
@@ -154,20 +189,15 @@ class _Writer:
 
     # -- inner: sums along the lanes -----------------------------------------------------------
 
-    def _inner(self) -> None:
+    def _inner(self, rows: str, columns: str) -> None:
         f, t, form = self.f, self.t, self.form
         lanes, size = form.lanes, self.size
         whole = f.get(f"sdiv i64 {t[DEEP]}, {lanes}")
         rest = f.get(f"sub i64 {t[DEEP]}, {f.mul(whole, lanes)}")
         mask = self._below(rest, lanes)
         last = f.add(t[COLUMNS], -1)
-        blocks = f.get(f"sdiv i64 {t[ROWS]}, {form.height}")
-        with f.loop(blocks) as i, f.loop("%rows") as block:
-            row = f.mul(i, form.height)
-            column = f.mul(f.add(self.first, block), form.width)
-            left = [
-                f.moved(self.a, f.mul(f.add(row, k), t[A_ROW])) for k in range(form.height)
-            ]
+        with f.loop(rows) as i, f.loop(columns) as block:
+            column, left, lines = self._block(i, block)
             # The last block may have fewer columns: it reads the last of them again.
             right = [
                 f.moved(self.b, f.mul(f.less(f.add(column, j), last), t[B_COLUMN]))
@@ -179,9 +209,7 @@ class _Writer:
             with f.when(f.get(f"icmp ne i64 {rest}, 0")):
                 self._multiply(left, right, f.mul(whole, lanes * size), mask)
             count = f.get(f"sub i64 {t[COLUMNS]}, {column}")
-            for k in range(form.height):
-                line = f.moved(self.c, f.mul(f.add(row, k), t[C_ROW]))
-                line = f.moved(line, f.mul(column, size))
+            for k, line in enumerate(lines):
                 sums = [f.get(f"load {self.vector}, ptr {p}") for p in self.sums[k]]
                 for start in range(0, form.width, 4):
                     some = sums[start : start + 4]
@@ -234,47 +262,41 @@ class _Writer:
 
     # -- outer: columns along the lanes --------------------------------------------------------
 
-    def _outer(self) -> None:
+    def _outer(self, rows: str, columns: str) -> None:
         f, t, form = self.f, self.t, self.form
         size, across = self.size, form.columns
-        blocks = f.get(f"sdiv i64 {t[ROWS]}, {form.height}")
         turns = f.get(f"sdiv i64 {f.add(t[DEEP], DEPTH - 1)}, {DEPTH}")
-        with f.loop(turns) as turn, f.loop(blocks) as i, f.loop("%rows") as block:
+        with f.loop(turns) as turn, f.loop(rows) as i, f.loop(columns) as block:
             start = f.mul(turn, DEPTH)
             deep = f.less(f.get(f"sub i64 {t[DEEP]}, {start}"), str(DEPTH))
-            column = f.mul(f.add(self.first, block), across)
-            count = f.get(f"sub i64 {t[COLUMNS]}, {column}")
-            masks = [self._below(count, form.lanes, j * form.lanes) for j in range(form.width)]
-            row = f.mul(i, form.height)
-            skipped = f.moved(self.a, f.mul(start, t[A_DEEP]))
-            left = [
-                f.moved(skipped, f.mul(f.add(row, k), t[A_ROW])) for k in range(form.height)
-            ]
+            column, left, lines = self._block(i, block)
+            left = [f.moved(p, f.mul(start, t[A_DEEP])) for p in left]
             right = f.moved(self.b, f.mul(start, t[B_DEEP]))
             right = f.moved(right, f.mul(column, size))
+            count = f.get(f"sub i64 {t[COLUMNS]}, {column}")
+            masks = [self._below(count, form.lanes, j * form.lanes) for j in range(form.width)]
             self._clear()
             full = f.get(f"icmp sge i64 {count}, {across}")
             with f.when(full), f.loop(deep) as k:
                 self._advance(left, right, k, [""] * form.width)
             with f.when(f.get(f"xor i1 {full}, true")), f.loop(deep) as k:
                 self._advance(left, right, k, masks)
-            lines = []
-            for k in range(form.height):
-                line = f.moved(self.c, f.mul(f.add(row, k), t[C_ROW]))
-                lines.append(f.moved(line, f.mul(column, size)))
-            again = f.get(f"icmp ne i64 {turn}, 0")
-            with f.when(again):
-                for k, line in enumerate(lines):
-                    for j, mask in enumerate(masks):
-                        place = self.sums[k][j]
-                        was = self._load(f.moved(line, j * form.lanes * size), mask)
-                        new = f.get(f"load {self.vector}, ptr {place}")
-                        total = f.get(f"fadd {self.vector} {was}, {new}")
-                        f.do(f"store {self.vector} {total}, ptr {place}")
+            with f.when(f.get(f"icmp ne i64 {turn}, 0")):
+                self._add_what_is_there(lines, masks)
             for k, line in enumerate(lines):
                 for j, mask in enumerate(masks):
                     value = f.get(f"load {self.vector}, ptr {self.sums[k][j]}")
                     self._store(value, f.moved(line, j * form.lanes * size), mask, form.lanes)
+
+    def _add_what_is_there(self, lines: list[str], masks: list[str]) -> None:
+        f = self.f
+        for k, line in enumerate(lines):
+            for j, mask in enumerate(masks):
+                place = self.sums[k][j]
+                was = self._load(f.moved(line, j * self.form.lanes * self.size), mask)
+                new = f.get(f"load {self.vector}, ptr {place}")
+                total = f.get(f"fadd {self.vector} {was}, {new}")
+                f.do(f"store {self.vector} {total}, ptr {place}")
 
     def _advance(self, left: list[str], right: str, k: str, masks: list[str]) -> None:
         f, t, form = self.f, self.t, self.form

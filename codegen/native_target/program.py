@@ -27,6 +27,7 @@ from .driver import (
     REGIONS,
     TEST,
 )
+from .products import PREFIX
 from .settle import Flags, Settlement
 from .steps import Loop, Place, Region, Step
 
@@ -41,7 +42,8 @@ LOCAL_BYTES = 1 << 20
 class Linker(Protocol):
     """Knows addresses; compiles what has none yet. ``brief`` functions keep the GIL.
 
-    ``pool`` is that of the threads that may take part in a call now, 0 for none.
+    ``pool`` is that of the threads that may take part in a call now, 0 for none; ``multiplies``
+    tells whether products with few rows are to be our own in a call now.
     """
 
     flags: Flags
@@ -59,6 +61,8 @@ class Linker(Protocol):
     def callable(self, name: str, brief: bool = False) -> Callable[[Any], int]: ...
 
     def pool(self) -> int: ...
+
+    def multiplies(self) -> bool: ...
 
 
 @dataclass(slots=True)
@@ -121,6 +125,12 @@ class Segment:
         return np.array(items, np.int64)
 
     @property
+    def multiplies(self) -> bool:
+        """Whether there are products with few rows, which are NumPy's under some settings."""
+        names = [step.function for step in self.steps()]
+        return any(isinstance(name, str) and name.startswith(PREFIX) for name in names)
+
+    @property
     def shares(self) -> bool:
         """Whether there is anything that several threads may do."""
         return any(self._local(region) is not None for region in self.regions)
@@ -164,6 +174,15 @@ def with_threads(run: Callable[[Any], int], linker: Linker) -> Callable[[Any], i
     return runwith_threads
 
 
+def with_products(run: Callable[[Any], int], linker: Linker) -> Callable[[Any], int]:
+    """``run``, which is refused where products with few rows are to be NumPy's at that time."""
+
+    def runwith_products(arrays: Any) -> int:
+        return run(arrays) if linker.multiplies() else -1
+
+    return runwith_products
+
+
 def check_of(base: Base, linker: Linker) -> list[int]:
     """What the table says of an array's layout."""
     if base.layout is None:
@@ -191,7 +210,8 @@ class NativeProgram(Program):
         shares = any(segment.shares for segment in self.segments.values())
         brief = self.intermediate_bytes < BRIEF_BYTES and not shares
         run = self.linker.callable("run", brief)
-        constants["run"] = with_threads(run, self.linker) if shares else run
+        run = with_threads(run, self.linker) if shares else run
+        constants["run"] = with_products(run, self.linker) if self.multiplies else run
         for name, segment in self.segments.items():
             constants[name] = segment.link(self.linker)
             segment.settlement.flags = self.linker.flags
@@ -199,6 +219,11 @@ class NativeProgram(Program):
                 segment.settlement.commit = self.linker.callable("commit")
         facts = {f: getattr(self, f) for f in Program.__dataclass_fields__}
         return Program(**{**facts, "constants": constants}).load()
+
+    @property
+    def multiplies(self) -> bool:
+        """Whether there are products with few rows of our own."""
+        return any(segment.multiplies for segment in self.segments.values())
 
     @property
     def kernels(self) -> tuple[Kernel, ...]:

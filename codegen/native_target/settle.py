@@ -63,13 +63,14 @@ class Settlement:
         if raised < 0:
             self._replaced(arrays)
             return
-        if self._matters(raised):
+        if self.matters(raised):
             program = self._warning
             program.function(*self._given(arrays), program.new_scratch(), ())
         if self.commit is not None:
             self.commit(arrays)
 
-    def _matters(self, raised: int) -> bool:
+    def matters(self, raised: int) -> bool:
+        """Whether somebody wants to know of these flags."""
         wanted = np.geterr()
         return any(raised & getattr(self.flags, k) and wanted[k] != "ignore" for k in _KINDS)
 

@@ -267,7 +267,7 @@ class Forms:
             return "call" if self._calls(node) else None
         if kind == "reduction":
             return "reduce" if self._reduces(node) else None
-        if kind == "product":
+        if kind == "product" and node.op not in LIBRARY:
             return "product" if self._multiplies(node) else None
         return "move" if self._moves(node) else None
 
@@ -535,8 +535,6 @@ def reduce_step(
 def product_of(node: Node) -> Product | None:
     """A product that is one call of the loop of ``np.matmul``; None for others."""
     a, b = node.inputs
-    if node.op not in ("dot", "matmul"):
-        return None  # what computes it is settled by each call
     if a.op == "literal" or b.op == "literal" or not a.dims or not b.dims:
         return None
     if not (a.dtype == b.dtype == node.dtype) or not _is_number(a.dtype, frozenset("fd")):

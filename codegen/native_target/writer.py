@@ -8,6 +8,7 @@ them, so that exceptions pass normally and everything works that works in a NumP
 from __future__ import annotations
 
 import heapq
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -37,6 +38,7 @@ from .steps import (
 )
 
 NATIVE, PYTHON, NEUTRAL = "native", "python", "neutral"
+LIGHT, PRODUCT = "light", "product"  # what native code does, in the order of its parts
 
 
 @dataclass(slots=True, eq=False)
@@ -76,8 +78,20 @@ def units_of(graph: Graph, forms: Forms) -> list[Unit]:
     return units
 
 
+def _place_of(unit: Unit) -> str:
+    """Which of the units that are ready a unit is put with."""
+    if unit.kind == PYTHON:
+        return PYTHON
+    node = unit.nodes[0]
+    return PRODUCT if node.op in LIBRARY and OPS[node.op].kind == "product" else LIGHT
+
+
 def parts_of(graph: Graph, forms: Forms) -> list[Part]:
-    """An order in which as much native code as possible stands together."""
+    """An order in which as much native code as possible stands together.
+
+    Products with few rows wait until nothing else is ready: so those of one matrix, which takes
+    the time to read, come one after the other.
+    """
     units = units_of(graph, forms)
     home = {node: k for k, unit in enumerate(units) for node in unit.nodes}
     after: list[set[int]] = [set() for _ in units]
@@ -88,25 +102,31 @@ def parts_of(graph: Graph, forms: Forms) -> list[Part]:
         if one != other and other not in after[one]:
             after[one].add(other)
             waiting[other] += 1
-    ready: dict[bool, list[int]] = {True: [], False: []}
-    for k, unit in enumerate(units):
+    ready: dict[str, list[int]] = {LIGHT: [], PRODUCT: [], PYTHON: []}
+
+    def is_ready(k: int) -> None:
+        heapq.heappush(ready[_place_of(units[k])], k)
+
+    def taken(kind: str) -> Iterator[Unit]:
+        while ready[kind]:
+            k = heapq.heappop(ready[kind])
+            yield units[k]
+            for later in after[k]:
+                waiting[later] -= 1
+                if not waiting[later]:
+                    is_ready(later)
+
+    for k in range(len(units)):
         if not waiting[k]:
-            heapq.heappush(ready[unit.kind == PYTHON], k)
+            is_ready(k)
     parts: list[Part] = []
-    while ready[True] or ready[False]:
-        for python in (False, True):
-            found: list[Unit] = []
-            while ready[python]:
-                k = heapq.heappop(ready[python])
-                found.append(units[k])
-                for later in after[k]:
-                    waiting[later] -= 1
-                    if not waiting[later]:
-                        heapq.heappush(ready[units[later].kind == PYTHON], later)
-            if python:
-                parts += [Part(False, [unit]) for unit in found]
-            elif found:
-                parts.append(Part(any(u.kind == NATIVE for u in found), found))
+    while any(ready.values()):
+        found: list[Unit] = []
+        while ready[LIGHT] or ready[PRODUCT]:
+            found += [*taken(LIGHT), *taken(PRODUCT)]
+        if found:
+            parts.append(Part(any(u.kind == NATIVE for u in found), found))
+        parts += [Part(False, [unit]) for unit in taken(PYTHON)]
     return parts
 
 

@@ -7,6 +7,7 @@ such a product is. Where there is none, and with the target ``numpy``, it is ``a
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -19,36 +20,63 @@ from chainwright.ir.node import Node
 from chainwright.ir.op import call_text, register
 
 from ..options import OPTIONS
+from .windows import array_module
 
-#: Asked by :func:`few_rows` unless the target is ``numpy``: a function that computes the product
-#: of two matrices of these layouts into a third, or None. It may not depend on when it is asked.
-native: Callable[[Any, Any], Callable[[Any, Any, Any], None] | None] | None = None
+#: Asked unless the target is ``numpy``: a function that computes the product of two arrays of these
+#: layouts into a third, or None. ``op`` is that of NumPy. It may not depend on when it is asked.
+native: Callable[[Any, Any, Any, str], Callable[[Any, Any, Any], None] | None] | None = None
 SHORT = 128  # the shortest side of all three matrices
-WORK = 1 << 21  # products of two numbers
+WORK = 1 << 19  # products of two numbers
 
 
 def is_few(a: Any, b: Any) -> bool:
-    """Whether a product is :func:`few_rows`; shapes and dtypes decide."""
-    first, second = a.shape, b.shape
-    if len(first) != 2 or len(second) != 2 or first[1] != second[0]:
-        return False
-    (m, k), n = first, second[1]
-    if m * k * n < WORK or not 2 <= min(m, k, n) <= SHORT:
-        return False
+    """Whether the products of two arrays of matrices have few rows; shapes and dtypes decide."""
     dtype = a.dtype
-    return dtype == b.dtype and dtype.char in "fd" and dtype.isnative
+    return dtype == b.dtype and dtype.char in "fd" and dtype.isnative and are_few(a.shape, b.shape)
+
+
+def are_few(first: tuple[int, ...], second: tuple[int, ...]) -> bool:
+    """Whether arrays of these shapes, as ``matmul`` takes them, have products with few rows."""
+    if len(first) < 2 or len(second) < 2 or first[-1] != second[-2]:
+        return False
+    (m, k), n = first[-2:], second[-1]
+    if not 2 <= min(m, k, n) <= SHORT:
+        return False
+    try:
+        return m * k * n * math.prod(_outer(first, second)) >= WORK
+    except ValueError:  # NumPy's words for it are those of its products
+        return False
+
+
+def _outer(first: tuple[int, ...], second: tuple[int, ...]) -> tuple[int, ...]:
+    """The axes before those of the matrices."""
+    one, other = first[:-2], second[:-2]
+    return one if one == other else np.broadcast_shapes(one, other)
 
 
 def few_rows(a: Any, b: Any, out: Any = None) -> Any:
-    """The product of two matrices of NumPy for which :func:`is_few` holds."""
-    if native is not None and OPTIONS.target() != "numpy":
-        multiply = native(a, b)
-        if multiply is not None:
-            if out is None:
-                out = np.empty((a.shape[0], b.shape[1]), a.dtype)
-            multiply(a, b, out)
-            return out
-    return np.dot(a, b, out)
+    """``np.dot`` of two matrices of NumPy for which :func:`is_few` holds."""
+    if out is None:
+        out = np.empty((a.shape[0], b.shape[1]), a.dtype)
+    return out if _has(a, b, out, "dot") else np.dot(a, b, out)
+
+
+def few_rows_matmul(a: Any, b: Any, out: Any = None) -> Any:
+    """``np.matmul`` of two arrays of NumPy for which :func:`is_few` holds, in C order."""
+    if out is None:
+        out = np.empty((*_outer(a.shape, b.shape), a.shape[-2], b.shape[-1]), a.dtype)
+    return out if _has(a, b, out, "matmul") else np.matmul(a, b, out)
+
+
+def _has(a: Any, b: Any, out: Any, op: str) -> bool:
+    """Compute a product by native code, if there is any."""
+    if native is None or OPTIONS.target() == "numpy":
+        return False
+    multiply = native(a, b, out, op)
+    if multiply is None:
+        return False
+    multiply(a, b, out)
+    return True
 
 
 def dot(a: Any, b: Any) -> Any:
@@ -57,18 +85,53 @@ def dot(a: Any, b: Any) -> Any:
     >>> dot(np.ones((2, 3)), np.ones((3, 1))).tolist()
     [[3.0], [3.0]]
     """
-    if is_few(a, b):
+    if a.ndim == b.ndim == 2 and is_few(a, b):
         if type(a) is np.ndarray and type(b) is np.ndarray:
             return few_rows(a, b)
-        for x in (a, b):
-            record = getattr(type(x), "__chainwright_op__", None)
-            if record is not None:
-                return record(x, "few_rows", few_rows, (a, b), {})
+        record, x = _recording(a, b)
+        if record is not None:
+            return record(x, "few_rows", few_rows, (a, b), {})
     return a.dot(b)
 
 
-def _text(node: Node, args: Any, scope: Scope, out: str | None = None) -> str:
-    return call_text(scope.value(few_rows, "few_rows"), [*args, out] if out else args)
+def matmul(a: Any, b: Any, out: Any = None) -> Any:
+    """``a @ b``, of whichever kind of arrays; arrays that are recorded have no ``out``.
+
+    >>> matmul(np.ones((4, 2, 3)), np.ones((3, 1))).shape
+    (4, 2, 1)
+    """
+    if is_few(a, b):
+        if type(a) is np.ndarray and type(b) is np.ndarray:
+            return few_rows_matmul(a, b, out)
+        record, x = _recording(a, b)
+        if record is not None:
+            return record(x, "few_rows_matmul", few_rows_matmul, (a, b), {})
+    return a @ b if out is None else array_module(a).matmul(a, b, out=out)
 
 
-register(replace(OPS["dot"], name="few_rows", text=_text))
+def _recording(*arrays: Any) -> tuple[Any, Any]:
+    """What records a call, and the array whose it is."""
+    for x in arrays:
+        record = getattr(type(x), "__chainwright_op__", None)
+        if record is not None:
+            return record, x
+    return None, None
+
+
+def _text(function: Callable[..., Any]) -> Callable[..., str]:
+    def text(node: Node, args: Any, scope: Scope, out: str | None = None) -> str:
+        name = scope.value(function, function.__name__)
+        return call_text(name, [*args, out] if out else args)
+
+    return text
+
+
+register(
+    replace(OPS["dot"], name="few_rows", text=_text(few_rows)),
+    replace(
+        OPS["matmul"],
+        name="few_rows_matmul",
+        text=_text(few_rows_matmul),
+        strides=OPS["dot"].strides,
+    ),
+)

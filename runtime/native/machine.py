@@ -89,6 +89,9 @@ class MachineLinker:
     def pool(self) -> int:
         return self._threads.pool(OPTIONS.threads())
 
+    def multiplies(self) -> bool:
+        return OPTIONS.target() != "numpy"
+
     def loop(self, loop: Loop) -> int:
         found = loop_of(loop.ufunc, loop.dtypes)
         if found is None:

@@ -16,15 +16,28 @@ from typing import Any
 import numpy as np
 
 from chainwright.codegen.native_target import NativeTarget, products
-from chainwright.codegen.native_target.driver import SILENT
+from chainwright.codegen.native_target.driver import OURS, SILENT
 from chainwright.codegen.native_target.products import INNER, OUTER, Form
 from chainwright.codegen.native_target.program import Base, Segment, with_threads
 from chainwright.codegen.native_target.settle import Settlement
-from chainwright.codegen.native_target.steps import Place, Region, Step
-from chainwright.ir import placeholder
+from chainwright.codegen.native_target.steps import (
+    LIBRARY,
+    Place,
+    Product,
+    Region,
+    Step,
+    Work,
+    product_of,
+    product_region,
+    product_walk,
+)
+from chainwright.codegen.native_target.steps import Machine as NativeMachine
+from chainwright.ir import Node, make, placeholder
 
 from .available import native_target
 from .engine import Engine
+
+Parts = list[tuple[Form, int]]
 
 logger = logging.getLogger("chainwright")
 
@@ -59,45 +72,61 @@ class Products:
         self._calls: OrderedDict[Any, Callable[[Any, Any, Any], None] | None] = OrderedDict()
         self._sound: dict[Form, bool] = {}
 
-    def call(self, a: np.ndarray, b: np.ndarray) -> Callable[[Any, Any, Any], None] | None:
-        """What computes ``a b`` into its third argument; None if NumPy does.
+    def call(
+        self, a: np.ndarray, b: np.ndarray, c: np.ndarray, op: str = "matmul"
+    ) -> Callable[[Any, Any, Any], None] | None:
+        """What computes ``a b`` into an array laid out as ``c``; None if NumPy does.
+
+        It warns of what NumPy warns of: of nothing, where ``op`` is ``dot``.
 
         Raises:
-            ValueError: When it is called, if the third is no array in C order that fits.
+            ValueError: When it is called, if the third array is none that fits.
         """
-        key = a.shape, a.strides, b.shape, b.strides, a.dtype, b.dtype
+        key = a.shape, a.strides, b.shape, b.strides, c.strides, a.dtype, b.dtype, op
         try:
             return self._calls[key]
         except KeyError:
             pass
-        found = self._calls[key] = self._new(a, b)
+        found = self._calls[key] = self._new(a, b, c, op)
         while len(self._calls) > _KEPT:
             self._calls.popitem(last=False)
         return found
 
-    def _new(self, a: np.ndarray, b: np.ndarray) -> Callable[[Any, Any, Any], None] | None:
-        way = way_of(a, b)
+    def _new(
+        self, a: np.ndarray, b: np.ndarray, c: np.ndarray, op: str
+    ) -> Callable[[Any, Any, Any], None] | None:
+        if a.dtype != b.dtype:
+            return None
+        shapes, strides = (a.shape, b.shape, c.shape), (a.strides, b.strides, c.strides)
+        form = Product(op, a.dtype, shapes, strides, False)
+        parts = self.parts(form)
+        return None if parts is None else self.linked(form, parts)
+
+    def parts(self, form: Product) -> Parts | None:
+        """The functions for a product, and how many rows each of them does; None if NumPy does."""
+        way = way_of(form)
         if way is None:
             return None
-        parts = forms_of(self.machine, way, a.dtype, len(a))
-        return self.linked(a, b, parts) if all(self._works(form) for form, _ in parts) else None
+        parts = forms_of(self.machine, way, form.dtype, form.shapes[0][-2])
+        return parts if all(self._works(part) for part, _ in parts) else None
 
-    def linked(
-        self, a: np.ndarray, b: np.ndarray, parts: list[tuple[Form, int]]
-    ) -> Callable[[Any, Any, Any], None]:
-        """A call with the given forms; ``parts`` say how many rows each of them does."""
-        segment = segment_of(a, b, parts)
+    def linked(self, form: Product, parts: Parts) -> Callable[[Any, Any, Any], None]:
+        """A call with the given functions."""
+        segment = segment_of(form, parts)
         code = segment.link(self._linker)
+        settlement, settlement.flags = segment.settlement, self._linker.flags
         run = self._linker.callable("run")
         if segment.shares:
             run = with_threads(run, self._linker)
-
-        shape, dtype = (len(a), b.shape[1]), a.dtype
+        shape, strides, dtype = form.shapes[2], form.strides[2], form.dtype
 
         def multiply(a: Any, b: Any, c: Any) -> None:
-            if c.shape != shape or c.dtype != dtype or not c.flags.carray:
+            fits = c.shape == shape and c.strides == strides and c.dtype == dtype
+            if not fits or not c.flags.writeable:
                 raise ValueError("the memory for a product does not fit")
-            run((code, a, b, c))
+            flags = run((code, a, b, c))
+            if flags and settlement.matters(flags):
+                np.matmul(a, b)  # warns or raises
 
         return multiply
 
@@ -119,34 +148,38 @@ class Products:
     def _is_right(self, form: Form, blocks: int, deep: int, columns: int) -> bool:
         rng = np.random.default_rng(0)
         kind, rows = np.dtype(form.kind), blocks * form.height
-        a = rng.integers(-8, 9, (rows, deep)).astype(kind)
-        b = rng.integers(-8, 9, (columns, deep)).astype(kind)
-        right = b.T if form.way == INNER else np.ascontiguousarray(b.T)
-        c = np.full((rows, columns), np.nan, kind)
-        self.linked(a, right, [(form, rows)])(a, right, c)
-        return bool((c == a.astype("q") @ b.T.astype("q")).all())
+        a = rng.integers(-8, 9, (2, rows, deep)).astype(kind)
+        b = rng.integers(-8, 9, (2, columns, deep)).astype(kind)
+        turned = b.swapaxes(1, 2)
+        right = turned if form.way == INNER else np.ascontiguousarray(turned)
+        c = np.full((2, rows, columns), np.nan, kind)
+        arrays = a, right, c
+        shapes, strides = zip(*((x.shape, x.strides) for x in arrays), strict=True)
+        self.linked(Product("dot", kind, shapes, strides, False), [(form, rows)])(*arrays)
+        return bool((c == a.astype("q") @ turned.astype("q")).all())
 
 
 _SAMPLES = (1, 2, 2), (1, 19, 7), (2, 530, 81)
 
 
-def way_of(a: np.ndarray, b: np.ndarray) -> str | None:
+def way_of(form: Product) -> str | None:
     """How a product is computed, by the layouts of its operands; None where NumPy does it."""
-    if a.ndim != 2 or b.ndim != 2 or a.shape[1] != len(b) or not (a.size and b.size):
+    if form.dtype.char not in "fd" or not form.dtype.isnative:
         return None
-    if a.dtype != b.dtype or a.dtype.char not in "fd" or not a.dtype.isnative:
+    if any(len(shape) < 2 or 0 in shape for shape in form.shapes):
         return None
-    size = a.itemsize
-    if b.strides[1] == size:
+    (*_, a_deep), (*_, b_deep, b_column), (*_, c_column) = form.strides
+    deep, size = form.shapes[1][-2], form.dtype.itemsize
+    if form.shapes[0][-1] != deep or c_column != size or product_walk(form) is None:
+        return None
+    if b_column == size:
         return OUTER
-    if b.strides[0] == size and a.strides[1] == size:
-        return INNER if _LEAST_DEPTH <= len(b) <= _MOST_DEPTH else None
+    if b_deep == size and a_deep == size:
+        return INNER if _LEAST_DEPTH <= deep <= _MOST_DEPTH else None
     return None
 
 
-def forms_of(
-    machine: Machine, way: str, dtype: np.dtype[Any], rows: int
-) -> list[tuple[Form, int]]:
+def forms_of(machine: Machine, way: str, dtype: np.dtype[Any], rows: int) -> Parts:
     """The functions for a number of rows, and how many of these each does: heights differ by 1."""
     highest, width = machine.blocks[way]
     lanes = machine.bytes // dtype.itemsize
@@ -156,33 +189,71 @@ def forms_of(
     return [(Form(way, dtype.char, lanes, h, width), h * n) for h, n in sizes if n]
 
 
-def segment_of(a: np.ndarray, b: np.ndarray, parts: list[tuple[Form, int]]) -> Segment:
-    """A program of one region: all parts for some blocks of columns at a time."""
-    (m, k), n, size = a.shape, b.shape[1], a.itemsize
-    nodes = [
-        placeholder("a", a.shape, a.dtype, a.strides),
-        placeholder("b", b.shape, b.dtype, b.strides),
-        placeholder("c", (m, n), a.dtype, (n * size, size)),
-    ]
-    form = parts[0][0]
-    blocks = -(-n // form.columns)
-    deep = k if form.way == INNER else min(k, products.DEPTH)
-    tile = max(1, _BLOCK_BYTES[form.way == OUTER] // (deep * size * form.columns))
+def region_of(
+    form: Product, parts: Parts, places: tuple[Place, Place, Place], origin: str = ""
+) -> Region:
+    """All parts for some blocks of columns at a time, of one matrix after the other."""
+    walk = product_walk(form)
+    assert walk is not None
+    count, m, k, n = walk.lengths
+    near, (a_row, a_deep, b_deep, b_column, c_row, _) = walk.strides[:3], walk.strides[3:]
+    function = parts[0][0]
+    blocks = -(-n // function.columns)
+    deep = k if function.way == INNER else min(k, products.DEPTH)
+    most = _BLOCK_BYTES[function.way == OUTER]
+    tile = max(1, most // (deep * form.dtype.itemsize * function.columns))
+    kind = SILENT if form.op == "dot" else OURS
     steps, first = [], 0
     for part, rows in parts:
-        table = rows, k, n, *a.strides, *b.strides, n * size, 0
-        offsets = first * a.strides[0], 0, first * n * size
-        operands = [Place(x, at, 0) for x, at in zip(nodes, offsets, strict=True)]
+        table = rows, k, n, a_row, a_deep, b_deep, b_column, c_row, blocks, count
+        offsets = first * a_row, 0, first * c_row
+        operands = [p._replace(offset=p.offset + o) for p, o in zip(places, offsets, strict=True)]
         operands.append(Place(products.MARK, 0, 1))
-        steps.append(Step(part.name, table, tuple(operands), SILENT, "product"))
+        every = (*table, *near, *walk.steps, 0)
+        steps.append(Step(part.name, every, tuple(operands), kind, form.op, (origin,)))
         first += rows
+    total = walk.calls * count * blocks
     if m <= _FEW:
-        tile = min(tile, -(-blocks // _PARTS))
-    region = Region(blocks, min(tile, blocks), tuple(steps), apart=True)
-    places = {p: (1 + nodes.index(p.value), p.offset) for s in steps for p in s.operands[:3]}
+        tile = min(tile, -(-total // _PARTS))
+    return Region(total, min(tile, total), tuple(steps), apart=True)
+
+
+def _places(a: Node, b: Node, c: Node) -> tuple[Place, Place, Place]:
+    return Place(a, 0, 0), Place(b, 0, 0), Place(c, 0, 0)
+
+
+def segment_of(form: Product, parts: Parts) -> Segment:
+    """A program of one product."""
+    layouts = zip("abc", form.shapes, form.strides, strict=True)
+    nodes = [placeholder(name, shape, form.dtype, steps) for name, shape, steps in layouts]
+    region = region_of(form, parts, _places(*nodes))
+    operands = [(k, p) for s in region.steps for k, p in enumerate(s.operands[:3], 1)]
+    places = {p: (k, p.offset) for k, p in operands}
     # Whoever calls knows the layouts; a dtype out of a file is equal to NumPy's own, not the same.
-    layouts = [Base(x.attr("name"), None) for x in nodes]
-    return Segment(layouts, [region], [], places, Settlement("product", [], {}, {}))
+    bases = [Base(name, None) for name in "abc"]
+    return Segment(bases, [region], [], places, Settlement("product", [], {}, {}))
+
+
+def _work(op: str) -> Callable[[Node, NativeMachine], Work | None]:
+    """What computes products with few rows in define-by-run, as a part of a program."""
+
+    def work(node: Node, machine: NativeMachine) -> Work | None:
+        a, b = node.inputs
+        found, origin = own_products(), str(node.origin or "")
+        form = product_of(make("matmul", a, b, strides=node.steps))
+        parts = None if found is None or form is None else found.parts(form)
+        if form is not None and parts is not None:
+            own = region_of(form._replace(op=op), parts, _places(a, b, node), origin)
+            return Work((), lambda memory: [own])
+        plain = product_of(make(op, a, b, strides=node.steps))
+        if plain is None or not machine.multiplies(plain):
+            return None
+        return Work((), lambda memory: [product_region(plain, (a, b, node), origin)])
+
+    return work
+
+
+LIBRARY.update(few_rows=_work("dot"), few_rows_matmul=_work("matmul"))
 
 
 @functools.cache

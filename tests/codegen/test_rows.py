@@ -113,6 +113,8 @@ CASES = [
     two("dot", X, 2.0),
     two("few_rows", X, SQUARE, call=products.few_rows),
     two("few_rows", X.T, X, call=products.few_rows),
+    two("few_rows_matmul", X, SQUARE, call=products.few_rows_matmul),
+    two("few_rows_matmul", X.T, X, call=products.few_rows_matmul),
     two("matmul", X, SQUARE.T),
     two("matmul", CUBE, SQUARE),
     two("matmul", CUBE.transpose(2, 1, 0), a(4, 2, 5).transpose(0, 1, 2)),

@@ -175,12 +175,13 @@ def test_text_that_does_not_compile(monkeypatch):
         loaded((x,), g.nodes, (y,))
 
 
-def test_products_are_those_of_the_device():
+@pytest.mark.parametrize('op, plain', [('few_rows', 'dot'), ('few_rows_matmul', 'matmul')])
+def test_products_are_those_of_the_device(op, plain):
     """Where the host has code of its own, the device has its library, as in define-by-run."""
     x, w = placeholder('x', (20, 512), 'f'), placeholder('w', (512, 512), 'f')
-    y = make('few_rows', x, w)
+    y = make(op, x, w)
     program, made = loaded([x, w], [y], [y])
-    assert 'few_rows' not in program.source and 'dot(' in program.source
+    assert 'few_rows' not in program.source and f'{plain}(' in program.source
     rng = np.random.RandomState(0)
     a, b = (cupy.asarray(rng.standard_normal(node.dims).astype('f')) for node in (x, w))
     found, = run(made, a, b)

@@ -50,6 +50,7 @@ CASES = {
     "copy": lambda x: x.copy(),
     "dot": lambda x: x.dot(x.T),
     "few_rows": lambda x: products.dot(np.repeat(x, 512, 0), np.ones((4, 512), "f")),
+    "few_rows_matmul": lambda x: products.matmul(np.repeat(x, 512, 0), np.ones((4, 512), "f")),
     "getitem": lambda x: x[1],
     "matmul": lambda x: x @ x.T,
     "pick": lambda x: np.linalg.qr(x),

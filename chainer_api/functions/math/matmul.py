@@ -5,6 +5,7 @@ import chainer
 from chainer import function_node, utils
 from chainer.utils import type_check
 from chainer.variable import Variable
+from chainwright.runtime.kernels import products
 
 
 def _transposed(x, trans):
@@ -12,7 +13,7 @@ def _transposed(x, trans):
 
 
 def _product(a, b, transa=False, transb=False, transc=False, dtype=None):
-    y = _transposed(a, transa) @ _transposed(b, transb)
+    y = products.matmul(_transposed(a, transa), _transposed(b, transb))
     y = utils.force_array(_transposed(y, transc) if transc else y)
     return y if dtype is None else y.astype(dtype, copy=False)
 

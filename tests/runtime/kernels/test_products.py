@@ -33,11 +33,16 @@ def test_shapes_and_dtypes_decide():
     assert is_few(20, 512, 512) and is_few(512, 20, 512) and is_few(512, 512, 20)
     assert is_few(128, 512, 512, "d", "d") and is_few(2, 2048, 1024)
     assert not is_few(129, 512, 512) and not is_few(1, 2048, 2048)
+    assert is_few(32, 128, 128) and not is_few(32, 128, 127)
     assert not is_few(20, 64, 64) and not is_few(20, 512, 512, "f", "d")
     assert not is_few(20, 512, 512, "e", "e") and not is_few(20, 512, 512, ">f4", ">f4")
     a, b = matrices()
     assert not products.is_few(a, b[:-1]) and not products.is_few(a[0], b)
-    assert not products.is_few(a, b[None])
+    assert products.is_few(a, b[None]) and products.is_few(a[None], b)
+    many, one = np.empty((40, 1, 64, 64), "f"), np.empty((64, 64), "f")
+    assert products.is_few(many, one) and products.is_few(many[:1], many[0].repeat(2, 0))
+    assert not products.is_few(many[:1], one) and not products.is_few(many[:3], many[:2])
+    assert not products.is_few(many, one[0]) and not products.is_few(many, one[:3])
 
 
 @native
@@ -46,8 +51,11 @@ def test_own_code_is_at_work(dtype, monkeypatch):
     monkeypatch.setattr(OPTIONS, "target", lambda: "auto")
     a, b = matrices(dtype)
     wanted = np.empty((M, N), dtype)
-    own_products().call(a, b)(a, b, wanted)
+    own_products().call(a, b, wanted, "dot")(a, b, wanted)
     assert same_bits(products.dot(a, b), wanted)
+    assert same_bits(products.matmul(a, b), wanted)
+    both = products.matmul(np.stack([a, -a]), b)
+    assert same_bits(both[0], wanted) and same_bits(both[1], -wanted)
     out = np.empty_like(wanted)
     assert products.few_rows(a, b, out) is out and same_bits(out, wanted)
     np.testing.assert_allclose(wanted, a @ b, rtol=1e-3, atol=1e-4)
@@ -57,6 +65,7 @@ def test_the_target_numpy_has_numpy_s_bits(as_numpy):
     a, b = matrices()
     assert same_bits(products.dot(a, b), a.dot(b))
     assert same_bits(products.few_rows(a, b, np.empty((M, N), "f")), a.dot(b))
+    assert same_bits(products.matmul(a, b, np.empty((M, N), "f")), a @ b)
 
 
 def test_without_native_code_it_is_numpy_s(monkeypatch):
@@ -77,6 +86,11 @@ def test_errors_are_numpy_s(shapes):
         a.dot(b)
     with pytest.raises(ValueError) as found:
         products.dot(a, b)
+    assert str(found.value) == str(wanted.value)
+    with pytest.raises(ValueError) as wanted:
+        a @ b
+    with pytest.raises(ValueError) as found:
+        products.matmul(a, b)
     assert str(found.value) == str(wanted.value)
 
 
@@ -106,24 +120,64 @@ def test_recording():
     assert same_bits(y.held, products.dot(a, b))
     recorder, y = recorded(a[:3, :5].copy(), b[:5, :7].copy())
     assert [node.op for node in recorder.nodes] == ["dot"]
+    recorder.input(a, "b", "argument")
+    y = products.matmul(recorder.wrap(a), np.stack([b, b]))
+    assert recorder.nodes[-1].op == "few_rows_matmul" and y.shape == (2, M, N)
+
+
+def program(monkeypatch, target, make_node, *arrays):
+    """A schedule made under a target: the hyperbolic tangent of a product."""
+    inputs = [placeholder(f"x{k}", x.shape, x.dtype, x.strides) for k, x in enumerate(arrays)]
+    node = make_node(*inputs)
+    y = make("tanh", node)
+    graph = Graph(tuple(inputs), (node, y), (y,), "products")
+    monkeypatch.setattr(OPTIONS, "target", lambda: target)
+    return Schedule(graph, {}, "products")
+
+
+FACTORS = {
+    "few_rows": lambda a, b: (a, b.T.copy().T),
+    "few_rows_matmul": lambda a, b: (np.stack([a, a + 1]), b),
+    "left to NumPy": lambda a, b: (a[:, :64].copy(), b[:64].copy(order="F")),
+}
 
 
 @pytest.mark.parametrize("config", ["numpy", "native", "auto"])
 @pytest.mark.parametrize("target", ["numpy", "native"])
-def test_programs_ask_when_they_run(monkeypatch, target, config):
+@pytest.mark.parametrize("factors", FACTORS)
+@pytest.mark.parametrize("profile", [False, True])
+def test_programs_ask_when_they_run(monkeypatch, profile, factors, target, config):
     """Whatever runs a program: its products are those of define-by-run at that time."""
-    a, b = matrices()
-    x, w = placeholder("a", a.shape, "f"), placeholder("b", b.shape[::-1], "f")
-    node = make("few_rows", x, make("transpose", w))
-    y = make("tanh", node)
-    graph = Graph((x, w), (node.inputs[1], node, y), (y,), "products")
-    monkeypatch.setattr(OPTIONS, "target", lambda: target)
-    schedule = Schedule(graph, {}, "products")
+    op = factors if factors in products.__dict__ else "few_rows"
+    a, b = FACTORS[factors](*matrices())
+    schedule = program(monkeypatch, target, lambda x, w: make(op, x, w), a, b)
     monkeypatch.setattr(OPTIONS, "target", lambda: config)
-    b = np.ascontiguousarray(b.T)
+    monkeypatch.setattr(OPTIONS, "profile", lambda: profile)
+    wanted = np.tanh(getattr(products, op)(a, b))
     for _ in range(3):
         (got,), _ = schedule.forward((a, b))
-        assert same_bits(got, np.tanh(products.dot(a, b.T)))
+        assert same_bits(got, wanted)
+
+
+@native
+@pytest.mark.parametrize("factors", FACTORS)
+def test_they_are_parts_of_native_code(monkeypatch, factors):
+    op = factors if factors in products.__dict__ else "few_rows"
+    a, b = FACTORS[factors](*matrices())
+    schedule = program(monkeypatch, "native", lambda x, w: make(op, x, w), a, b)
+    ((segment,),) = [list(p.segments.values()) for p in schedule.native_programs[:1]]
+    assert len(segment.regions) == 2 and segment.multiplies == (factors != "left to NumPy")
+
+
+@native
+def test_programs_warn_of_products_as_numpy_does(monkeypatch):
+    a, b = FACTORS["few_rows_matmul"](*matrices())
+    a[0, 0, 0], b[0] = np.inf, 0
+    schedule = program(monkeypatch, "native", lambda x, w: make("few_rows_matmul", x, w), a, b)
+    with pytest.warns(RuntimeWarning, match="invalid value encountered in matmul"):
+        schedule.forward((a, b))
+    with np.errstate(invalid="ignore"):
+        schedule.forward((a, b))
 
 
 def test_two_operands_stay_two():

@@ -11,6 +11,7 @@ import pytest
 from numpy.lib.stride_tricks import as_strided
 
 from chainwright.codegen.native_target.products import INNER, OUTER, Form
+from chainwright.codegen.native_target.steps import Product
 from chainwright.runtime import options
 from chainwright.runtime.native import native_target, same_bits
 from chainwright.runtime.native.products import Machine, Products, forms_of, own_products, way_of
@@ -59,29 +60,44 @@ def matrices(m, k, n, dtype="f", seed=0):
     return rng.standard_normal((m, k)).astype(dtype), rng.standard_normal((k, n)).astype(dtype)
 
 
-def product(products, a, b):
-    c = np.full((len(a), b.shape[1]), np.nan, a.dtype)
-    multiply = products.call(a, b)
+def empty(a, b):
+    outer = np.broadcast_shapes(a.shape[:-2], b.shape[:-2])
+    return np.full((*outer, a.shape[-2], b.shape[-1]), np.nan, a.dtype)
+
+
+def called(products, a, b):
+    return products.call(a, b, empty(a, b), "dot")
+
+
+def product(products, a, b, c=None):
+    c = empty(a, b) if c is None else c
+    multiply = products.call(a, b, c, "dot")
     assert multiply is not None
     multiply(a, b, c)
     return c
 
 
+def way(a, b):
+    arrays = a, b, empty(a, b)
+    shapes, strides = zip(*((x.shape, x.strides) for x in arrays), strict=True)
+    return way_of(Product("dot", a.dtype, shapes, strides, False))
+
+
 def assert_right(c, a, b):
     """Each item has an error of less than what sums in any order have."""
     a, b = a.astype("g"), b.astype("g")
-    bound = (a.shape[1] + 2) * np.finfo(c.dtype).eps * (abs(a) @ abs(b))
+    bound = (a.shape[-1] + 2) * np.finfo(c.dtype).eps * (abs(a) @ abs(b))
     assert (abs(c - a @ b) <= bound).all()
 
 
 @pytest.mark.parametrize("dtype", "fd")
 @pytest.mark.parametrize("layout", LAYOUTS)
 def test_values(products, layout, dtype):
-    way, lay_out = LAYOUTS[layout]
+    wanted, lay_out = LAYOUTS[layout]
     for shape in SHAPES:
         a, b = lay_out(*matrices(*shape, dtype))
         if min(shape) > 1:  # the stride of a short axis says nothing
-            assert way_of(a, b) == way
+            assert way(a, b) == wanted
         assert_right(product(products, a, b), a, b)
 
 
@@ -117,6 +133,60 @@ def test_threads_change_nothing(products, monkeypatch):
         assert_right(found[0], a, b)
 
 
+BATCHES = {
+    "each with each": lambda a, b: (a, b),
+    "one a": lambda a, b: (a[:1], b),
+    "one b": lambda a, b: (a, b[0]),
+    "backwards": lambda a, b: (a[::-1], b),
+    "two loops": lambda a, b: (np.repeat(a[None], 6, 0)[::3], b),
+    "groups": lambda a, b: (a, np.stack([b, -b, b * 2])),
+}
+
+
+@pytest.mark.parametrize("dtype", "fd")
+@pytest.mark.parametrize("batch", BATCHES)
+def test_arrays_of_matrices(products, batch, dtype, monkeypatch):
+    """Each matrix is what it is alone, whatever the number of threads."""
+    for layout in ("rows by columns", "rows by rows", "columns by rows"):
+        for shape in ((5, 33, 40), (13, 70, 7), (2, 3, 65), (40, 256, 300)):
+            pairs = [matrices(*shape, dtype, seed) for seed in range(4)]
+            a, b = BATCHES[batch](*map(np.stack, zip(*pairs, strict=True)))
+            _, lay_out = LAYOUTS[layout]
+            if layout == "rows by columns":
+                b = np.ascontiguousarray(b.swapaxes(-1, -2)).swapaxes(-1, -2)
+            if layout == "columns by rows":
+                a = np.ascontiguousarray(a.swapaxes(-1, -2)).swapaxes(-1, -2)
+            for threads in (1, 3):
+                monkeypatch.setattr(options.OPTIONS, "threads", lambda threads=threads: threads)
+                c = product(products, a, b)
+                outer = c.shape[:-2]
+                left, right = (np.broadcast_to(x, (*outer, *x.shape[-2:])) for x in (a, b))
+                for k in np.ndindex(outer):
+                    assert same_bits(c[k], product(products, *lay_out(left[k], right[k])))
+
+
+def test_a_result_may_be_a_part_of_an_array(products):
+    a, b = matrices(5, 40, 30)
+    whole = np.zeros((5, 100), "f")
+    part = product(products, a, b, whole[:, 20:50])
+    assert same_bits(part.copy(), product(products, a, b))
+    assert not whole[:, :20].any() and not whole[:, 50:].any()
+
+
+def test_matmul_warns_as_numpy_does(products):
+    a, b = matrices(5, 40, 30)
+    a[0, 0], b[0] = np.inf, 0
+    c = empty(a, b)
+    multiply = products.call(a, b, c, "matmul")
+    with pytest.warns(RuntimeWarning, match="invalid value encountered in matmul"):
+        multiply(a, b, c)
+    with np.errstate(invalid="raise"), pytest.raises(FloatingPointError):
+        multiply(a, b, c)
+    with np.errstate(invalid="ignore"):
+        multiply(a, b, c)
+    product(products, a, b)  # as ``dot``, of which NumPy never warns
+
+
 @pytest.mark.parametrize("layout", ["rows by columns", "rows by rows", "columns by rows"])
 def test_special_values(products, layout):
     a, b = matrices(9, 35, 21)
@@ -150,8 +220,7 @@ def test_nothing_is_touched_beside_the_arrays(products, layout, dtype):
         a, b = LAYOUTS[layout][1](*matrices(*shape, dtype))
         zones = Zones()
         x, y, c = zones.copy(a), zones.copy(b), zones.empty((len(a), b.shape[1]), dtype)
-        multiply = products.call(x, y)
-        multiply(x, y, c)
+        product(products, x, y, c)
         zones.check()
         assert_right(c, a, b)
 
@@ -182,26 +251,33 @@ def test_what_is_left_to_numpy(products):
     a, b = matrices(5, 6, 7)
     others = [
         (a.astype("e"), b.astype("e")), (a, b.astype("d")), (a.astype(">f4"), b.astype(">f4")),
-        (a[0], b), (a, b[:5]), (a[:0], b), (a, b[:, :0]), (a[:, :0], b[:0]),
+        (a[:0], b), (a, b[:, :0]), (a[:, :0], b[:0]),
         (np.asfortranarray(a), np.asfortranarray(b)), (a.astype("i"), b.astype("i")),
         (np.repeat(a, 2, 1)[:, ::2], np.asfortranarray(b)),
         (np.zeros((2, 1 << 14), "f"), np.zeros((2, 1 << 14), "f").T),
     ]  # fmt: skip
     for x, y in others:
-        assert products.call(x, y) is None
+        assert called(products, x, y) is None
+    for x, y in ((a[0], b), (a, b[:5])):
+        assert products.call(x, y, np.empty((5, 7), "f")) is None
+    assert products.call(a, b, np.empty((7, 5), "f").T) is None
+    x, y = np.ones((2, 3, 4, 5, 6), "f").transpose(1, 0, 2, 3, 4), np.ones((6, 7), "f")
+    assert called(products, x[:, ::2], y) is not None
+    x = np.ones((4, 4, 4, 5, 6), "f")[::2, ::2, ::2]  # three loops over matrices
+    assert called(products, x, y) is None
 
 
 def test_shallow_products_along_the_lanes_are_numpy_s():
     products = Products(TARGET, Machine(NARROW))
     for k, taken in ((127, False), (128, True), (1 << 13, True), ((1 << 13) + 1, False)):
         a, b = np.ones((3, k), "f"), np.ones((5, k), "f")
-        assert (products.call(a, b.T) is not None) == taken
-        assert products.call(a, b.T.copy()) is not None
+        assert (called(products, a, b.T) is not None) == taken
+        assert called(products, a, b.T.copy()) is not None
 
 
 def test_memory_that_does_not_fit_is_refused(products):
     a, b = matrices(5, 6, 7)
-    multiply = products.call(a, b)
+    multiply = called(products, a, b)
     frozen = np.empty((5, 7), "f")
     frozen.flags.writeable = False
     for c in (np.empty((5, 8), "f"), np.empty((5, 7), "d"), np.empty((7, 5), "f").T, frozen):
@@ -233,21 +309,21 @@ def test_wrong_functions_are_not_used(monkeypatch, caplog):
     products = Products(TARGET, Machine(NARROW))
     linked = products.linked
 
-    def wrong(a, b, parts):
-        multiply = linked(a, b, parts)
+    def wrong(form, parts):
+        multiply = linked(form, parts)
 
         def spoiled(a, b, c):
             multiply(a, b, c)
-            c[-1, -1] += 1
+            c[..., -1, -1] += 1
 
         return spoiled
 
     monkeypatch.setattr(products, "linked", wrong)
     a, b = matrices(5, 6, 7)
-    assert products.call(a, b) is None and "is wrong" in caplog.text
+    assert called(products, a, b) is None and "is wrong" in caplog.text
     monkeypatch.setattr(products, "linked", linked)
-    assert products.call(a, b) is None  # and stays so: numbers do not depend on when
-    assert products.call(*matrices(5, 6, 8)) is None
+    assert called(products, a, b) is None  # and stays so: numbers do not depend on when
+    assert called(products, *matrices(5, 6, 8)) is None
 
 
 def test_forgotten_layouts_come_back(products, monkeypatch):
