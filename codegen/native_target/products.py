@@ -28,9 +28,10 @@ INNER, OUTER = "inner", "outer"
 #: The table of a step: lengths of the rows of this step, of the inner index, and of the columns;
 #: bytes between rows and between inner indices of ``a``; between those of ``b``; rows of ``c``.
 #: Then how many blocks of columns a matrix has, and how many matrices are ``NEXT`` to each other;
-#: bytes between these, and between the first ones of such runs, for ``a``, ``b`` and ``c``.
+#: bytes between these, and between the first ones of such runs, for ``a``, ``b`` and ``c``; for how
+#: many blocks of columns a row of the region stands.
 ROWS, DEEP, COLUMNS, A_ROW, A_DEEP, B_DEEP, B_COLUMN, C_ROW, BLOCKS, RUN = range(10)
-NEXT, FAR, MARK = 10, 13, 16
+NEXT, FAR, EACH, MARK = 10, 13, 16, 17
 _TYPES = {"f": ("float", "f32", 4), "d": ("double", "f64", 8)}
 
 
@@ -87,8 +88,8 @@ class _Writer:
         mark = f.get(f"ptrtoint ptr {f.at('%table', MARK)} to i64")
         here = f.get(f"ptrtoint ptr {f.item('%args', 3, 'ptr')} to i64")
         first = f.get(f"sub i64 {here}, {mark}")
-        last = f.add(f.add(first, "%rows"), -1)
         self.t = [f.item("%table", k) for k in range(MARK)]
+        last = f.add(f.add(first, f.mul("%rows", self.t[EACH])), -1)
         self.sums = [[self._variable() for _ in range(form.width)] for _ in range(form.height)]
         blocks = self.t[BLOCKS]
         before = f.get(f"sdiv i64 {first}, {blocks}")

@@ -87,6 +87,7 @@ class Region:
 
     ``apart``: rows have nothing to do with each other, so that several threads may do them; each
     needs memory of its own for the ``local`` values, of which only a few rows exist at a time.
+    ``part`` are the bytes that are read and written, where these are parts of the arrays.
     """
 
     rows: int
@@ -94,10 +95,13 @@ class Region:
     steps: tuple[Step, ...]
     apart: bool = False
     local: frozenset[Node] = frozenset()
+    part: int = 0
 
     @property
     def touched(self) -> int:
         """Bytes of the arrays that are read and written."""
+        if self.part:
+            return self.part
         nodes = {place.value for step in self.steps for place in step.operands}
         return sum(x.nbytes for x in nodes - self.local if isinstance(x, Node))
 

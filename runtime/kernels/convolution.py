@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy
 
-from . import library_op
+from . import library_op, products
 from .windows import (
     Ints,
     add_windows,
@@ -72,7 +72,7 @@ def convolution(
     size = math.prod(outsize)
     if _is_pointwise(ksize, stride, pad) and x.shape[2:] == outsize:
         columns = x.reshape(n, groups, c // groups, size)
-        y = xp.matmul(filters, columns)
+        y = products.matmul(filters, columns, xp=xp)
         return y.reshape((n, co) + outsize).astype(out_dtype, copy=False)
 
     padded = pad_spatial(x, pad, reach(outsize, ksize, stride, dilate), 0)
@@ -104,10 +104,11 @@ def _convolve_each(windows: Any, filters: Any, y: Any, ndim: int) -> None:
             block = windows[image][(slice(None),) * (1 + ndim) + (slice(start, stop),)]
             columns = buffer[: block.size]
             columns.reshape(block.shape)[...] = block
-            xp.matmul(
+            products.matmul(
                 filters,
                 columns.reshape(groups, height // groups, (stop - start) * row_size),
-                out=results[image, :, :, start * row_size : stop * row_size],
+                results[image, :, :, start * row_size : stop * row_size],
+                xp,
             )
 
 
@@ -123,7 +124,7 @@ def _convolve_together(windows: Any, filters: Any, y: Any, images: int, ndim: in
         block = windows[(slice(None),) * (1 + ndim) + (slice(start, start + images),)]
         count = block.shape[1 + ndim]
         columns = block.reshape(groups, height, count * size)
-        result = xp.matmul(filters, columns).reshape(co, count, *outsize)
+        result = products.matmul(filters, columns, xp=xp).reshape(co, count, *outsize)
         y[start : start + count] = xp.moveaxis(result, 0, 1)
 
 
@@ -145,7 +146,7 @@ def convolution_transpose(
     W = W.astype(dtype, copy=False)
     if _is_pointwise(ksize, stride, pad) and spatial == outsize:
         filters = W.reshape(groups, co // groups, -1).transpose(0, 2, 1)
-        x = xp.matmul(filters, y.reshape(n, groups, co // groups, -1))
+        x = products.matmul(filters, y.reshape(n, groups, co // groups, -1), xp=xp)
         return x.reshape((n, c) + outsize).astype(out_dtype, copy=False)
     if _prefers_flipping(c, co, ksize, stride, pad, dilate):
         return _convolve_flipped(y, W, outsize, pad, dilate, groups).astype(out_dtype, copy=False)
@@ -159,7 +160,7 @@ def convolution_transpose(
         block = y[start : start + images]
         count = block.shape[0]
         values = xp.moveaxis(block, 0, 1).reshape(groups, co // groups, -1)
-        columns = xp.matmul(filters, values).reshape((c,) + ksize + (count,) + spatial)
+        columns = products.matmul(filters, values, xp=xp).reshape((c,) + ksize + (count,) + spatial)
         # (count, c, *ksize, *spatial)
         columns = xp.moveaxis(columns, 1 + len(ksize), 0)
         add_windows(padded[start : start + count], columns, ksize, spatial, stride, dilate)
@@ -230,7 +231,7 @@ def convolution_weight(
         block = windows[(slice(None),) * (1 + ndim) + (slice(start, start + images),)]
         columns = block.reshape(groups, height, -1)
         values = xp.moveaxis(gy[start : start + images], 0, 1).reshape(groups, co // groups, -1)
-        total += xp.matmul(values, columns.swapaxes(1, 2))
+        total += products.matmul(values, columns.swapaxes(1, 2), xp=xp)
     return total.reshape((co, c // groups) + ksize).astype(out_dtype, copy=False)
 
 

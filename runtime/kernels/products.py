@@ -20,7 +20,6 @@ from chainwright.ir.node import Node
 from chainwright.ir.op import call_text, register
 
 from ..options import OPTIONS
-from .windows import array_module
 
 #: Asked unless the target is ``numpy``: a function that computes the product of two arrays of these
 #: layouts into a third, or None. ``op`` is that of NumPy. It may not depend on when it is asked.
@@ -94,8 +93,10 @@ def dot(a: Any, b: Any) -> Any:
     return a.dot(b)
 
 
-def matmul(a: Any, b: Any, out: Any = None) -> Any:
+def matmul(a: Any, b: Any, out: Any = None, xp: Any = None) -> Any:
     """``a @ b``, of whichever kind of arrays; arrays that are recorded have no ``out``.
+
+    ``xp`` is the array module as the caller sees it.
 
     >>> matmul(np.ones((4, 2, 3)), np.ones((3, 1))).shape
     (4, 2, 1)
@@ -106,7 +107,7 @@ def matmul(a: Any, b: Any, out: Any = None) -> Any:
         record, x = _recording(a, b)
         if record is not None:
             return record(x, "few_rows_matmul", few_rows_matmul, (a, b), {})
-    return a @ b if out is None else array_module(a).matmul(a, b, out=out)
+    return a @ b if xp is None else xp.matmul(a, b, out=out)
 
 
 def _recording(*arrays: Any) -> tuple[Any, Any]:

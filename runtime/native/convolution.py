@@ -8,7 +8,8 @@ is a loop of native code, and there is no Python between.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -38,7 +39,13 @@ from chainwright.ir import Node
 from chainwright.ir.layout import is_contiguous
 
 from ..kernels import convolution as kernels
+from ..kernels import products
 from ..kernels.windows import offsets, reach
+from ..options import OPTIONS
+from .products import Parts, own_products, places_of, region_of, steps_of
+
+#: Blocks of images whose products are shared among threads one by one: each is some steps.
+_MOST_ALONE = 1 << 10
 
 
 class Settings(NamedTuple):
@@ -69,6 +76,21 @@ def _taken(node: Node) -> tuple[Node, Node, Settings, dict[str, Any]] | None:
     return a, b, settings, given
 
 
+class Multiplied(NamedTuple):
+    """A product of some images: a step of NumPy's, or those of our own code."""
+
+    form: Product
+    places: tuple[Place, Place, Place]
+
+
+def own_parts(form: Product) -> Parts | None:
+    """The functions for a product that is our own in define-by-run; None where it is NumPy's."""
+    found = own_products()
+    if found is None or not products.are_few(*form.shapes[:2]):
+        return None
+    return found.parts(form)
+
+
 class Writer:
     """Collects regions; ``memory`` are shapes until :meth:`place` knows the nodes."""
 
@@ -77,7 +99,7 @@ class Writer:
         self.node, self.machine, self.dtype = node, machine, node.dtype
         self.size, self.origin = node.dtype.itemsize, str(node.origin or "")
         self.memory: list[Ints] = []
-        self.products: list[Product] = []
+        self.products: dict[Product, Parts | None] = {}
 
     def room(self, *shape: int) -> int:
         """Memory of this shape, by its number."""
@@ -88,16 +110,63 @@ class Writer:
         self, shapes: tuple[Ints, Ints, Ints], strides: tuple[Ints, Ints, Ints]
     ) -> Product:
         form = Product("matmul", self.dtype, shapes, strides, False)
-        self.products.append(form)
+        self.products[form] = own_parts(form)
         return form
 
     def fits(self) -> bool:
-        """Whether all products are single calls that give NumPy's bits."""
-        for form in self.products:
+        """Whether all products are our own, or single calls that give NumPy's bits."""
+        for form, parts in self.products.items():
             walk = product_walk(form)
-            if walk is None or walk.calls != 1 or not self.machine.multiplies(form):
+            if parts is None and (
+                walk is None or walk.calls != 1 or not self.machine.multiplies(form)
+            ):
                 return False
         return True
+
+    def whole(
+        self, shapes: tuple[Ints, Ints, Ints], strides: tuple[Ints, Ints, Ints]
+    ) -> Callable[[Node, Node, Node], list[Region]] | None:
+        """A function that gives the regions of one product of whole arrays; None for NumPy's."""
+        form = self.product(shapes, strides)
+        parts = self.products[form]
+        if parts is not None:
+            return lambda a, b, c: [region_of(form, parts, places_of(a, b, c), self.origin)]
+        if product_walk(form) is None or not self.machine.multiplies(form):
+            return None
+        return lambda *nodes: [product_region(form, nodes, self.origin)]
+
+    def regions(self, count: int, steps: Sequence[Step | Multiplied]) -> list[Region]:
+        """What is done for each of some blocks of images.
+
+        Several threads share the columns of a product of our own: then each stands alone.
+        """
+        own = [s for s in steps if isinstance(s, Multiplied) and self.products[s.form]]
+        if not own or OPTIONS.threads() == 1 or count > _MOST_ALONE:
+            every = [step for s in steps for step in self._steps(s)]
+            return [Region(count, 1, tuple(every))]
+        return [self._alone(s, block) for block in range(count) for s in steps]
+
+    def _steps(self, step: Step | Multiplied) -> list[Step]:
+        if isinstance(step, Step):
+            return [step]
+        parts = self.products[step.form]
+        if parts is None:
+            return [product_step(step.form, step.places, self.origin)]
+        return steps_of(step.form, parts, step.places, self.origin)
+
+    def _alone(self, step: Step | Multiplied, block: int) -> Region:
+        """A step, or the steps of a product, for one block of images."""
+
+        def moved(p: Place) -> Place:
+            return Place(p.value, p.offset + block * p.row_step, 0)
+
+        if isinstance(step, Multiplied):
+            one, other, result = map(moved, step.places)
+            parts = self.products[step.form]
+            if parts is not None:
+                return region_of(step.form, parts, (one, other, result), self.origin)
+            return Region(1, 1, (product_step(step.form, (one, other, result), self.origin),))
+        return Region(1, 1, (replace(step, operands=tuple(map(moved, step.operands))),))
 
     def copy(self, dims: Ints, source: Place, steps: Ints, target: Place, to: Ints) -> Step:
         return copy_step(dims, self.dtype, source, steps, target, to, self.origin)
@@ -140,10 +209,12 @@ class Windows:
         step = zero_step(shape, self.w.dtype, target, dense(shape, self.w.size), self.w.origin)
         return [Region(1, 1, (step,))]
 
-    def steps(self, nodes: Sequence[Node], images: Place, count: int, columns: Place) -> list[Step]:
+    def steps(
+        self, nodes: Sequence[Node], images: Place, count: int, columns: Place
+    ) -> list[Step | Multiplied]:
         """Copy the windows of ``count`` images to columns: (c, *ksize, count, *outsize)."""
         w, s = self.w, self.s
-        found = []
+        found: list[Step | Multiplied] = []
         inner = dense((self.c, *self.spatial), w.size)
         each = self.c * math.prod(self.spatial) * w.size
         if self.padded:
@@ -172,10 +243,8 @@ def _forward(w: Writer, x: Node, W: Node, y: Node, s: Settings, nodes_of: Any) -
     filters = (g, co // g, height // g)
     if kernels._is_pointwise(ksize, s.stride, s.pad) and x.dims[2:] == outsize:
         shapes = filters, (n, g, c // g, size), (n, g, co // g, size)
-        form = Product("matmul", w.dtype, shapes, _dense(shapes, w.size), False)
-        if product_walk(form) is None or not w.machine.multiplies(form):
-            return None
-        return lambda nodes: [product_region(form, (nodes_of(nodes, W), x, y), w.origin)]
+        whole = w.whole(shapes, _dense(shapes, w.size))
+        return None if whole is None else lambda nodes: whole(nodes_of(nodes, W), x, y)
     count = kernels._images_per_block(n, outsize)
     rows, row_size = outsize[0], math.prod(outsize[1:])
     if count == 1 and kernels._rows_per_block(rows, row_size, height, w.size) < rows:
@@ -197,15 +266,15 @@ def _forward(w: Writer, x: Node, W: Node, y: Node, s: Settings, nodes_of: Any) -
             images = Place(x, first * each[0], some * each[0])
             out = Place(y, first * each[1], some * each[1])
             held = Place(nodes[columns], 0, 0)
-            steps = windows.steps(nodes, images, some, held)
+            steps: list[Step | Multiplied] = windows.steps(nodes, images, some, held)
             made = out if count == 1 else Place(nodes[result], 0, 0)
             places = Place(nodes_of(nodes, W), 0, 0), held, made
-            steps.append(product_step(forms[some], places, w.origin))
+            steps.append(Multiplied(forms[some], places))
             if count > 1:
                 a, *rest = dense((co, some, *outsize), w.size)
                 dims = (some, co, *outsize)
                 steps.append(w.copy(dims, made, (rest[0], a, *rest[1:]), out, y.steps))
-            found.append(Region(blocks, 1, tuple(steps)))
+            found += w.regions(blocks, steps)
         return found
 
     return regions
@@ -241,10 +310,8 @@ def convolution_transpose(node: Node, machine: Machine) -> Work | None:
         size = math.prod(spatial)
         shapes = filters, (n, g, co // g, size), (n, g, c // g, size)
         strides = turned, dense(shapes[1], w.size), dense(shapes[2], w.size)
-        form = Product("matmul", w.dtype, shapes, strides, False)
-        if product_walk(form) is None or not machine.multiplies(form):
-            return None
-        return Work((), lambda nodes: [product_region(form, (W, y, node), w.origin)])
+        whole = w.whole(shapes, strides)
+        return None if whole is None else Work((), lambda nodes: whole(W, y, node))
     if kernels._prefers_flipping(c, co, ksize, s.stride, s.pad, s.dilate):
         return _flipped(w, y, W, node, s)
     return _spread(w, y, W, node, s, filters, turned)
@@ -308,7 +375,7 @@ def _spread(
         found = [Region(1, 1, (zero,))]
         for first, blocks, some in _blocks(n, count):
             images = Place(y, first * y.steps[0], some * y.steps[0])
-            steps = []
+            steps: list[Step | Multiplied] = []
             if count > 1:
                 a, *others = dense((co, some, *spatial), w.size)
                 held = Place(nodes[values], 0, 0)
@@ -316,7 +383,7 @@ def _spread(
                 steps.append(w.copy(dims, images, y.steps, held, (others[0], a, *others[1:])))
                 images = held
             made = Place(nodes[columns], 0, 0)
-            steps.append(product_step(forms[some], (Place(W, 0, 0), images, made), w.origin))
+            steps.append(Multiplied(forms[some], (Place(W, 0, 0), images, made)))
             walk = dense((c, *ksize, some, *spatial), w.size)
             k = len(ksize)
             across = tuple(a * b for a, b in zip(s.stride, to[2:], strict=True))
@@ -334,7 +401,7 @@ def _spread(
                         (to[0], to[1], *across), w.origin,
                     )
                 )  # fmt: skip
-            found.append(Region(blocks, 1, tuple(steps)))
+            found += w.regions(blocks, steps)
         if cropped:
             at = sum(p * b for p, b in zip(s.pad, to[2:], strict=True))
             copy = w.copy(node.dims, Place(goal, at, 0), to, Place(node, 0, 0), node.steps)
@@ -376,16 +443,16 @@ def convolution_weight(node: Node, machine: Machine) -> Work | None:
             images = Place(x, first * x.steps[0], some * x.steps[0])
             grads = Place(gy, first * gy.steps[0], some * gy.steps[0])
             held, made = Place(nodes[columns], 0, 0), Place(nodes[total], 0, 0)
-            steps = windows.steps(nodes, images, some, held)
+            steps: list[Step | Multiplied] = windows.steps(nodes, images, some, held)
             if count > 1:
                 a, *others = dense((co, some, *outsize), w.size)
                 target, dims = Place(nodes[values], 0, 0), (some, co, *outsize)
                 to = (others[0], a, *others[1:])
                 steps.append(w.copy(dims, grads, gy.steps, target, to))
                 grads = target
-            steps.append(product_step(forms[some], (grads, held, made), w.origin))
+            steps.append(Multiplied(forms[some], (grads, held, made)))
             steps.append(add_step(*flat, made, one, sum_, one, w.origin))
-            found.append(Region(blocks, 1, tuple(steps)))
+            found += w.regions(blocks, steps)
         return found
 
     return Work(tuple(w.memory), regions)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 import logging
+import math
 import sys
 from collections import OrderedDict
 from collections.abc import Callable
@@ -26,6 +27,7 @@ from chainwright.codegen.native_target.steps import (
     Product,
     Region,
     Step,
+    Walk,
     Work,
     product_of,
     product_region,
@@ -193,32 +195,65 @@ def region_of(
     form: Product, parts: Parts, places: tuple[Place, Place, Place], origin: str = ""
 ) -> Region:
     """All parts for some blocks of columns at a time, of one matrix after the other."""
-    walk = product_walk(form)
-    assert walk is not None
-    count, m, k, n = walk.lengths
-    near, (a_row, a_deep, b_deep, b_column, c_row, _) = walk.strides[:3], walk.strides[3:]
-    function = parts[0][0]
-    blocks = -(-n // function.columns)
+    function, (_, m, k, _) = parts[0][0], walk_of(form).lengths
     deep = k if function.way == INNER else min(k, products.DEPTH)
     most = _BLOCK_BYTES[function.way == OUTER]
     tile = max(1, most // (deep * form.dtype.itemsize * function.columns))
+    total = _blocks(form, function)
+    if m <= _FEW:
+        tile = min(tile, -(-total // _PARTS))
+    sizes = [math.prod(shape) for shape in form.shapes]
+    steps = tuple(_steps(form, parts, places, origin, Place(products.MARK, 0, 1), 1))
+    touched = sum(sizes) * form.dtype.itemsize
+    return Region(total, min(tile, total), steps, apart=True, part=touched)
+
+
+def steps_of(
+    form: Product, parts: Parts, places: tuple[Place, Place, Place], origin: str = ""
+) -> list[Step]:
+    """A whole product for each row of a region, which does one row at a time."""
+    whole = _blocks(form, parts[0][0])
+    return _steps(form, parts, places, origin, Place(products.MARK, 0, 0), whole)
+
+
+def _blocks(form: Product, function: Form) -> int:
+    walk = walk_of(form)
+    count, _, _, n = walk.lengths
+    return walk.calls * count * -(-n // function.columns)
+
+
+def _steps(
+    form: Product,
+    parts: Parts,
+    places: tuple[Place, Place, Place],
+    origin: str,
+    mark: Place,
+    each: int,
+) -> list[Step]:
+    walk = walk_of(form)
+    count, _, k, n = walk.lengths
+    near, (a_row, a_deep, b_deep, b_column, c_row, _) = walk.strides[:3], walk.strides[3:]
+    blocks = -(-n // parts[0][0].columns)
     kind = SILENT if form.op == "dot" else OURS
     steps, first = [], 0
     for part, rows in parts:
         table = rows, k, n, a_row, a_deep, b_deep, b_column, c_row, blocks, count
         offsets = first * a_row, 0, first * c_row
         operands = [p._replace(offset=p.offset + o) for p, o in zip(places, offsets, strict=True)]
-        operands.append(Place(products.MARK, 0, 1))
-        every = (*table, *near, *walk.steps, 0)
+        operands.append(mark)
+        every = (*table, *near, *walk.steps, each, 0)
         steps.append(Step(part.name, every, tuple(operands), kind, form.op, (origin,)))
         first += rows
-    total = walk.calls * count * blocks
-    if m <= _FEW:
-        tile = min(tile, -(-total // _PARTS))
-    return Region(total, min(tile, total), tuple(steps), apart=True)
+    return steps
 
 
-def _places(a: Node, b: Node, c: Node) -> tuple[Place, Place, Place]:
+def walk_of(form: Product) -> Walk:
+    walk = product_walk(form)
+    assert walk is not None
+    return walk
+
+
+def places_of(a: Node, b: Node, c: Node) -> tuple[Place, Place, Place]:
     return Place(a, 0, 0), Place(b, 0, 0), Place(c, 0, 0)
 
 
@@ -226,7 +261,7 @@ def segment_of(form: Product, parts: Parts) -> Segment:
     """A program of one product."""
     layouts = zip("abc", form.shapes, form.strides, strict=True)
     nodes = [placeholder(name, shape, form.dtype, steps) for name, shape, steps in layouts]
-    region = region_of(form, parts, _places(*nodes))
+    region = region_of(form, parts, places_of(*nodes))
     operands = [(k, p) for s in region.steps for k, p in enumerate(s.operands[:3], 1)]
     places = {p: (k, p.offset) for k, p in operands}
     # Whoever calls knows the layouts; a dtype out of a file is equal to NumPy's own, not the same.
@@ -243,7 +278,7 @@ def _work(op: str) -> Callable[[Node, NativeMachine], Work | None]:
         form = product_of(make("matmul", a, b, strides=node.steps))
         parts = None if found is None or form is None else found.parts(form)
         if form is not None and parts is not None:
-            own = region_of(form._replace(op=op), parts, _places(a, b, node), origin)
+            own = region_of(form._replace(op=op), parts, places_of(a, b, node), origin)
             return Work((), lambda memory: [own])
         plain = product_of(make(op, a, b, strides=node.steps))
         if plain is None or not machine.multiplies(plain):

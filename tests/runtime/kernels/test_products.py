@@ -65,7 +65,7 @@ def test_the_target_numpy_has_numpy_s_bits(as_numpy):
     a, b = matrices()
     assert same_bits(products.dot(a, b), a.dot(b))
     assert same_bits(products.few_rows(a, b, np.empty((M, N), "f")), a.dot(b))
-    assert same_bits(products.matmul(a, b, np.empty((M, N), "f")), a @ b)
+    assert same_bits(products.matmul(a, b, np.empty((M, N), "f"), np), a @ b)
 
 
 def test_without_native_code_it_is_numpy_s(monkeypatch):

@@ -1,16 +1,20 @@
 """Native forms of library ops give the bits of their NumPy kernels."""
 
 import sys
+from collections import OrderedDict
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from chainwright.codegen.native_target import program
 from chainwright.codegen.native_target.steps import Forms
 from chainwright.codegen.native_target.writer import parts_of
 from chainwright.ir import Graph, build, make, placeholder
+from chainwright.runtime import OPTIONS, eager
 from chainwright.runtime.kernels import convolution as kernels
-from chainwright.runtime.native import native_target
+from chainwright.runtime.kernels import products
+from chainwright.runtime.native import native_target, own_products
 
 sys.path.append(str(Path(__file__).parents[1] / "kernels"))
 import test_convolution as cases  # noqa: E402
@@ -24,6 +28,13 @@ def small_buffers(monkeypatch):
     """So that there are several blocks of images, and a smaller one at the end."""
     monkeypatch.setattr(kernels, "_BUFFER_BYTES", 1 << 12)
     monkeypatch.setattr(kernels, "_COLUMNS", 50)
+
+
+@pytest.fixture
+def all_products(monkeypatch):
+    """Products of any size are of our own; what define-by-run has compiled is set aside."""
+    monkeypatch.setattr(products, "WORK", 1)
+    monkeypatch.setattr(eager, "_known", OrderedDict())
 
 
 def prepared(name, arrays, settings, made):
@@ -53,6 +64,53 @@ def test_convolution(name, dtype):
     images = x.shape[2:]
     check("convolution_transpose", gy, W, native=native, outsize=images, **settings)
     check("convolution_weight", x, gy, native=native, ksize=W.shape[2:], **settings)
+
+
+@pytest.mark.skipif(own_products() is None, reason="there are no products of our own here")
+@pytest.mark.parametrize("threads", [1, 3])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("name", cases.CASES)
+def test_products_of_our_own(monkeypatch, all_products, name, dtype, threads):
+    """The same bits as the kernel, which asks for each product; nearly those of NumPy's."""
+    x, W, gy, settings, outsize = cases.make(name, dtype)
+    if not x.size:
+        return
+    monkeypatch.setattr(OPTIONS, "threads", lambda: threads)
+    monkeypatch.setattr(program, "SHARED_BYTES", 1)
+    calls = [
+        ("convolution", x, W, {"outsize": outsize}),
+        ("convolution_transpose", gy, W, {"outsize": x.shape[2:]}),
+        ("convolution_weight", x, gy, {"ksize": W.shape[2:]}),
+    ]
+    for op, a, b, more in calls:
+        check(op, a, b, **more, **settings)
+        got = getattr(kernels, op)(a, b, **more, **settings)
+        with monkeypatch.context() as patch:
+            patch.setattr(OPTIONS, "target", lambda: "numpy")
+            wanted = getattr(kernels, op)(a, b, **more, **settings)
+        np.testing.assert_allclose(got, wanted, rtol=1e-3, atol=1e-4)
+
+
+@pytest.mark.skipif(own_products() is None, reason="there are no products of our own here")
+@pytest.mark.parametrize("threads", [1, 3])
+def test_programs_ask_for_the_setting_when_they_run(monkeypatch, all_products, threads):
+    rng = np.random.default_rng(0)
+    x, W = (rng.standard_normal(s).astype("f") for s in ((3, 40, 8, 9), (6, 40, 3, 3)))
+    outsize, settings = (8, 9), {"stride": (1, 1), "pad": (1, 1), "dilate": (1, 1), "groups": 1}
+    monkeypatch.setattr(OPTIONS, "threads", lambda: threads)
+    found = {}
+    for target in ("native", "numpy"):
+        monkeypatch.setattr(OPTIONS, "target", lambda target=target: target)
+        found[target] = kernels.convolution(x, W, outsize=outsize, **settings)
+    assert found["native"].tobytes() != found["numpy"].tobytes()
+    graph = prepared("convolution", (x, W), {"outsize": outsize} | settings, found["native"])
+    made = TARGET.program(graph, "test")
+    assert made.multiplies
+    loaded = made.load()
+    for target, wanted in found.items():
+        monkeypatch.setattr(OPTIONS, "target", lambda target=target: target)
+        (got,) = loaded.function(x, W, loaded.new_scratch(), ())
+        assert got.tobytes() == wanted.tobytes()
 
 
 def test_images_that_are_cut_stay_with_numpy(monkeypatch):

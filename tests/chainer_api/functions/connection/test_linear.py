@@ -17,8 +17,8 @@ def native(monkeypatch):
     calls = []
     plain = products.native
 
-    def counted(a, b):
-        found = plain(a, b)
+    def counted(*arguments):
+        found = plain(*arguments)
         calls.append(found is not None)
         return found
 
