@@ -1554,6 +1554,15 @@ def a_function_between_programs():
 
 
 @proved
+def products_of_variables():
+    def forward(self, x):
+        h = self.a(x)
+        return F.matmul(F.softmax(F.matmul(h, h, transb=True)), h)
+
+    return simple(forward)
+
+
+@proved
 def modes_in_the_method():
     def forward(self, x):
         with chainer.no_backprop_mode(), chainer.using_config("train", False):
