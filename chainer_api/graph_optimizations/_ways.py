@@ -33,6 +33,7 @@ class Forms:
     def __init__(self) -> None:
         self._calls: OrderedDict[int, int] = OrderedDict()
         self._all, self._chance = 0, 1
+        self._again = 0  # calls of forms that had come often
         #: Of each form: whether its calls go ways with programs (above 0), or leave them.
         self.hot: dict[int, int] = {}
         self.differ = False  # whether calls have left such ways
@@ -43,6 +44,7 @@ class Forms:
         calls = self._calls
         calls[form] = calls.pop(form, 0) + 1
         self._all += 1
+        self._again += calls[form] > _OFTEN
         if len(calls) > _FORMS:
             old, _ = calls.popitem(last=False)
             self.hot.pop(old, None)
@@ -69,6 +71,13 @@ class Forms:
     def are_many(self) -> bool:
         """Whether there are more forms than a method usually has."""
         return len(self._calls) > _USUAL_FORMS
+
+    def come_back(self) -> bool:
+        """Whether there are many, and most calls have one of those that come often.
+
+        Then programs of whole calls are to be had: what is spent is spent on them.
+        """
+        return self.are_many() and 2 * self._again > self._all
 
     def wakes(self, form: int) -> bool:
         """Whether a call with such arguments is looked at though the method is left alone.

@@ -140,6 +140,7 @@ class Site:
         self._waiting: tuple[list[Sync], Application, dict[int, str]] | None = None
         #: With so many hits a call is timed without programs.
         self._timed = _TIMED_FIRST
+        self._noted = self._noted_again = 0  # calls, and those of them whose way had come before
         self._compared_at, self._comparing = -_SURE, 0  # see seems_slow
         self._resting = 16  # calls for which it is left alone where programs are slower
         self.proofs = Proofs(self)
@@ -307,7 +308,10 @@ class Site:
         self._missed += 1
         if self.phrases.notes:
             return
-        if self._missed >= self._patience and self.account.allows_phrases():
+        # Where arguments of many forms come again, and go their ways again, to spend on these is
+        # better; trees of one form are seldom like another one.
+        settles = self.forms.come_back() and 4 * self._noted_again > self._noted
+        if self._missed >= self._patience and not settles and self.account.allows_phrases():
             self._missed, self._patience = 0, 4 * self._patience
             self.phrases.listen()
             return
@@ -351,6 +355,9 @@ class Site:
         for sync in run.syncs:
             seen = sync.app.sightings[sync.first] = sync.app.sightings.get(sync.first, 0) + 1
             least = min(least, seen)
+        if run.noted and run.syncs:
+            self._noted += 1
+            self._noted_again += least >= 2
         # Following a way of which a part has no program takes longer than no program at all.
         if run.syncs and least >= 2 and self._has_room(app, run.form):
             functions = sum([s.app.depth - s.first + 1 for s in run.syncs])

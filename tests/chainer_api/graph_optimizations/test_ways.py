@@ -122,6 +122,19 @@ def test_forms_that_come_often_are_looked_at_though_the_method_is_left_alone():
     assert sum(forms.is_given_up(form) for _ in range(2000)) == 1020
 
 
+def test_where_most_forms_come_back_programs_are_those_of_whole_calls():
+    def forms_of(sizes):
+        forms = Forms()
+        for n in sizes:
+            forms.of((np.zeros(n),))
+        return forms
+
+    assert forms_of(1 + k % 12 for k in range(400)).come_back()
+    assert not forms_of(1 + k % 12 for k in range(100)).come_back()  # not yet
+    assert not forms_of(1 for k in range(400)).come_back()  # one form may go many ways
+    assert not forms_of(range(400)).come_back()
+
+
 def test_forms_of_brief_calls_are_counted_by_chance():
     forms = Forms()
     assert all(forms.is_counted(1e-3) for _ in range(100))
