@@ -411,14 +411,27 @@ def _backward_from(var, node, retain_grad, enable_double_backprop, loss_scale):
 def _show_functions(nodes, enable_double_backprop, retain_grad=False):
     """Dissolve the pieces before ``nodes`` where single functions matter.
 
-    They do where gradients are to be differentiated again, and to hooks. Where gradients of
-    results on the way matter, those pieces do that have results computed from others of theirs.
+    They do where gradients are to be differentiated again, to hooks, and where several functions
+    draw random numbers when they run. Where gradients of results on the way matter, those pieces
+    do that have results computed from others of theirs.
     """
     watched = function_hook.functions_are_watched()
-    if enable_double_backprop or watched or _peek('debug'):
+    if enable_double_backprop or watched or _peek('debug') or (
+            FunctionNode._some_draw_in_backward and FunctionNode._pieces_exist
+            and _several_draw(nodes)):
         _dissolve(nodes, operator.attrgetter('_is_piece'))
     elif retain_grad and FunctionNode._pieces_exist:
         _dissolve(nodes, operator.attrgetter('_has_inner_results'))
+
+
+def _several_draw(nodes):
+    """Return whether several of the functions before ``nodes`` draw random numbers in backward."""
+    found = set()
+    for node in nodes:
+        func = node._creator_node
+        if func is not None:
+            found.update([func], _functions_before(func))
+    return sum([func._draws_in_backward for func in found]) > 1
 
 
 def _dissolve(nodes, matters):

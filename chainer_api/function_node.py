@@ -317,6 +317,8 @@ class FunctionNode:
         return [(rank, number, i) for i in targets]
 
     _has_inner_results = False
+    _draws_in_backward = False  # random numbers
+    _some_draw_in_backward = False  # whether there has been one (of the class)
 
     def _dissolve(self):
         """Put the functions that a piece stands for in its place (others: do nothing)."""

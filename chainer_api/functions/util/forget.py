@@ -1,4 +1,6 @@
 """Calling a function without keeping its intermediate results."""
+import numpy
+
 import chainer
 from chainer import _backprop, configuration, function_node, variable
 from chainer.functions.util import _recompute
@@ -17,8 +19,11 @@ class Forget(function_node.FunctionNode):
 
     def forward(self, inputs):
         self.retain_inputs(tuple(range(len(inputs))))
+        before = _generator_state()
         with chainer.no_backprop_mode(), self._memory.first_call():
             ys = _call(self.func, [variable.Variable(x) for x in inputs])
+        if _generator_state() != before:
+            self._draws_in_backward = function_node.FunctionNode._some_draw_in_backward = True
         return tuple(y.array for y in ys)
 
     def backward(self, indexes, grad_outputs):
@@ -33,6 +38,11 @@ class Forget(function_node.FunctionNode):
         # Parameters that func uses get their gradients here, too.
         _backprop.backward([y for y, _ in pairs], [gy for _, gy in pairs])
         return tuple(x.grad_var for x in xs)
+
+
+def _generator_state():
+    _, key, *rest = numpy.random.get_state()
+    return key.tobytes(), *rest
 
 
 def _call(func, xs):

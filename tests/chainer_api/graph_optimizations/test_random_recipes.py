@@ -5,6 +5,10 @@
 
 import pytest
 import random_programs
+from random_programs import Program
+from trust import check
+
+import chainer.functions as F
 
 GROUPS = [pytest.param(k, marks=[pytest.mark.slow] * (k > 2)) for k in range(20)]
 
@@ -46,3 +50,26 @@ def test_a_change_of_the_last_bit_is_seen():
     data = bytes([fact[-1][0] ^ 1]) + fact[-1][1:]
     actual[2][k] = (*fact[:-1], data)
     assert "call 3" in random_programs.difference(expected, actual)
+
+
+def test_functions_that_draw_in_backward_run_in_its_order():
+    """Each got the random numbers of another one (found as a random program)."""
+
+    def make():
+        class Model(Program):
+            actions = (*["chained"] * 3, *["with_a_graph"] * 2, *["chained"] * 4, "with_a_graph")
+
+            def forward(self, x, z):
+                _held = self.bn(z) + self.bn(x)
+                h = z + F.embed_id(self.labels[: len(z)], self.p)
+                u = F.forget(lambda v: F.dropout(F.tanh(v), 0.4), h)
+                g = F.gaussian(h, u)
+                w = u
+                if self.state is not None:
+                    w = u + F.broadcast_to(F.mean(self.state, axis=0), u.shape)
+                self.state = F.tanh(w)
+                return F.where(self.mask[: len(w)], w, g * 2)
+
+        return Model
+
+    check(make, 10)
