@@ -316,6 +316,8 @@ class FunctionNode:
         rank, number = -self.rank, -self.number
         return [(rank, number, i) for i in targets]
 
+    #: How many small functions it is worth, to those who ask what compiling it takes.
+    _weight = 1
     _has_inner_results = False
     _draws_in_backward = False  # random numbers
     _some_draw_in_backward = False  # whether there has been one (of the class)

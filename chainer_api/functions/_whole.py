@@ -10,6 +10,8 @@ from chainer import functions as F
 from chainer.functions import _small
 from chainer.functions.connection import linear
 
+_OF_STEP = 6  # small functions
+
 
 class OnVariables:
     """Functions; operators, ``[]``, ``shape`` and ``ndim`` are those of Variables."""
@@ -78,7 +80,13 @@ class OnArrays:
 
 
 class Whole(function_node.FunctionNode):
-    """A function of many steps; all its inputs are floating-point arrays."""
+    """A function of many steps, ``lengths``; all its inputs are floating-point arrays."""
+
+    lengths = ()
+
+    @property
+    def _weight(self):
+        return max(_OF_STEP * len(self.lengths), 1)
 
     def compute(self, ops, inputs):
         """Give the outputs, which share no memory, and what is saved: a nest of lists."""

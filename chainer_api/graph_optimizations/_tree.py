@@ -205,6 +205,7 @@ class Application:
     by_shapes: dict[Any, tuple[Application, ...]] = {}  # noqa: RUF012 - never changed, only set
     count = 0  # of phrases: the values so far
     anywhere = False  # whether it is part of a phrase, which comes at any place of the method
+    weight = 1  # how many small functions it is worth
 
     def __init__(self, parent: Application | None) -> None:
         self.parent = parent
@@ -243,6 +244,7 @@ class Application:
             Incomparable: If an attribute or an input cannot be compared.
         """
         self.kind, self.settings, self.first_slot = type(func), settings, count
+        self.weight = func._weight
         self.leaves: dict[int, Spec] = {}
         self.inputs = tuple([slot_of(x) for x in inputs])
         self.attributes: dict[str, Any] = {}

@@ -345,7 +345,8 @@ class Site:
         if self._resting < _LONGEST:
             reason = "programs were slower than define-by-run"
             self.ledger.add("slower", reason, line_of(self.method))
-        self._resting = min(4 * self._resting, 16 * _LONGEST)
+        if self.ledger.saved < sum(self.ledger.spent.values()):  # else they have paid, until now
+            self._resting = min(4 * self._resting, 16 * _LONGEST)
 
     def _learn(self, run: Run) -> None:
         """Trace what has been seen twice, as far as the account allows it."""
@@ -360,7 +361,7 @@ class Site:
             self._noted_again += least >= 2
         # Following a way of which a part has no program takes longer than no program at all.
         if run.syncs and least >= 2 and self._has_room(app, run.form):
-            functions = sum([s.app.depth - s.first + 1 for s in run.syncs])
+            functions = sum([a.weight for s in run.syncs for a in s.app.path(s.first)])
             wait = self.account.wait_for_trace(functions, least)
             if wait and not run.programs:
                 if not self.ways.has_programs():
@@ -394,7 +395,7 @@ class Site:
 
     def _tell_of_phrases(self, made: Iterable[tuple[Plan, float]]) -> None:
         for plan, seconds in made:
-            COMPILING.learn(seconds, len(plan.apps))
+            COMPILING.learn(seconds, sum([a.weight for a in plan.apps]))
             labels = "; ".join([label_of(self.name, piece) for piece in plan.pieces])
             reason = f"functions that come again and again: {labels}"
             self.ledger.add("compile", reason, line_of(self.method), seconds)
@@ -448,7 +449,7 @@ class Site:
         self.ways.compiled(app)
         seconds = clock() - started
         new = [piece for s in syncs if (plan := s.app.plans.get(s.first)) for piece in plan.pieces]
-        COMPILING.learn(seconds, sum([len(piece.apps) for piece in new]))
+        COMPILING.learn(seconds, sum([a.weight for piece in new for a in piece.apps]))
         labels = "; ".join(dict.fromkeys(label_of(self.name, piece) for piece in new))
         reason = f"a way through the method was seen for the second time: {labels}"
         self.ledger.add("compile", reason, line_of(self.method), seconds)
