@@ -319,8 +319,8 @@ class FunctionNode:
     #: How many small functions it is worth, to those who ask what compiling it takes.
     _weight = 1
     _has_inner_results = False
-    _draws_in_backward = False  # random numbers
-    _some_draw_in_backward = False  # whether there has been one (of the class)
+    _draws_in_backward = False  # whether its backward draws random numbers
+    _some_draw_in_backward = False  # of the class: whether that of any function has
 
     def _dissolve(self):
         """Put the functions that a piece stands for in its place (others: do nothing)."""

@@ -8,7 +8,9 @@ import chainer
 from chainer import backend, configuration, function_node
 from chainer import functions as F
 from chainer.functions import _small
+from chainer.functions.activation import sigmoid
 from chainer.functions.connection import linear
+from chainer.functions.math import logsumexp
 
 _OF_STEP = 6  # small functions
 
@@ -51,14 +53,10 @@ class OnArrays:
         return values[0] if len(values) == 1 else self._xp.concatenate(values, axis)
 
     def linear(self, x, W, b):
-        y = self.product(x, W.T)
-        y += b
-        return y
+        return linear.of_arrays(x, W, b)
 
     def logsumexp(self, x, axis):
-        m = x.max(axis=axis, keepdims=True)
-        s = self._xp.exp(x - m).sum(axis=axis)
-        return m.reshape(s.shape) + self._xp.log(s)
+        return logsumexp.of_array(self._xp, x, axis)
 
     def product(self, a, b):
         return linear._dot(a, b, a.dtype)
@@ -67,7 +65,7 @@ class OnArrays:
         return self._xp.maximum(x, 0)
 
     def sigmoid(self, x):
-        return self._xp.tanh(x * 0.5) * 0.5 + 0.5
+        return sigmoid.of_array(self._xp, x)
 
     def sum(self, x, axis):
         return x.sum(axis=axis)

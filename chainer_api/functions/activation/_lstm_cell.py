@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 from chainer import backend, function_node
 from chainer import functions as F
+from chainer.functions.activation import sigmoid
 from chainwright.runtime import kernels
 
 
@@ -56,8 +57,8 @@ def _cell(*inputs, n, split):
     cs, gates = inputs[:n], split(inputs[n:], n)
     xp = backend.get_array_module(inputs[0])
     tanh_a = [xp.tanh(a) for a in gates.a]
-    i, f = ([_sigmoid(xp, v) for v in vs] for vs in (gates.i, gates.f))
-    o = _sigmoid(xp, gates.o)
+    i, f = ([sigmoid.of_array(xp, v) for v in vs] for vs in (gates.i, gates.f))
+    o = sigmoid.of_array(xp, gates.o)
     terms = [*zip(tanh_a, i, strict=True), *zip(f, cs, strict=True)]
     c = terms[0][0] * terms[0][1]
     for p, q in terms[1:]:
@@ -71,10 +72,6 @@ def _gates(values, n):
     o, f, rest = values[0], list(values[1:1 + n]), values[1 + n:]
     half = len(rest) // 2
     return Gates(list(rest[:half]), list(rest[half:]), f, o)
-
-
-def _sigmoid(xp, x):
-    return xp.tanh(x * 0.5) * 0.5 + 0.5
 
 
 class CellGrad(function_node.FunctionNode):

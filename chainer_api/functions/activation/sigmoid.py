@@ -4,6 +4,11 @@ from chainer.utils import type_check
 from chainer.variable import Variable
 
 
+def of_array(xp, x):
+    """The sigmoid of an array: by tanh, which does not overflow."""
+    return xp.tanh(x * 0.5) * 0.5 + 0.5
+
+
 class Sigmoid(function_node.FunctionNode):
     """Logistic sigmoid (see :func:`sigmoid`)."""
 
@@ -15,8 +20,7 @@ class Sigmoid(function_node.FunctionNode):
         x, = inputs
         xp = backend.get_array_module(x)
         self.retain_outputs((0,))
-        # By tanh, which does not overflow.
-        return utils.force_array(xp.tanh(x * 0.5) * 0.5 + 0.5),
+        return utils.force_array(of_array(xp, x)),
 
     def backward(self, indexes, grad_outputs):
         y, = self.get_retained_outputs()

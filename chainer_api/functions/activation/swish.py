@@ -23,7 +23,7 @@ class Swish(function_node.FunctionNode):
         x, beta = inputs
         xp = backend.get_array_module(x)
         self.retain_inputs((0, 1))
-        return x * (xp.tanh(x * _spread(beta, x) * 0.5) * 0.5 + 0.5),
+        return x * sigmoid.of_array(xp, x * _spread(beta, x)),
 
     def backward(self, indexes, grad_outputs):
         x, beta = self.get_retained_inputs()

@@ -19,6 +19,14 @@ def _dot(a, b, dtype):
     return products.dot(a, b).astype(dtype, copy=False)
 
 
+def of_arrays(x, W, b=None):
+    """The linear transformation of a matrix."""
+    y = _dot(x, W.T, x.dtype)
+    if b is not None:
+        y += b
+    return y
+
+
 def _rows(x):
     """A matrix with the rows of an array."""
     return x if x.ndim == 2 else x.reshape((-1, x.shape[-1]))
@@ -51,9 +59,7 @@ class LinearFunction(function_node.FunctionNode):
     def forward(self, inputs):
         self.retain_inputs((0, 1))
         x, W = inputs[:2]
-        y = _dot(_rows(x), W.T, x.dtype)
-        if len(inputs) == 3:
-            y += inputs[2]
+        y = of_arrays(_rows(x), W, *inputs[2:])
         return (y if x.ndim == 2 else y.reshape((*x.shape[:-1], len(W)))),
 
     def backward(self, indexes, grad_outputs):

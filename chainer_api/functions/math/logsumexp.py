@@ -6,6 +6,13 @@ from chainer.utils import type_check
 from chainer.variable import Variable
 
 
+def of_array(xp, x, axis):
+    """The logarithm of the sum of exponentials of an array."""
+    m = x.max(axis=axis, keepdims=True)
+    s = xp.exp(x - m).sum(axis=axis)
+    return m.reshape(s.shape) + xp.log(s)
+
+
 class LogSumExp(function_node.FunctionNode):
     """Logarithm of a sum of exponentials (see :func:`logsumexp`)."""
 
@@ -23,9 +30,7 @@ class LogSumExp(function_node.FunctionNode):
         self.retain_inputs((0,))
         self.retain_outputs((0,))
         xp = backend.get_array_module(x)
-        m = x.max(axis=self.axis, keepdims=True)
-        s = xp.exp(x - m).sum(axis=self.axis)
-        return utils.force_array(m.reshape(s.shape) + xp.log(s)),
+        return utils.force_array(of_array(xp, x, self.axis)),
 
     def backward(self, indexes, grad_outputs):
         x, = self.get_retained_inputs()
