@@ -76,7 +76,7 @@ class DeviceResident(metaclass=abc.ABCMeta):
         target = chainer.get_device(cuda._get_device_or_current(device))
         _warn_of_old_method('to_gpu', target.name)
         self.device_resident_accept(
-            _ToDeviceVisitor(target, legacy_method='to_gpu', start=self, keep_gpu=True))
+            _ToDeviceVisitor(target, legacy_method='to_gpu', start=self, kept_by='to_gpu'))
         return self
 
     def to_intel64(self):
@@ -152,13 +152,15 @@ class _ToDeviceVisitor(DeviceResidentsVisitor):
     Classes written for old releases override ``to_cpu`` and its sisters in order to carry further
     attributes; such an override of the method that leads to the target is called for each
     resident but ``start``, whose method is running.
+
+    What is on a GPU stays on that GPU where ``kept_by`` says who leaves it there.
     """
 
-    def __init__(self, device, legacy_method=None, start=None, keep_gpu=False):
+    def __init__(self, device, legacy_method=None, start=None, kept_by=None):
         self._device = device
         self._legacy_method = legacy_method or _legacy_method(device)
         self._start = start
-        self._keep_gpu = keep_gpu
+        self._kept_by = kept_by
 
     def visit_device_resident(self, device_resident):
         if not self._stays(device_resident.device):
@@ -181,12 +183,17 @@ class _ToDeviceVisitor(DeviceResidentsVisitor):
     def _stays(self, device):
         if device == self._device:
             return True
-        if not (self._keep_gpu and isinstance(device, chainer.backend.GpuDevice)):
+        if self._kept_by is None or not isinstance(device, chainer.backend.GpuDevice):
             return False
         warnings.warn(
-            f'to_gpu leaves what is on a GPU ({device}) where it is; '
+            f'{self._kept_by} leaves what is on a GPU ({device}) where it is; '
             f'use to_device({str(self._device)!r}) to carry it to another GPU.', stacklevel=2)
         return True
+
+
+def to_device_from_host(resident, device, kept_by):
+    """Carries what is on the host to a device: parts on a GPU stay, which it says in a warning."""
+    resident.device_resident_accept(_ToDeviceVisitor(device, kept_by=kept_by))
 
 
 def _legacy_method(device):

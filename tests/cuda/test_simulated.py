@@ -143,6 +143,12 @@ def test_elementwise_and_reduction_kernels():
     norm = cuda.reduce('T x', 'T y', 'x * x', 'a + b', 'y = sqrt(a)', '0', 'norm')
     np.testing.assert_allclose(
         norm(cupy.asarray(x), axis=1).get(), np.sqrt((x * x).sum(1)), rtol=1e-6)
+    ends = cuda.elementwise(  # names that CuPy has in such texts
+        'T x, raw T y', 'T z', 'z = x + y[_ind.size() - i - 1] + y.shape()[0]', 'ends')
+    column = cupy.asarray(x[:, 0])
+    np.testing.assert_array_equal(ends(column, column).get(), x[:, 0] + x[::-1, 0] + 3)
+    cuts = np.array([1, 3])  # on the host, where CuPy takes them
+    assert [part.shape for part in cupy.split(cupy.asarray(x), cuts, 1)] == [(3, 1), (3, 2), (3, 1)]
     with pytest.raises(TypeError, match='Wrong number of arguments'):
         kernel(table)
     raw = cuda.raw(SUM, 'total')

@@ -49,6 +49,53 @@ def test_standard_updater():
         np.testing.assert_allclose(a, b, rtol=1e-4, atol=1e-6)
 
 
+class OnTwoDevices(chainer.Chain):
+    """Parts on two devices, as Chainer's guide spreads a model; their weights come later."""
+
+    def __init__(self, places):
+        super().__init__()
+        self.places = places
+        with self.init_scope():
+            self.first, self.second = (L.Linear(None, 5, initialW=.1 * k) for k in (1, 2))
+            self.last = L.Linear(5, 3, initialW=np.linspace(-1, 1, 15).reshape(3, 5))
+        self.parts = self.first, self.second, self.last
+        for part, place in zip(self.parts, places, strict=True):
+            part.to_device(place)
+
+    def forward(self, x):
+        here, there, _ = self.places
+        h = self.second(F.copy(x, there))
+        return self.last(F.tanh(self.first(x) * F.copy(h, here)))
+
+
+class OnTwoDevicesCompiled(OnTwoDevices):
+    forward = chainer.static_graph(OnTwoDevices.forward)
+
+
+@pytest.mark.parametrize('compiled', [False, True])
+def test_models_on_several_devices_stay_so(compiled):
+    """``device=0`` sends batches there, and leaves the parts of the model on their devices."""
+    if cupy.cuda.runtime.getDeviceCount() < 2:
+        pytest.skip('one device')
+    found = []
+    for places, device in ((['@numpy'] * 3, -1), (['@cupy:0', '@cupy:1', '@cupy:0'], 0)):
+        model = L.Classifier((OnTwoDevicesCompiled if compiled else OnTwoDevices)(places))
+        optimizer = chainer.optimizers.Adam().setup(model)
+        optimizer.add_hook(chainer.optimizer_hooks.WeightDecay(.01))
+        optimizer.add_hook(chainer.optimizer_hooks.GradientClipping(1.))
+        iterator = chainer.iterators.SerialIterator(dataset(), 8, shuffle=False)
+        warns = pytest.warns(UserWarning, match=r'the updater leaves .*@cupy:1.* where it is')
+        with warns if device == 0 else contextlib.nullcontext():
+            updater = training.updaters.StandardUpdater(iterator, optimizer, device=device)
+        training.Trainer(updater, (3, 'epoch')).run()
+        assert [part.device.name for part in model.predictor.parts] == places
+        for part in model.predictor.parts:
+            assert part.device == chainer.backend.get_device_from_array(part.W.array)
+        found.append([cuda.to_cpu(p.array) for _, p in sorted(model.namedparams())])
+    for there, host in zip(*found[::-1], strict=True):
+        np.testing.assert_allclose(there, host, rtol=1e-4, atol=1e-6)
+
+
 def test_parallel_updater():
     if cupy.cuda.runtime.getDeviceCount() < 2:
         pytest.skip('one device')

@@ -1,5 +1,5 @@
 """The plain updater: one batch, one loss, one step."""
-from chainer import backend
+from chainer import backend, device_resident
 from chainer.dataset import convert
 from chainer.training import _updater
 
@@ -17,7 +17,8 @@ class StandardUpdater(_updater.Updater):
         optimizer: Optimizer (named 'main'), or a dictionary of optimizers.
         converter: Makes arrays of a batch; called with the batch and the device.
         device: Device of the data, as for :func:`chainer.dataset.to_device`. The targets of the
-            optimizers are sent to it as well if it is a GPU.
+            optimizers are sent to it as well if it is a GPU, but for what is on a GPU already:
+            models whose parts are on several GPUs stay so.
         loss_func: Loss; the target of the optimizer 'main' if ``None``.
         loss_scale (float): Factor of the loss, which the optimizer divides gradients by again: half
             precision gradients do not vanish so easily.
@@ -62,7 +63,8 @@ class StandardUpdater(_updater.Updater):
         device = None if self.device is None else backend.get_device(self.device)
         if device is not None and type(device) is not backend.CpuDevice:
             for optimizer in self._optimizers.values():
-                optimizer.target.to_device(device)
+                # Models that were spread over several GPUs stay so.
+                device_resident.to_device_from_host(optimizer.target, device, 'the updater')
 
     @property
     def epoch(self):

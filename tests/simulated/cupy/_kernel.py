@@ -187,8 +187,13 @@ struct float16 {
   operator float() const { return (float)v; }
 };
 template <class T> struct CArray {  // one item after the other
-  T *data; long long n;
+  T *data; long long n; const long long *shape_;
   T &operator[](long long i) const { return data[i]; }
+  long long size() const { return n; }
+  const long long *shape() const { return shape_; }
+};
+struct CIndexer {  // how many items there are
+  long long n;
   long long size() const { return n; }
 };
 '''
@@ -289,13 +294,16 @@ class ElementwiseKernel:
             arrays.append(dense)
             signature.append(f'{c_type}* _{param.name}, long long _n_{param.name}')
             if param.raw:
-                before.append(f'CArray<{c_type}> {param.name}{{_{param.name}, _n_{param.name}}};')
+                sizes = ', '.join(map(str, (*x.shape, 0)))
+                before.append(
+                    f'const long long _shape_{param.name}[] = {{{sizes}}}; CArray<{c_type}> '
+                    f'{param.name}{{_{param.name}, _n_{param.name}, _shape_{param.name}}};')
             else:
                 before.append(f'{c_type}{"&" if is_out else ""} {param.name} = _{param.name}[i];')
         code = '\n'.join([
             _PREAMBLE, *types.lines(), self.preamble,
             f'extern "C" __global__ void {self.name}({", ".join(signature)}, long long n) {{',
-            self.loop_prep,
+            'const CIndexer _ind{n};', self.loop_prep,
             'for (long long i = blockIdx.x * (long long)blockDim.x + threadIdx.x; i < n;'
             ' i += (long long)blockDim.x * gridDim.x) {', *before, self.operation, ';', '}',
             self.after_loop, '}'])

@@ -164,6 +164,8 @@ ON_HOST = {'can_cast', 'result_type', 'promote_types', 'min_scalar_type', 'shape
            'iscomplexobj', 'isrealobj', 'isscalar', 'may_share_memory', 'shares_memory',
            'broadcast_shapes', 'typename', 'common_type', 'get_include', 'binary_repr', 'base_repr',
            'format_float_positional', 'iterable'}
+#: CuPy takes places where to cut from arrays of NumPy, too.
+PLACES_ON_HOST = {'split', 'array_split'}
 FROM_HOST = {'array', 'asarray', 'asanyarray', 'ascontiguousarray', 'asfortranarray'}
 #: Whose order of memory is not handed on: the arguments of NumPy that CuPy does not have.
 _MISSING = object()
@@ -224,6 +226,8 @@ def function(name, signature, target):
                 raise TypeError(f'{name}() {error}') from None
         if name in BY_CUBLAS or target.__module__ == 'numpy.linalg':
             _capture.refuse_library('cuBLAS')
+        if name in PLACES_ON_HOST and len(args) > 1 and isinstance(args[1], np.ndarray):
+            args = (args[0], args[1].tolist(), *args[2:])
         if name in ON_HOST:
             plain = [x._a if isinstance(x, ndarray) else x for x in args]
             return target(*plain, **kwargs)
