@@ -102,6 +102,9 @@ class Account:
         self._before = 0.0  # see times_anew
         self._lost = 0.0  # since the last call; see lose
         self._losses = 0  # calls in a row after which it was negative
+        # Calls of which a part had no program, and seconds that they have saved: they do not tell
+        # what is saved when it has one.
+        self._partly, self._saved_partly = 0, 0.0
 
     def spend(self, what: str, since: float) -> float:
         """The seconds since ``since`` went into ``what``; gives them."""
@@ -112,15 +115,18 @@ class Account:
     def wait_for_trace(self, applications: int, calls: int) -> int:
         """In how many calls functions may be traced that ``calls`` of those so far have applied."""
         ledger = self.ledger
-        served = ledger.with_python + ledger.without_python
+        served = ledger.with_python + ledger.without_python - self._partly
         call = self._weight * self.plain
         gain = call * (_GAIN_OF_BRIEF if call < _BRIEF else _GAIN)
         if served >= _KNOWN:
-            gain = max(ledger.saved, 0.0) / served
-        missing = self._missing(COMPILING.of(applications), self._share(calls) * gain)
+            gain = max(ledger.saved - self._saved_partly, 0.0) / served
+        return self._wait(self._missing(COMPILING.of(applications), self._share(calls) * gain))
+
+    def _wait(self, missing: float) -> int:
+        """In how many calls there is to be enough for what seconds are missing for."""
         if missing <= 0.0:
             return 0
-        each = max(_budget() * call, 1e-9)
+        each = max(_budget() * self._weight * self.plain, 1e-9)
         return 1 + int(min(missing / each, max(self.calls, 4), _LONGEST))
 
     def affords_phrase(self, applications: int, share: float) -> bool:
@@ -133,12 +139,17 @@ class Account:
 
     def affords_proof(self, applications: int, calls: int) -> bool:
         """Whether a way may be proved that ``calls`` of the calls so far have gone."""
+        return not self.wait_for_proof(applications, calls)
+
+    def wait_for_proof(self, applications: int, calls: int) -> int:
+        """In how many calls such a way may be proved."""
         gain = self._share(calls) * _GAIN_OF_BRIEF * self.plain
         seconds = PROVING.of(applications)
-        tried = self.ledger.spent["prove"]
-        if tried and tried + seconds > _budget() / 2 * self._weight * self.in_method:
-            return False  # however much programs save: proofs may be tried in vain
-        return self._missing(seconds, gain) <= 0.0
+        missing, tried = self._missing(seconds, gain), self.ledger.spent["prove"]
+        if tried:  # however much programs save: proofs may be tried in vain
+            part = tried + seconds - _budget() / 2 * self._weight * self.in_method
+            missing = max(missing, part)
+        return self._wait(missing)
 
     def _share(self, calls: int) -> float:
         """Of the calls that were looked at, the part that ``calls`` are."""
@@ -155,14 +166,20 @@ class Account:
         hope = 1.0
         if self.ledger.spent["trace"]:
             # What has not paid in many calls is not likely to do so later.
-            hope = min(math.sqrt(_HORIZON / max(self.calls, 1)), 1.0)
+            paid = max(self.ledger.saved, 0.0) / self._spent_on_programs
+            hope = min(math.sqrt(_HORIZON / max(self.calls, 1)) + paid, 1.0)
         earned = max(_budget() * hope * self.in_method, _CALLS * self.plain)
         return self._owed + seconds - self._weight * earned - expected
 
     @property
+    def _spent_on_programs(self) -> float:
+        """Seconds that went into programs; calls are noted from a budget of their own."""
+        return sum(self.ledger.spent.values()) - self.ledger.spent["noting"]
+
+    @property
     def _owed(self) -> float:
-        """Seconds that were spent, and have not been saved yet."""
-        return sum(self.ledger.spent.values()) - self.ledger.saved
+        """Seconds that were spent on programs, and have not been saved yet."""
+        return self._spent_on_programs - self.ledger.saved
 
     def allows_phrases(self) -> bool:
         """Whether calls may be noted to find phrases: of methods that are called often."""
@@ -300,6 +317,9 @@ class Account:
             gain = sum([piece.forward_meter.gain for piece in run.pieces])
             factor = 1.0
         self.ledger.saved += gain
+        if run.realized:
+            self._partly += 1
+            self._saved_partly += gain
         for piece in run.pieces:
             piece.backward_meter.factor = factor
             gain += piece.backward_meter.gain

@@ -49,6 +49,7 @@ class Carrier:
     )
 
     phrases = None  # such calls go ways
+    realized = 0  # functions without programs
 
     def __init__(self) -> None:
         self.values: list[Any] = []

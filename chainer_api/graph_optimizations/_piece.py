@@ -554,6 +554,7 @@ class Plan:
             piece = Piece(name, group, specs, results, account, names, ends is not None)
             self.pieces.append(piece)
         self.dropped = False
+        self.guessed = False  # whether nobody has seen yet what is held where it runs
 
     def ready(self) -> bool:
         """Whether the programs are there and trusted."""

@@ -119,6 +119,7 @@ class Proofs:
         self.proofs: tuple[Proof, ...] = ()
         self._lost = 0
         self._target: Application | None = None  # where the way ends that is to be proved
+        self._last: Application | None = None  # where one ends that could be
         self.wanted = False  # whether the next call is to be read
         self._lock = threading.Lock()
         self.why_not: dict[tuple[str, str], int] = {}
@@ -197,9 +198,19 @@ class Proofs:
             return
         app = run.app
         app.followed += 1
+        self._last = app
         if app.proof_tries < _TRIES and app.followed >= self._patience(app):
             self._target = app
             self.wanted = self.site.account.affords_proof(app.depth, app.followed)
+
+    def are_tried_in(self) -> int:
+        """In how many calls the way of the last one is to be proved; 0 if it was tried before."""
+        app = self._last
+        if app is None or app.proof_tries or any([proof.app is app for proof in self.proofs]):
+            return 0
+        wait = self.site.account.wait_for_proof(app.depth, app.followed)
+        self._target, self.wanted = app, not wait
+        return wait or 1
 
     def _patience(self, app: Application) -> float:
         """How many calls go a way with Python before a proof of it is tried (again)."""

@@ -61,8 +61,7 @@ class Sync(NamedTuple):
     app: Application
     first: int
     alive: frozenset[int]
-    why: str
-    where: str
+    guessed: bool = False  # whether nobody has seen what is alive there: see _split
 
 
 class Run:
@@ -266,7 +265,7 @@ class Run:
         if known is None:
             here.eager = opaque_reason(func) or here.eager
         if self.app.depth >= self.first and here.eager:
-            self._noted_sync("an opaque function")
+            self._noted_sync()
         before = set(vars(func)) if learn and here.direct and here.eager is None else None
         self.noting += clock() - started
         try:
@@ -347,21 +346,23 @@ class Run:
         any_attributes(made, "an attribute of it cannot be compared")
         return made, (made.place, "varies"), new
 
-    def _noted_sync(self, why: str) -> None:
+    def _noted_sync(self) -> None:
         """A sync point of calls that follow this way."""
         if self._seen is None or self.app.depth < self.first or self.stopped:
             return
-        self.syncs.append(self._sync_here(self._noted_alive(), why))
+        self.syncs.append(Sync(self.app, self.first, self._noted_alive()))
         self.first = self.app.depth + 1
+
+    def _is_computed(self, slot: int) -> bool:
+        """Whether calls that follow this way have a result of a function before it is read."""
+        path = self.app.path(1)
+        return any([slot in app.output_slots for app in path[: self.first - 1]])
 
     def _noted_alive(self) -> frozenset[int]:
         assert self._seen is not None
         by_slot = {slot: ref for slot, ref in self._seen.values()}
         slots = [s for app in self.app.path(self.first) for s in app.output_slots]
         return frozenset(s for s in slots if s in by_slot and by_slot[s]() is not None)
-
-    def _sync_here(self, alive: frozenset[int], why: str) -> Sync:
-        return Sync(self.app, self.first, alive, why, user_line(3) if why != "end" else "")
 
     # -- following
 
@@ -432,8 +433,8 @@ class Run:
             return
         if self._seen is not None:
             found = self._seen.get(id(x))
-            if found is not None and found[1]() is x:
-                self._noted_sync("the array of a Variable")
+            if found is not None and found[1]() is x and not self._is_computed(found[0]):
+                self._noted_sync()
             return
         if self.funcs and id(x) in self.bound:
             self.sync("the array of a parameter or argument, used before")
@@ -448,7 +449,7 @@ class Run:
         if self._seen is not None:
             found = self._seen.get(id(array))
             if found is not None and found[1]() is array:
-                self._noted_sync("an array that functions write to")
+                self._noted_sync()
             return
         if self.funcs and id(array) in self.bound:
             self.sync("an array that functions write to")
@@ -531,7 +532,7 @@ class Run:
     def settle(self, why: str) -> None:
         """Compute what is pending."""
         if self._seen is not None:
-            self._noted_sync(why)
+            self._noted_sync()
         else:
             self.sync(why)
 
@@ -680,7 +681,7 @@ class Run:
             self.stops.append((detail, user_line(3)))
         if noted:
             syncs = self.syncs if self.phrases is None else self.phrase_syncs
-            syncs.append(self._sync_here(self._alive(), why))
+            syncs.append(Sync(self.app, self.first, self._alive()))
         apps = self.app.path(self.first)
         self.realized += len(funcs)
         now = None
@@ -729,7 +730,7 @@ class Run:
         """The method has returned (or raised)."""
         self.ended = True
         if self._seen is not None:
-            self._noted_sync("end")
+            self._noted_sync()
         elif self.stopped is None:
             self.sync("end")
         if self.phrases is not None:

@@ -73,11 +73,11 @@ class Forms:
         return len(self._calls) > _USUAL_FORMS
 
     def come_back(self) -> bool:
-        """Whether there are many, and most calls have one of those that come often.
+        """Whether most calls have one of those that come often.
 
         Then programs of whole calls are to be had: what is spent is spent on them.
         """
-        return self.are_many() and 2 * self._again > self._all
+        return 2 * self._again > self._all
 
     def wakes(self, form: int) -> bool:
         """Whether a call with such arguments is looked at though the method is left alone.

@@ -10,7 +10,7 @@ import threading
 import time
 import weakref
 from collections.abc import Callable, Iterable
-from typing import Any, TypeVar, overload
+from typing import Any, NamedTuple, TypeVar, overload
 
 from chainer import _tracing, configuration, function_hook
 from chainer.variable import Parameter
@@ -20,7 +20,7 @@ from . import _array_code  # noqa: F401 - whoever runs define-by-run code native
 from ._account import COMPILING, Account, clock
 from ._node import StaticScheduleFunction
 from ._phrases import Phrases
-from ._piece import Plan
+from ._piece import Piece, Plan
 from ._proof import Proofs
 from ._report import (
     CompiledProgram,
@@ -103,6 +103,16 @@ class Options:
         self.report = report
 
 
+class Waiting(NamedTuple):
+    """A way that is too dear to be traced for now."""
+
+    syncs: list[Sync]  # on it
+    app: Application  # where it ends
+    names: dict[int, str]  # of parameters
+    functions: int  # to be traced
+    calls: int  # that have gone this way, of those that were looked at
+
+
 def _without_collection(method: Method) -> Method:
     """Let the garbage collector rest meanwhile: it would take a fifth of the time, in vain."""
 
@@ -136,8 +146,7 @@ class Site:
         self._pause, self._asleep = 4, 0
         self._rests = False  # whether it is asleep since programs are slower
         self._why = _LEFT_ALONE  # it is asleep
-        #: A way that is too dear to be traced: sync points, where it ends, names of parameters.
-        self._waiting: tuple[list[Sync], Application, dict[int, str]] | None = None
+        self._waiting: Waiting | None = None
         #: With so many hits a call is timed without programs.
         self._timed = _TIMED_FIRST
         self._noted = self._noted_again = 0  # calls, and those of them whose way had come before
@@ -218,6 +227,8 @@ class Site:
             self.ledger.went_plainly(why or self._why)
             if self._asleep:
                 self._asleep -= 1
+                if not self._asleep and not self._rests and self._waiting is not None:
+                    self._compile_or_wait()
         return self.method(chain, *args, **kwargs)
 
     def _run(
@@ -308,9 +319,12 @@ class Site:
         self._missed += 1
         if self.phrases.notes:
             return
-        # Where arguments of many forms come again, and go their ways again, to spend on these is
-        # better; trees of one form are seldom like another one.
+        # Where arguments come again, and go their ways again, to spend on these is better; trees
+        # of one form are seldom like another one.
         settles = self.forms.come_back() and 4 * self._noted_again > self._noted
+        if settles and self._waiting is not None:
+            self._compile_or_wait()
+            return
         if self._missed >= self._patience and not settles and self.account.allows_phrases():
             self._missed, self._patience = 0, 4 * self._patience
             self.phrases.listen()
@@ -341,6 +355,10 @@ class Site:
             schedule.ask_for_native()
         if any([schedule.native_is_coming for schedule in schedules]):
             return  # which may be faster
+        if calls := self.proofs.are_tried_in():
+            # Programs that take longer with the method's Python may be faster without it.
+            self._asleep = calls
+            return
         self.phrases.gives_up()
         if self._resting < _LONGEST:
             reason = "programs were slower than define-by-run"
@@ -363,16 +381,34 @@ class Site:
         if run.syncs and least >= 2 and self._has_room(app, run.form):
             functions = sum([a.weight for s in run.syncs for a in s.app.path(s.first)])
             wait = self.account.wait_for_trace(functions, least)
+            if any(map(_was_guessed, run.syncs)):
+                wait = 0  # what has been spent on it is lost otherwise
             if wait and not run.programs:
-                if not self.ways.has_programs():
-                    self._asleep, self._why, self._rests = wait, _DEAR, False
+                self._is_left_alone_for(wait)
                 if self._waiting is None:
                     self.ledger.add("waits", _DEAR, line_of(self.method))
-                if self._waiting is None or self._waiting[1] is not app:
-                    self._waiting = run.syncs, app, self._names(run)
-            elif not wait and not (app.hot and all(map(_has_program, run.syncs))):
+                if self._waiting is None or least >= self._waiting.calls:
+                    names = self._names(run)
+                    self._waiting = Waiting(run.syncs, app, names, functions, least)
+            elif not wait and not _is_compiled(run):
                 self._compile(run.syncs, app, self._names(run))
         self._renew_pieces()
+
+    def _is_left_alone_for(self, wait: int) -> None:
+        """A way is too dear for the next calls."""
+        if not self.ways.has_programs():
+            self._asleep, self._why, self._rests = wait, _DEAR, False
+
+    def _compile_or_wait(self) -> None:
+        """Compile the way that waits, if that pays by now: no call is noted for it once more."""
+        with self.lock:
+            waiting = self._waiting
+            if waiting is None or waiting.app not in self.ways or _is_compiled(waiting):
+                self._waiting = None
+            elif wait := self.account.wait_for_trace(waiting.functions, waiting.calls):
+                self._is_left_alone_for(wait)
+            elif self._has_room(waiting.app, None):
+                self._compile(waiting.syncs, waiting.app, waiting.names)
 
     def _renew_pieces(self) -> None:
         # Without a program, a backward takes longer than define-by-run: these do not wait.
@@ -404,8 +440,8 @@ class Site:
         """Compile what the account has thought that it does not pay yet."""
         with self.lock:
             self._tell_of_phrases(self.phrases.compile((), at_once=True))
-            if self._waiting is not None:
-                self._compile(*self._waiting)
+            if (waiting := self._waiting) is not None:
+                self._compile(waiting.syncs, waiting.app, waiting.names)
                 self._asleep = 0
 
     @_without_collection
@@ -413,7 +449,7 @@ class Site:
         self._waiting = None
         path = app.path(1)
         specs = specs_of(path)
-        waiting = list(syncs)
+        waiting, new = list(syncs), list[Piece]()
         started = clock()
         while waiting:
             sync = waiting.pop(0)
@@ -429,9 +465,10 @@ class Site:
                 waiting[:0] = _split(sync, eager, path)
                 continue
             try:
-                sync.app.plans[sync.first] = Plan(
-                    self.name, apps, specs, wanted, self.account, names
-                )
+                plan = Plan(self.name, apps, specs, wanted, self.account, names)
+                plan.guessed = sync.guessed
+                sync.app.plans[sync.first] = plan
+                new += plan.pieces
             except Untraceable as e:
                 if e.app.numbers and e.app.parent is not None:
                     # Its numbers must be constants: it is noted anew.
@@ -448,7 +485,6 @@ class Site:
             a.becomes(hot=True)
         self.ways.compiled(app)
         seconds = clock() - started
-        new = [piece for s in syncs if (plan := s.app.plans.get(s.first)) for piece in plan.pieces]
         COMPILING.learn(seconds, sum([a.weight for piece in new for a in piece.apps]))
         labels = "; ".join(dict.fromkeys(label_of(self.name, piece) for piece in new))
         reason = f"a way through the method was seen for the second time: {labels}"
@@ -531,10 +567,21 @@ class Site:
                 piece.schedule.trim()
 
 
+def _is_compiled(call: Run | Waiting) -> bool:
+    """Whether there are programs for all of a way."""
+    return call.app.hot and all(map(_has_program, call.syncs))
+
+
 def _has_program(sync: Sync) -> bool:
     """Whether there is a program that gives all that is held at a sync point."""
     plan = sync.app.plans.get(sync.first)
     return plan is not None and plan.ready() and sync.alive <= plan.wanted
+
+
+def _was_guessed(sync: Sync) -> bool:
+    """Whether there is a program that does not give all that is held, as nobody knew it."""
+    plan = sync.app.plans.get(sync.first)
+    return plan is not None and plan.guessed and plan.ready() and not sync.alive <= plan.wanted
 
 
 def _split(sync: Sync, eager: Application, path: list[Application]) -> list[Sync]:
@@ -542,7 +589,8 @@ def _split(sync: Sync, eager: Application, path: list[Application]) -> list[Sync
     assert eager.parent is not None
     later = {s for a in path[eager.depth - 1 :] for s in (*a.inputs, *a.arrays.values())}
     made = {s for a in path[sync.first - 1 : eager.depth - 1] for s in a.output_slots}
-    before = sync._replace(app=eager.parent, alive=frozenset(made & (later | sync.alive)))
+    alive = frozenset(made & (later | sync.alive))  # the method's variables may hold more
+    before = sync._replace(app=eager.parent, alive=alive, guessed=True)
     return [before, sync._replace(first=eager.depth + 1)]
 
 

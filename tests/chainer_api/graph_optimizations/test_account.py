@@ -110,6 +110,116 @@ def test_a_method_that_waits_says_so(monkeypatch):
     assert sum(found.plainly.values()) >= 16
 
 
+def test_what_waits_is_compiled_without_being_noted_once_more(monkeypatch):
+    rate = Rate(1e6, 0.0)
+    monkeypatch.setattr(_account, "COMPILING", rate)
+    model, x = Model(), np.ones((2, 3), "f")
+    for _ in range(20):
+        model(x)
+    (site,) = model.schedule_manager._sites.values()
+    noted, site._asleep = site._noted, 3
+    monkeypatch.setattr(_account, "COMPILING", Rate(0.0, 0.0))
+    for _ in range(3 + 4):
+        model(x)
+    found = model.schedule_manager.report()[0]
+    assert site._noted == noted and found.hits == 4
+    assert [event.kind for event in found.events][:2] == ["waits", "compile"]
+
+
+def test_nobody_listens_for_phrases_where_a_way_waits_that_comes_again(monkeypatch):
+    monkeypatch.setattr(_account, "COMPILING", Rate(1e6, 0.0))
+    monkeypatch.setattr(_account.Account, "allows_phrases", lambda self: True)
+    model, x = Model(), np.ones((2, 3), "f")
+    for _ in range(20):
+        model(x)
+    (site,) = model.schedule_manager._sites.values()
+    monkeypatch.setattr(_account.Account, "allows_noting", lambda self: False)
+    listened = []
+    monkeypatch.setattr(site.phrases, "listen", lambda: listened.append(True))
+    for _ in range(400):
+        site._asleep = min(site._asleep, 2)
+        model(x)
+    assert not listened
+
+
+def test_noting_has_a_budget_of_its_own(account):
+    account.ledger.spent["noting"] = 1000.0
+    assert after(account, 200).wait_for_trace(20, 200) == 0
+    assert not after(account, 200).allows_phrases()
+
+
+def test_the_budget_does_not_shrink_where_programs_pay(account):
+    assert after(account, 20000, spent=1000.0, saved=900.0).wait_for_trace(1000, 20000) == 0
+    assert after(account, 20000, spent=1000.0, saved=100.0).wait_for_trace(1000, 20000) > 0
+
+
+def test_calls_of_which_a_part_has_no_program_do_not_tell_what_others_save(account):
+    account._partly, account._saved_partly = 8, -8.0
+    assert after(account, 20, saved=-8.0, hits=8).wait_for_trace(20, 20) == 0
+
+
+def read_twice(self, x):
+    y = F.tanh(x)
+    total = y.array.sum()
+    z = F.exp(y) * total
+    return F.sum(z * y.array)  # which is known by now
+
+
+def test_what_is_computed_already_is_no_sync_point_when_it_is_read_again():
+    """Else the end of the way had no program, and none that ever paid."""
+    model = type("Twice", (chainer.Chain,), {"forward": chainer.static_graph(read_twice)})()
+    with chainer.using_config("static_budget", None):
+        for _ in range(3):
+            model(np.ones((2, 3), "f"))
+    (site,) = model.schedule_manager._sites.values()
+    assert [len(plan.apps) for plan in site.plans()] == [1, 4]
+    assert site.ledger.hits == 1
+
+
+class Held(chainer.Chain):
+    """What its variables hold when an opaque function runs is not known beforehand."""
+
+    @chainer.static_graph
+    def forward(self, x):
+        y = F.exp(x)
+        z = y * 2
+        return F.sum(F.inv(z + np.eye(2, dtype="f")) * y)
+
+
+def test_a_program_that_does_not_give_all_that_is_held_is_made_anew_at_once(monkeypatch):
+    free = Rate(0.0, 0.0)
+    monkeypatch.setattr(_account, "COMPILING", free)
+    monkeypatch.setattr("chainer.graph_optimizations.static_graph.COMPILING", free)
+    model, x = Held(), np.zeros((2, 2), "f")
+    for _ in range(12):
+        model(x)
+        (site,) = model.schedule_manager._sites.values()
+        if "compile" in [e.kind for e in model.schedule_manager.report()[0].events]:
+            monkeypatch.setattr(site.account, "wait_for_trace", lambda *a: 1000)
+    assert site.ledger.hits >= 6
+    stops = [n for (why, _), n in site.ledger._stops.items() if why == "more results"]
+    assert 1 <= sum(stops) <= 2
+
+
+@pytest.mark.parametrize("was_tried", [False, True])
+def test_a_proof_is_tried_before_programs_are_left_alone(was_tried, monkeypatch):
+    monkeypatch.setattr("chainer.graph_optimizations._proof._AFTER", 10**6)
+    monkeypatch.setitem(vars(chainer.global_config), "static_target", "numpy")  # nothing comes
+    model, x = Model(), np.ones((2, 3), "f")
+    with chainer.using_config("static_budget", None):
+        for _ in range(8):
+            model(x)
+        (site,) = model.schedule_manager._sites.values()
+        site._last.proof_tries = int(was_tried)
+        assert not site.proofs.proofs and site.ledger.with_python
+        site.rest()
+        assert site._rests and site._asleep == (16 if was_tried else 1)
+        for _ in range(site._asleep + 1):
+            model(x)
+    assert bool(site.proofs.proofs) is not was_tried
+    assert bool(site.ledger.without_python) is not was_tried
+
+
 def test_programs_that_are_asked_for_are_compiled(monkeypatch):
     monkeypatch.setattr(_account, "COMPILING", Rate(1e6, 0.0))
     model, x = Model(), np.ones((2, 3), "f")
