@@ -13,6 +13,9 @@ from chainwright.ir import Graph
 #: soon as a thread in the background has made it.
 TARGETS = ("numpy", "native", "auto")
 
+#: So much memory takes a device longer to go through than the launches for it take the host.
+SCRATCH = 1 << 27
+
 
 def default_target() -> str:
     """``CHAINWRIGHT_TARGET`` of the environment, or ``auto``."""
@@ -49,8 +52,9 @@ class Options:
     to be those of NumPy's calls, ``threads`` how many threads run a program; ``budget`` whether
     it is looked at the clock before something is compiled (a number), or not (None); ``profile``
     whether the parts of programs are timed, and ``timed`` hears of each, its name and its seconds;
-    ``record`` makes the graph of array code: of a function, the layouts of its arrays (shape,
-    dtype, strides), and its settings.
+    ``scratch`` how many bytes of memory on a device a library function may take besides its
+    results; ``record`` makes the graph of array code: of a function, the layouts of its arrays
+    (shape, dtype, strides), and its settings.
     """
 
     def __init__(self) -> None:
@@ -61,6 +65,7 @@ class Options:
         self.exact: Callable[[], bool] = lambda: True
         self.threads: Callable[[], int] = blas_threads
         self.graphs: Callable[[], bool] = lambda: True
+        self.scratch: Callable[[], int] = lambda: SCRATCH
         self.record: Callable[[Callable[..., Any], list[Any], dict[str, Any]], Graph] | None = None
 
 

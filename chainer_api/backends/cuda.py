@@ -11,6 +11,7 @@ import numpy
 from chainer import _backend
 from chainer.backends import _cpu, intel64
 from chainer.configuration import config
+from chainwright.runtime import OPTIONS
 
 available = False
 """Whether CuPy is installed and a GPU can be used."""
@@ -389,18 +390,25 @@ _max_workspace_size = 8 * 1024 * 1024
 
 
 def get_max_workspace_size():
-    """Return how many bytes of scratch memory one cuDNN call may use."""
+    """Return how many bytes of scratch memory a convolution on a GPU may use.
+
+    Until it is set, this is Chainer's 8 MiB for cuDNN, and convolutions take up to 128 MiB.
+    """
     return _max_workspace_size
 
 
 def set_max_workspace_size(size):
-    """Set how many bytes of scratch memory one cuDNN call may use.
+    """Set how many bytes of scratch memory a convolution on a GPU may use.
+
+    With less of it convolutions go through a batch in more parts. Set it before training: what
+    sums over a batch has other last bits in other parts.
 
     Args:
         size (int): Number of bytes.
     """
     global _max_workspace_size
     _max_workspace_size = int(size)
+    OPTIONS.scratch = get_max_workspace_size
     if cudnn_enabled:
         cudnn.set_max_workspace_size(size)
 

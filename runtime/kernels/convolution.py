@@ -6,6 +6,8 @@ one int per spatial axis. Out: an array of the first argument's dtype (of the fi
 
 Each image is unrolled into one buffer and multiplied at once, into its place in the result;
 images too small to keep a matrix product busy are unrolled together, large ones row by row.
+On a device, where each block costs launches, as many images are unrolled together as there is
+scratch memory for (``OPTIONS.scratch``).
 """
 
 from __future__ import annotations
@@ -15,6 +17,7 @@ from typing import Any
 
 import numpy
 
+from ..options import OPTIONS
 from . import library_op, products
 from .windows import (
     Ints,
@@ -44,13 +47,21 @@ def _images_per_block(n: int, outsize: Ints) -> int:
     return min(n, -(-_COLUMNS // max(math.prod(outsize), 1)))
 
 
+def _images_on_device(n: int, outsize: Ints, height: int, itemsize: int) -> int:
+    fit = OPTIONS.scratch() // max(height * math.prod(outsize) * itemsize, 1)
+    return max(1, min(n, fit))
+
+
 def _images_per_buffer(n: int, outsize: Ints, height: int, itemsize: int) -> int:
     fit = _BUFFER_BYTES // max(height * math.prod(outsize) * itemsize, 1)
     return max(_images_per_block(n, outsize), fit, 1)
 
 
-def _rows_per_block(rows: int, row_size: int, height: int, itemsize: int) -> int:
-    fit = _IMAGE_BYTES // max(height * row_size * itemsize, 1)
+def _rows_per_block(
+    rows: int, row_size: int, height: int, itemsize: int, limit: int | None = None
+) -> int:
+    limit = _IMAGE_BYTES if limit is None else limit
+    fit = limit // max(height * row_size * itemsize, 1)
     return min(rows, max(fit, -(-_COLUMNS // row_size)))
 
 
@@ -78,7 +89,10 @@ def convolution(
     padded = pad_spatial(x, pad, reach(outsize, ksize, stride, dilate), 0)
     windows = window_view(padded, ksize, outsize, stride, dilate)
     y = xp.empty((n, co) + outsize, dtype)
-    images = _images_per_block(n, outsize)
+    if xp is numpy:
+        images = _images_per_block(n, outsize)
+    else:
+        images = _images_on_device(n, outsize, c * math.prod(ksize), dtype.itemsize)
     if images > 1:
         _convolve_together(windows, filters, y, images, len(ksize))
     else:
@@ -95,7 +109,8 @@ def _convolve_each(windows: Any, filters: Any, y: Any, ndim: int) -> None:
     row_size = math.prod(rest)
     if row_size == 0:
         return
-    step = _rows_per_block(rows, row_size, height, y.itemsize)
+    limit = None if xp is numpy else OPTIONS.scratch()
+    step = _rows_per_block(rows, row_size, height, y.itemsize, limit)
     buffer = xp.empty(height * step * row_size, y.dtype)
     results = y.reshape(n, groups, co // groups, rows * row_size)
     for image in range(n):
@@ -126,6 +141,7 @@ def _convolve_together(windows: Any, filters: Any, y: Any, images: int, ndim: in
         columns = block.reshape(groups, height, count * size)
         result = products.matmul(filters, columns, xp=xp).reshape(co, count, *outsize)
         y[start : start + count] = xp.moveaxis(result, 0, 1)
+        del columns, result  # before the next ones are made
 
 
 @library_op("convolution_transpose")
@@ -155,7 +171,8 @@ def convolution_transpose(
     lengths = reach(spatial, ksize, stride, dilate)
     lengths = tuple(max(a, p + o) for a, p, o in zip(lengths, pad, outsize, strict=True))
     padded = xp.zeros((n, c) + lengths, dtype)
-    images = _images_per_buffer(n, spatial, c * math.prod(ksize), dtype.itemsize)
+    together = _images_per_buffer if xp is numpy else _images_on_device
+    images = together(n, spatial, c * math.prod(ksize), dtype.itemsize)
     for start in range(0, n, images):
         block = y[start : start + images]
         count = block.shape[0]
@@ -164,6 +181,7 @@ def convolution_transpose(
         # (count, c, *ksize, *spatial)
         columns = xp.moveaxis(columns, 1 + len(ksize), 0)
         add_windows(padded[start : start + count], columns, ksize, spatial, stride, dilate)
+        del columns
     return crop_spatial(padded, pad, outsize).astype(out_dtype, copy=False)
 
 
@@ -226,12 +244,14 @@ def convolution_weight(
     padded = pad_spatial(x, pad, reach(outsize, ksize, stride, dilate), 0)
     # (c, *ksize, n, *outsize)
     windows = xp.moveaxis(window_view(padded, ksize, outsize, stride, dilate), 0, 1 + ndim)
-    images = _images_per_buffer(n, outsize, c * math.prod(ksize), work.itemsize)
+    together = _images_per_buffer if xp is numpy else _images_on_device
+    images = together(n, outsize, c * math.prod(ksize), work.itemsize)
     for start in range(0, n, images):
         block = windows[(slice(None),) * (1 + ndim) + (slice(start, start + images),)]
         columns = block.reshape(groups, height, -1)
         values = xp.moveaxis(gy[start : start + images], 0, 1).reshape(groups, co // groups, -1)
         total += products.matmul(values, columns.swapaxes(1, 2), xp=xp)
+        del columns, values
     return total.reshape((co, c // groups) + ksize).astype(out_dtype, copy=False)
 
 

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy
 
+from ..options import OPTIONS
 from . import library_op
 from .windows import (
     Ints,
@@ -88,12 +89,22 @@ def _block_maximum(
 
 def _maxima_of_windows(padded: Any, ksize: Ints, outsize: Ints, stride: Ints) -> tuple[Any, Any]:
     """Reduce whole windows, copied: right for NaN, and few launches on a GPU, without a wait."""
-    shape = padded.shape[:2] + outsize
+    xp = array_module(padded)
+    n, shape = padded.shape[0], padded.shape[:2] + outsize
     if not math.prod(shape):
-        xp = array_module(padded)
         return xp.empty(shape, padded.dtype), xp.empty(shape, numpy.int64)
     windows = window_view(padded, ksize, outsize, stride, _ones(ksize))
-    columns = windows.reshape(padded.shape[:2] + (math.prod(ksize),) + outsize)
+    step = max(1, OPTIONS.scratch() // (math.prod(windows.shape[1:]) * padded.itemsize))
+    parts = [_maxima(windows[k : k + step], len(ksize)) for k in range(0, n, step)]
+    if len(parts) == 1:
+        return parts[0]
+    y, indexes = (xp.concatenate(arrays) for arrays in zip(*parts, strict=True))
+    return y, indexes
+
+
+def _maxima(windows: Any, ndim: int) -> tuple[Any, Any]:
+    n, c, *sizes = windows.shape
+    columns = windows.reshape((n, c, -1) + tuple(sizes[ndim:]))
     return columns.max(axis=2), columns.argmax(axis=2)
 
 
