@@ -15,6 +15,7 @@ from chainer.backends import _chainerx
 
 _TIMINGS = ('pre', 'post', 'auto')
 _cleargrads = link_module.Link.cleargrads
+_all_params = link_module._all_params
 
 
 class Hyperparameter:
@@ -762,7 +763,9 @@ class GradientMethod(Optimizer):
             del loss
         plain = type(self).reallocate_cleared_grads is GradientMethod.reallocate_cleared_grads
         if params is None:
-            params = list(self.target.params())
+            params = _all_params(self.target)
+        if plain and self._is_updated_again(params):
+            return
         if plain:
             _fill_missing_grads(params)
         else:
@@ -772,7 +775,7 @@ class GradientMethod(Optimizer):
         self.call_hooks('pre')
         self.t += 1
         if self._pre_update_hooks or not plain:
-            params = list(self.target.params())  # of which there may be others now
+            params = _all_params(self.target)  # of which there may be others now
         if self.is_safe_to_update():
             if not (_native_updates_wanted() and self._native_updates().run(params)):
                 for param in params:
@@ -784,13 +787,27 @@ class GradientMethod(Optimizer):
         self.call_hooks('post')
         self.update_loss_scale()
 
+    def _is_updated_again(self, params):
+        """Update all parameters as in the last update; return False if more is to be done."""
+        if (self._pre_update_hooks or self._post_update_hooks or self._loss_scale is not None
+                or type(self).call_hooks is not Optimizer.call_hooks
+                or self._updates is None or not _native_updates_wanted()
+                or not self.is_safe_to_update()):
+            return False
+        self.t += 1
+        if not self._updates.run_again(params):
+            self.t -= 1
+            return False
+        self.update_loss_scale()
+        return True
+
     def _backward(self, loss):
         """Compute gradients; return the parameters, where nothing can have changed them since."""
         target, params = self.target, None
         if not self._use_cleargrads:
             target.zerograds()
         elif type(target).cleargrads is _cleargrads and 'cleargrads' not in target.__dict__:
-            params = list(target.params())
+            params = _all_params(target)
             for param in params:
                 param.cleargrad()
             if self._loss_scale is None and _backprop.backward_of_piece(loss):

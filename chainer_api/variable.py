@@ -648,7 +648,7 @@ class Variable:
 
     def cleargrad(self) -> None:
         """Set the gradient to ``None``."""
-        self._node.grad_var = None
+        self._node._grad_var = None
 
     def zerograd(self) -> None:
         """Set the gradient to zeros. Deprecated: :meth:`cleargrad` is cheaper."""
@@ -1050,7 +1050,7 @@ class Parameter(Variable):
 
     def cleargrad(self):
         """Set the gradient to ``None``."""
-        self._node.grad_var = None
+        self._node._grad_var = None
         if self._array is None:
             self._first_grad = None
 

@@ -32,6 +32,8 @@ if TYPE_CHECKING:
     from ._piece import Piece
 
 _ref = weakref.ref
+#: How to run a backward, how it was recorded, and which inputs show what it reads late.
+Run = tuple[Any, Backward, tuple[int | None, ...]]
 NUMBERS = -1  # where the numbers of a piece stand among its leaves
 
 
@@ -40,7 +42,8 @@ class StaticScheduleFunction(FunctionNode):
 
     _is_piece = True
     _kept: Kept | None = None  # with _backwards, of the schedule that has run
-    _backwards: Any = {}  # by key: how to run it, and how it was recorded
+    _backwards: Any = {}  # by key: see Piece._publish
+    _leaf_nodes: Sequence[Any] = ()  # the inputs, each once
     _rebuilt: Rebuilt | None = None
     _alone: tuple[bool, ...] = ()  # leaves used several times: no gradient has reached them yet
     _checking = False
@@ -153,14 +156,14 @@ class StaticScheduleFunction(FunctionNode):
     def _give_gradients(self, node: Any, gy: Variable) -> bool:
         """Give the leaves their gradients, where backward from ``node`` has nothing else to do.
 
-        False, and nothing was done, if the leaves have gradients already or are used several
-        times, if there is no program, or if it is to be checked.
+        False, and nothing was done, if the leaves have gradients already, if there is no program,
+        or if it is to be checked.
         """
         piece, inputs, outputs = self._piece, self.inputs, self.outputs
         assert inputs is not None and outputs is not None
-        if self._checking or self.rank or piece.uses_leaves_again or self._local_function_hooks:
+        if self._checking or self.rank or self._local_function_hooks or not piece.adds_all:
             return False
-        for x in inputs:
+        for x in self._leaf_nodes:
             if x._creator_node is not None or x._grad_var is not None:
                 return False
             if x._old_style_grad_generator is not None:
@@ -172,15 +175,16 @@ class StaticScheduleFunction(FunctionNode):
                 return False
             gys = tuple([gy if ref() is node else None for ref in outputs])
         started = time.perf_counter()
-        key = self._key(gys)
-        known = self._backwards.get(key)
+        self._alone = piece.all_alone  # no gradient has reached anything else
+        known = self._backwards.get(self._key(gys))
         if known is None:
             return False
-        found = self._by_program(known, gys)
+        found = self._made_by_program(known, gys)
         if found is None:
             return False
         piece.account.ledger.saved += piece.backward_meter.took(time.perf_counter() - started)
-        for x, gx in zip(inputs, found, strict=False):
+        for k, gx in zip(known[1].present, found, strict=True):
+            x = inputs[k]
             if x._requires_grad:
                 x._grad_var = gx
         return True
@@ -272,16 +276,32 @@ class StaticScheduleFunction(FunctionNode):
         self._rebuilt = rebuilt
         return True
 
-    def _by_program(self, known: tuple[Any, Backward], grad_outputs: Any) -> Any:
-        run, backward = known
+    def _by_program(self, known: Run, grad_outputs: Any) -> Any:
+        """The gradients of all uses of leaves; None where the program cannot give them."""
+        made, present = self._made_by_program(known, grad_outputs), known[1].present
+        if made is None or len(present) == len(self._piece.uses):
+            return made
+        found: list[Any] = [None] * len(self._piece.uses)
+        for k, gradient in zip(present, made, strict=True):
+            found[k] = gradient
+        return found
+
+    def _made_by_program(self, known: Run, grad_outputs: Any) -> Any:
+        """The gradients of those that get one."""
+        run, backward, places = known
+        inputs = self.inputs
+        assert inputs is not None
         arrays = [g._array for g in grad_outputs if g is not None]
-        for late, form in zip(backward.late, backward.forms, strict=True):
-            if late.number is not None:
+        for place, late, form in zip(places, backward.late, backward.forms, strict=True):
+            if place is not None:
+                array = inputs[place]._data
+            elif late.number is not None:
                 piece = self._piece
                 number = piece.computed[late.number](self._held[NUMBERS])
                 arrays.append(at(piece.gpu, number))
                 continue
-            array = self._late(late)
+            else:
+                array = self._late(late)
             if array is None or (array.shape, array.dtype, array.strides) != form:
                 return None
             arrays.append(array)
@@ -292,12 +312,7 @@ class StaticScheduleFunction(FunctionNode):
             for k, same in enumerate(backward.same):
                 if same != k:
                     made[k] = made[same] if same >= 0 else given[-1 - same]
-        if self._piece.all_present(backward):
-            return made
-        found: list[Any] = [None] * len(self._piece.uses)
-        for k, gradient in zip(backward.present, made, strict=True):
-            found[k] = gradient
-        return found
+        return made
 
     def _run(self, run: Any, backward: Backward, arrays: tuple[Any, ...]) -> Any:
         assert self._kept is not None

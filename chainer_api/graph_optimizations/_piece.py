@@ -7,8 +7,10 @@ another graph than define-by-run's among the Variables that somebody can reach.
 
 from __future__ import annotations
 
+import functools
 import logging
 import math
+import operator
 import time
 import weakref
 from collections import Counter
@@ -78,7 +80,10 @@ class Piece:
         ]
         self.uses = [(use.slot, use.ordinal) for use in traced.uses]
         self.same_leaf = traced.same_leaf
-        self.uses_leaves_again = len(dict(self.uses)) < len(self.uses)
+        self.all_alone = (True,) * len(self.same_leaf)
+        #: Whether the program may add all gradients of each leaf.
+        more = sum([len(group) - 1 for group in self.same_leaf])
+        self.adds_all = len(dict(self.uses)) + more == len(self.uses)
         self.chained = traced.chained
         uses = Counter(slot for app in apps for slot in app.inputs)
         #: The numbers of the results that others are computed from, and how often they are used.
@@ -87,6 +92,11 @@ class Piece:
         #: Which input of the node shows a leaf.
         self.node_inputs = [*[slot for slot, _ in self.uses], *traced.passive]
         self.input_of = {slot: k for k, slot in reversed([*enumerate(self.node_inputs)])}
+        self._node_leaves = list(dict.fromkeys(self.node_inputs))
+        #: Makes the inputs of the nodes of these, where some stand there several times.
+        self._repeat = None
+        if len(self._node_leaves) < len(self.node_inputs):
+            self._repeat = operator.itemgetter(*map(self._node_leaves.index, self.node_inputs))
         place = {slot: k for k, slot in enumerate(self.chained)}
         self.chained_number = {
             k: place[s] for k, s in enumerate(self.results) if s in place
@@ -97,6 +107,8 @@ class Piece:
         ]
         self.distances, self.use_distances = traced.distances()
         self.static_ranks = [max([d for _, d in far]) for far in self.use_distances]
+        #: The ranks of the results, where those of all leaves are 0.
+        self._heights = [1 + max([d for _, d in far]) for far in self.distances]
         #: Of each use: which function of the piece it is, and which input of it.
         self.use_positions = [(use.app, use.input) for use in traced.uses]
         self.order_matters = traced.leaves_of_order()
@@ -118,6 +130,9 @@ class Piece:
         )
         #: Slots of the inputs, where all of them have one.
         self.slots = None if None in slots else slots
+        if self.slots is not None:
+            arrays = [self._specs[s].requires_grad is None for s in slots]
+            self._read_arrays = _reader(tuple(slots), tuple(arrays))
         self._number_inputs()
         self._publish()
 
@@ -125,11 +140,21 @@ class Piece:
         """From now on calls run what has been compiled."""
         runs = self.schedule.backwards
         self._compiled = (
-            self.schedule, {key: (runs[key], record) for key, record in self.backwards.items()}
+            self.schedule,
+            {key: (runs[key], record, self._places_of_late(record))
+             for key, record in self.backwards.items()},
         )
 
+    def _places_of_late(self, backward: Backward) -> tuple[int | None, ...]:
+        """Which inputs of the node show the leaves that backward reads late."""
+        return tuple([
+            None if late.leaf is None or late.number is not None else self.input_of.get(late.leaf)
+            for late in backward.late
+        ])
+
     def _number_inputs(self) -> None:
-        """Prepare for computing the inputs that depend on numbers."""
+        """Prepare for computing the inputs that depend on numbers, and for those drawn."""
+        self.draws = sum([len(app.draws) for app in self.apps])
         late = [late.number for b in self.backwards.values() for late in b.late]
         computed = {*late, *[i.number for i in self.inputs]} - {None}
         # Nodes of earlier compilations need theirs.
@@ -242,9 +267,6 @@ class Piece:
         """Whether what may have been written meanwhile is there as it was."""
         return all([leaves[s] is not live[s] for s in self._leaf_slots])
 
-    def all_present(self, backward: Backward) -> bool:
-        return len(backward.present) == len(self.uses)
-
     # -- running
 
     @property
@@ -259,15 +281,14 @@ class Piece:
     def arrays(self, values: Any, drawn: Any, numbers: tuple[Any, ...]) -> tuple[Any, ...]:
         """The program's inputs: of ``values``, by slot, of random draws, and of numbers."""
         if self.slots is not None:
-            leaves = [values[s] for s in self.slots]
-        else:
-            draws = iter(drawn)
-            leaves = [
-                values[s] if s is not None else
-                np.asarray(next(draws)) if number is None
-                else at(self.gpu, self.computed[number](numbers))
-                for s, _, number in self.inputs
-            ]
+            return self._read_arrays(values)
+        draws = iter(drawn)
+        leaves = [
+            values[s] if s is not None else
+            np.asarray(next(draws)) if number is None
+            else at(self.gpu, self.computed[number](numbers))
+            for s, _, number in self.inputs
+        ]
         return tuple([v if type(v) in ARRAYS else v._array for v in leaves])
 
     def run(self, run: Run, drawn: list[Any], places: list[int]) -> None:
@@ -347,24 +368,23 @@ class Piece:
 
     def _attach(self, node: StaticScheduleFunction, values: Any) -> None:
         """``FunctionNode._connect`` with the Variables that were handed out."""
-        rank, nodes = 0, []
-        for slot in self.node_inputs:
-            below = values[slot]._node
-            if below._rank > rank:
-                rank = below._rank
-            nodes.append(below)
-        node.inputs, node.rank = tuple(nodes), rank
+        nodes = tuple([values[slot]._node for slot in self._node_leaves])
+        rank = max([below._rank for below in nodes], default=0)
+        node.inputs = nodes if self._repeat is None else self._repeat(nodes)
+        node._leaf_nodes, node.rank = nodes, rank
         for slot in self.retained:
             x = values[slot]
             x._node._data = x._array
+        heights = self._heights
+        if rank:
+            heights = [
+                1 + max([d if s < 0 else values[s]._node._rank + d for s, d in far])
+                for far in self.distances
+            ]
         outputs = []
-        for slot, far in zip(self.chained, self.distances, strict=True):
-            y = values[slot]
-            below = y._node
-            below._creator_node = node
-            below._rank = 1 + max(
-                [d if s < 0 or rank == 0 else values[s]._node._rank + d for s, d in far]
-            )
+        for slot, height in zip(self.chained, heights, strict=True):
+            below = values[slot]._node
+            below._creator_node, below._rank = node, height
             outputs.append(_ref(below))
         node.outputs = tuple(outputs)
 
@@ -490,6 +510,14 @@ class Piece:
         return alias
 
 
+@functools.lru_cache(256)
+def _reader(slots: tuple[int, ...], are_arrays: tuple[bool, ...]) -> Any:
+    """A function of values that gives the arrays of some, which are arrays or Variables."""
+    items = [f"values[{s}]" + ("" if plain else "._array")
+             for s, plain in zip(slots, are_arrays, strict=True)]
+    return eval(f"lambda values: ({''.join([f'{item}, ' for item in items])})")
+
+
 def _last_uses(apps: Sequence[Application], results: Iterable[int]) -> list[set[int]]:
     """After each application: the slots of values that are not needed any more."""
     last: dict[int, int] = {}
@@ -553,21 +581,27 @@ class Plan:
         for group, results in groups_of(apps, self.results, ends):
             piece = Piece(name, group, specs, results, account, names, ends is not None)
             self.pieces.append(piece)
+        #: Slots of what is written before the last piece runs, which may fail.
+        self._written_early = {s for piece in self.pieces[:-1] for s in piece.written}
         self.dropped = False
         self.guessed = False  # whether nobody has seen yet what is held where it runs
 
     def ready(self) -> bool:
         """Whether the programs are there and trusted."""
-        return not self.dropped and not any([piece.dropped for piece in self.pieces])
+        if self.dropped:
+            return False
+        for piece in self.pieces:
+            if piece.dropped:
+                return False
+        return True
 
     def run(self, run: Run) -> None:
         """Compute the results."""
         drawn, places = run.drawn, run.places
-        written = {s for piece in self.pieces[:-1] for s in piece.written}
-        before = [(run.values[slot], copied(run.values[slot])) for slot in written]
+        before = [(run.values[slot], copied(run.values[slot])) for slot in self._written_early]
         try:
             for piece in self.pieces:
-                n, m = sum([len(app.draws) for app in piece.apps]), len(piece.apps)
+                n, m = piece.draws, len(piece.apps)
                 piece.run(run, drawn[:n], places[:m])
                 drawn, places = drawn[n:], places[m:]
         except BaseException:

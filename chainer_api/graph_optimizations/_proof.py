@@ -59,9 +59,10 @@ class Proof:
 
     def ready(self) -> bool:
         """Whether the programs are still there."""
-        return all(
-            [app.plans.get(first) is plan and plan.ready() for app, first, plan in self.plans]
-        )
+        for app, first, plan in self.plans:
+            if app.plans.get(first) is not plan or not plan.ready():
+                return False
+        return True
 
     def agrees_until(self, app: Application) -> bool:
         """Whether a call has done the same as far as could be known before it."""
@@ -81,9 +82,9 @@ class Proof:
         how, n = configuration.peek("static_check"), self.uses + 1
         if how == "always":
             return True
-        if how == "never" or n == 1 or how == "first" and n > 2:
+        if n & (n - 1) and n % 1024 or how == "never" or n == 1 or how == "first" and n > 2:
             return False
-        return n & (n - 1) == 0 if n <= 1024 else n % 1024 == 0
+        return n <= 1024 or n % 1024 == 0
 
 
 class Due:
@@ -175,6 +176,8 @@ class Proofs:
         proofs = self.proofs
         if proofs and proofs[0] is not proof and proof in proofs:
             self.proofs = (proof, *[p for p in proofs if p is not proof])
+        if self.site.account.called_again(proof):
+            return
         seconds = time.perf_counter() - started
         if not self.site.account.called_without_python(seconds, proof, carrier):
             self.site.seems_slow()

@@ -9,10 +9,10 @@ difference that anybody could see, in numbers, warnings, exceptions or counts.
 from __future__ import annotations
 
 import functools
+import itertools
 import operator
 from collections import Counter
 from collections.abc import Sequence
-from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -148,16 +148,35 @@ class Entry(NamedTuple):
     array: np.ndarray
     state: dict[str, Any]
     names: tuple[str, ...]  # of the states
-    attributes: dict[str, Any]  # of the rule
-    count: int  # how many these are
-    hyperparam: Any
-    own: int  # entries of the hyperparam's own dictionary
     group: Group
 
     @property
     def held(self) -> dict[str, np.ndarray]:
         """The states by their names."""
         return {name: self.state[name] for name in self.names}
+
+
+class Facts(NamedTuple):
+    """What has to be as it was when a parameter is updated again."""
+
+    param: Parameter
+    rule: Any
+    attributes: dict[str, Any]  # the rule's, without hooks; its count goes on
+    hyperparam: Any
+    own: dict[str, Any]  # the hyperparam's attributes
+    names: tuple[str, ...]  # of the states
+
+    @classmethod
+    def of(cls, param: Any, rule: Any) -> Facts:
+        # Empty dictionaries of our own: hooks that are added do not come into these.
+        attributes = {
+            name: {} if type(value) is dict and not value else value
+            for name, value in rule.__dict__.items()
+        }
+        own = rule.hyperparam.__dict__
+        # One without hyperparameters of its own has the numbers of its parent.
+        own = dict(own) if len(own) == 1 else own
+        return cls(param, rule, attributes, rule.hyperparam, own, tuple(rule._state))
 
 
 class Part:
@@ -168,9 +187,11 @@ class Part:
     def __init__(self, key: Key, code: SweepCode) -> None:
         self.key, self.code = key, code
         self.entries: list[Entry] = []
+        self._facts: list[Facts] = []
         self.grads: list[np.ndarray] = []
         self.groups: dict[Any, Group] = {}
-        self.width = sum(not absent for absent in key.absent)
+        self._present = [not absent for absent in key.absent]
+        self.width = sum(self._present)
         self.sweep: Sweep | None = None
         self.heeded: tuple[str, ...] | None = None  # what the sweep stops at
         self.numbers = np.zeros(0, key.dtype)
@@ -181,18 +202,15 @@ class Part:
 
     def add(self, param: Any, rule: Any, grad: np.ndarray, found: Any) -> None:
         array, state = found
-        hyperparam, attributes = rule.hyperparam, rule.__dict__
-        own = len(hyperparam.__dict__)
-        same = id(hyperparam._parent) if own == 1 else id(rule)
+        hyperparam = rule.hyperparam
+        same = id(hyperparam._parent) if len(hyperparam.__dict__) == 1 else id(rule)
         facts = tuple([getattr(rule, name, None) for name in rule._own_numbers])
         known = (same, rule.t, facts)
         if known not in self.groups:
             self.groups[known] = Group(rule, self.width * len(self.groups))
         group = self.groups[known]
-        self.entries.append(Entry(
-            param, rule, array, state, tuple(state), attributes, len(attributes), hyperparam, own,
-            group,
-        ))
+        self.entries.append(Entry(param, rule, array, state, tuple(state), group))
+        self._facts.append(Facts.of(param, rule))
         self.grads.append(grad)
         self._held += [array, *state.values()]
 
@@ -216,41 +234,39 @@ class Part:
         assert self.sweep is not None
         grads: list[Any] = []
         held: list[Any] = []
-        for param, rule, _, state, names, attributes, count, hyperparam, own, group in self.entries:
-            grad_var = param._node._grad_var
-            first = group.rule
-            if (
-                grad_var is None
-                or param.update_rule is not rule
-                or param._loss_scale is not None
-                or "update" in param.__dict__
-                or not rule.enabled
-                or rule._state is not state
-                or rule._pre_update_hooks
-                or rule._post_update_hooks
-                or (*state,) != names
-                or rule.hyperparam is not hyperparam
-                or len(hyperparam.__dict__) != own
-                or rule.t != first.t
-                # No method of the object's own can have come without another attribute, since
-                # each of a rule's attributes is needed.
-                or len(attributes) != count
-            ):
-                return None
-            if rule is not first:
-                if hyperparam._parent is not first.hyperparam._parent or own != 1:
+        try:
+            for param, rule, attributes, hyperparam, own, names in self._facts:
+                state = rule._state
+                if (
+                    param.update_rule is not rule
+                    or param._loss_scale is not None
+                    or "update" in param.__dict__
+                    or rule.__dict__ != attributes
+                    or hyperparam.__dict__ != own
+                    or (*state,) != names
+                ):
                     return None
-                for name in rule._own_numbers:
-                    if getattr(rule, name, None) != getattr(first, name, None):
-                        return None
-            grads.append(grad_var._array)
-            held.append(param._array)
-            held += state.values()
+                grads.append(param._node._grad_var._array)
+                held.append(param._array)
+                held += state.values()
+        except Exception:  # there is no gradient; or attributes are such as cannot be compared
+            return None
         if not all(map(operator.is_, held, self._held)):
             return None
         found = self._known[:]
         found[3 :: 2 + len(self.key.states)] = grads
         return found
+
+    def count(self) -> None:
+        """The rules have one update more."""
+        for facts in self._facts:
+            attributes = facts.attributes
+            facts.rule.t = attributes["t"] = attributes["t"] + 1
+
+    def was_counted(self) -> None:
+        """The rules have counted it themselves."""
+        for facts in self._facts:
+            facts.attributes["t"] += 1
 
     def write_numbers(self) -> bool:
         """Compute the numbers for counts that are one higher; False if they do not fit."""
@@ -264,7 +280,7 @@ class Part:
                 return False  # the loop over parameters raises it
             finally:
                 rule.t -= 1
-            given = [n for n in numbers if n is not None]
+            given = list(itertools.compress(numbers, self._present))
             kinds = tuple(map(type, numbers))
             if kinds != self._kinds or not sum(map(abs, given)) < self._largest:
                 if tuple([n is None for n in numbers]) != key.absent:
@@ -315,6 +331,8 @@ class Plan:
         self.params = params
         self.parts: list[Part] = []
         self.others: list[Any] = []
+        #: Whether sweeps update all parameters.
+        self.is_whole = False
         #: There is code that is still to be compiled.
         self.waits = False
         self._uses = 0
@@ -345,6 +363,11 @@ class Plan:
             else:
                 self.waits = self.waits or not part.code.hopeless
                 self.others += [e.param for e in part.entries]
+        self.is_whole = sum([len(part.entries) for part in self.parts]) == len(params) > 0
+
+    def is_of(self, params: list[Any]) -> bool:
+        """Whether these are the parameters."""
+        return len(self.params) == len(params) and all(map(operator.is_, self.params, params))
 
     def check(self, todo: list[list[Any]], kinds: Sequence[str], first: int) -> tuple[bool, int]:
         """Update by the loop over parameters, and compare some of what it does with the sweeps.
@@ -400,7 +423,7 @@ def _overlap(todo: list[list[Any]]) -> bool:
     """Whether arrays of sweeps share memory, which copies of them would not."""
     arrays = [a for given in todo for a in given[2:]]
     places = sorted([(a.__array_interface__["data"][0], a.nbytes) for a in arrays])
-    return any([a + n > b for (a, n), (b, _) in pairwise(places)])
+    return any([a + n > b for (a, n), (b, _) in itertools.pairwise(places)])
 
 
 class HookPlan:
@@ -588,40 +611,63 @@ class Updates:
         self._errors.look()
         if self._errors.kinds is None:
             return False
-        known = plan is not None and len(plan.params) == len(params)
-        if known:
-            assert plan is not None
-            known = all(map(operator.is_, plan.params, params))
-        if not known or plan is None or plan.is_due():
+        if plan is None or not plan.is_of(params) or plan.is_due():
             plan = self._plan = Plan(params)
         if not plan.parts:
             return False
-        todo = []
-        for part in plan.parts:
-            arrays = part.arrays()
-            if arrays is None or not part.write_numbers():
-                self._plan = None
-                return False
-            todo.append(arrays)
+        todo = self._todo(plan)
+        if todo is None:
+            self._plan = None
+            return False
         self._swept += 1
         if check_is_due(self._swept):
             right, number = plan.check(todo, self._errors.kinds, self._compared)
+            for part in plan.parts:
+                part.was_counted()
             self._compared += number
             if not right:
                 self._plan = None
             return True
-        for part, arrays in zip(plan.parts, todo, strict=True):
-            assert part.sweep is not None
-            if part.heeded is not self._errors.kinds:
-                part.sweep.heed(self._errors.kinds)
-                part.heeded = self._errors.kinds
-            for entry in part.entries:
-                entry.rule.t += 1
-            if not part.run(arrays):
-                self._plan = None
+        self._sweep(plan, todo)
         for param in plan.others:
             param.update()
         return True
+
+    def run_again(self, params: list[Any]) -> bool:
+        """Update all parameters as before; False, and nothing was done, if more is to be done."""
+        plan = self._plan
+        if plan is None or not plan.is_whole or check_is_due(self._swept + 1):
+            return False
+        self._errors.look()
+        if self._errors.kinds is None or not plan.is_of(params):
+            return False
+        todo = self._todo(plan)
+        if todo is None:
+            return False
+        self._swept += 1
+        self._sweep(plan, todo)
+        return True
+
+    def _todo(self, plan: Plan) -> list[Any] | None:
+        """The arrays of each sweep; None if something has changed."""
+        todo = []
+        for part in plan.parts:
+            arrays = part.arrays()
+            if arrays is None or not part.write_numbers():
+                return None
+            todo.append(arrays)
+        return todo
+
+    def _sweep(self, plan: Plan, todo: list[Any]) -> None:
+        kinds = self._errors.kinds
+        for part, arrays in zip(plan.parts, todo, strict=True):
+            if part.heeded is not kinds:
+                assert part.sweep is not None and kinds is not None
+                part.sweep.heed(kinds)
+                part.heeded = kinds
+            part.count()
+            if not part.run(arrays):
+                self._plan = None
 
 
 def _nothing() -> None:

@@ -155,9 +155,9 @@ def check_is_due(uses: int) -> bool:
     how = configuration.peek("static_check")
     if how == "always":
         return True
-    if how == "never" or how == "first" and uses > 1:
+    if uses & (uses - 1) and uses % 1024 or how == "never" or how == "first" and uses > 1:
         return False
-    return uses & (uses - 1) == 0 if uses <= 1024 else uses % 1024 == 0
+    return uses <= 1024 or uses % 1024 == 0
 
 
 def copied(array: np.ndarray) -> np.ndarray:

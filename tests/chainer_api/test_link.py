@@ -1,5 +1,6 @@
 """Link, Chain and ChainList."""
 import copy
+import operator
 import pickle
 import warnings
 
@@ -800,3 +801,28 @@ def test_names_of_copies(mode):
     copied = chain.copy(mode)
     assert (copied.name, copied.l.name) == (None, 'l')
     assert chain.l.copy(mode).name == (None if mode == 'share' else 'l')
+
+
+class _Listed(chainer.Chain):
+    """Has parameters that it does not own."""
+
+    def __init__(self, other):
+        super().__init__(inner=chainer.Link(w=(2,)))
+        self.others = [other]
+
+    def params(self, include_uninit=True):
+        yield from super().params(include_uninit)
+        yield from self.others[0].params(include_uninit)
+
+
+def test_all_params_are_params():
+    listed = _Listed(chainer.Link(v=(1,)))
+    instance = chainer.Link(u=(3,))
+    instance.params = lambda include_uninit=True: iter([listed.inner.w])
+    model = chainer.Chain(
+        b=chainer.ChainList(chainer.Link(y=(1,), x=(2,)), listed), a=Leaf(), c=instance)
+    with model.init_scope():
+        model.z = chainer.Parameter(np.zeros(1, 'f'))
+    found = chainer.link._all_params(model)
+    assert len(found) == 8
+    assert all(map(operator.is_, found, model.params()))

@@ -35,6 +35,16 @@ class Twice(Net):
         return F.mean_squared_error(self.b(h), t) + F.sum(self.b(h * h) ** 2)
 
 
+class Often(Net):
+    """A parameter is used five times: the order in which its gradients are added matters."""
+
+    def forward(self, x, t):
+        h = F.tanh(self.a(x))
+        for _ in range(4):
+            h = F.tanh(F.scale(h, self.a.b, 1) + h)
+        return F.mean_squared_error(self.b(h), t)
+
+
 class Pieces(Net):
     """A kept Variable cuts the method into two pieces."""
 
@@ -136,6 +146,7 @@ CASES = {
     "plain": (Net, adam, nothing),
     "momentum": (Net, lambda: optimizers.MomentumSGD(0.1), nothing),
     "twice": (Twice, adam, nothing),
+    "often": (Often, adam, nothing),
     "pieces": (Pieces, adam, nothing),
     "outputs": (Outputs, adam, nothing),
     "half": (Half, in_float32, nothing),
@@ -223,7 +234,10 @@ def directly(monkeypatch):
     return counts
 
 
-@pytest.mark.parametrize("kind, expected", [(Net, True), (Outputs, True), (Twice, False)])
+@pytest.mark.parametrize(
+    "kind, expected",
+    [(Net, True), (Outputs, True), (Twice, True), (Often, True), (Pieces, False)],
+)
 def test_one_piece_is_all_of_backward(kind, expected, directly):
     trained(compiled(kind), adam, nothing)
     assert any(directly) is expected

@@ -152,7 +152,7 @@ def test_a_piece_is_renewed_while_its_program_runs(monkeypatch):
     x = variable(5)
     y = model(x)
     assert piece.schedule is not schedule
-    ((run, _),) = y._node._creator_node._backwards.values()
+    ((run, _, _),) = y._node._creator_node._backwards.values()
     assert run is next(iter(schedule.backwards.values()))
     (g,) = chainer.grad([F.sum(y * y)], [x])
     assert y.array.tobytes() + g.array.tobytes() == call(plain, 5)
