@@ -51,7 +51,7 @@ STEPS = [
         'static_graph', 'programs')),
     Step('rows', 'sums within rows in kernels, within tolerances of NumPy', tests('rows')),
     Step('updates', 'optimizers and hooks, their updates as one launch', tests('optimizers')),
-    Step('training', 'converters, updaters, timers, files', tests('training')),
+    Step('training', 'converters, updaters, NCCL, timers, files', tests('training')),
     Step('links', 'links: values, gradients, compiled', tests('links')),
     Step('scratch', 'convolutions of whole batches within a limit of memory', tests('scratch')),
     Step('functions', 'functions: values and gradients of NumPy', tests(

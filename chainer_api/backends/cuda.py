@@ -26,11 +26,13 @@ except Exception as e:  # CuPy raises all kinds of errors on a broken CUDA insta
     cupy = object()
     _reason = f'CuPy cannot be imported: {e}'
 else:
+    _reason = 'CuPy is installed, but finds no usable GPU'
     try:
         available = cupy.cuda.is_available()
-        _reason = 'CuPy is installed, but finds no usable GPU'
+        if not available:
+            cupy.cuda.runtime.getDeviceCount()  # which says why
     except Exception as e:
-        _reason = f'CuPy is installed, but finds no usable GPU: {e}'
+        _reason += f': {e}'
 
 if available:
     import cupyx  # noqa: F401

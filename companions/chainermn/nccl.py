@@ -1,9 +1,13 @@
 """NCCL, through CuPy; ``_available`` says whether it is there."""
+import warnings
+
 import numpy
 
 try:
-    from cupy.cuda.nccl import *  # noqa: F403
-    from cupy.cuda.nccl import NcclCommunicator, get_unique_id  # noqa: F401
+    with warnings.catch_warnings():
+        warnings.simplefilter('ignore')  # that the library is missing: _available says so
+        from cupy.cuda.nccl import *  # noqa: F403
+        from cupy.cuda.nccl import NcclCommunicator, get_unique_id  # noqa: F401
 
     _available = True
 except Exception:  # CuPy raises all kinds of errors on a broken CUDA installation

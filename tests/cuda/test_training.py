@@ -1,5 +1,9 @@
 """Training on CuPy arrays: converters, updaters, hooks, serializers, and what mistakes say."""
 import contextlib
+import multiprocessing
+import pathlib
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -10,6 +14,7 @@ import chainer.links as L
 from chainer import training
 from chainer.backends import cuda
 from chainer.dataset import convert
+from chainer.training.updaters import multiprocess_parallel_updater
 
 cupy = cuda.cupy
 SIMULATED = 'simulated' in cupy.__file__
@@ -106,37 +111,74 @@ def test_parallel_updater():
         np.testing.assert_allclose(a, b, rtol=1e-4, atol=1e-6)
 
 
-def test_multiprocess_parallel_updater():
-    """Two processes with a device each: gradients are added up, parameters are the same."""
-    Updater = training.updaters.MultiprocessParallelUpdater
-    if not Updater.available() or cupy.cuda.runtime.getDeviceCount() < 2:
+@pytest.mark.parametrize('how', ['fork', 'spawn'])
+def test_multiprocess_parallel_updater(how):
+    """In a process of its own, since none of these here could be forked for a GPU any more."""
+    if how not in multiprocessing.get_all_start_methods():
+        pytest.skip('this system does not fork')
+    if not has_nccl_and_two_devices():
         pytest.skip('NCCL and two devices are needed')
-    halves = chainer.datasets.split_dataset_n(dataset(), 2)
-    model = classifier()
-    optimizer = chainer.optimizers.MomentumSGD(.1).setup(model)
-    iterators = [chainer.iterators.SerialIterator(h, 4, shuffle=False) for h in halves]
-    updater = Updater(iterators, optimizer, devices={'second': 1, 'main': 0})
-    seen = []
-    trainer = training.Trainer(updater, (5, 'iteration'))
-    trainer.extend(lambda t: seen.append(float(t.observation['main/loss'].array)), name='losses',
-                   trigger=(1, 'iteration'))
-    trainer.run()
-    expected = classifier()
-    optimizer = chainer.optimizers.MomentumSGD(.1).setup(expected)
-    parts = [chainer.iterators.SerialIterator(h, 4, shuffle=False) for h in halves]
-    losses = []
-    for _ in range(5):
-        expected.cleargrads()
-        found = [expected(*convert.concat_examples(part.next())) for part in parts]
-        losses.append(float(found[0].array))
-        for loss in found:
-            loss.backward()
-        optimizer.update()
-    np.testing.assert_allclose(seen, losses, rtol=1e-5)
-    for a, b in zip(model.params(), expected.params(), strict=True):
-        assert isinstance(a.array, cupy.ndarray)
-        np.testing.assert_allclose(a.array.get(), b.array, rtol=1e-5, atol=1e-6)
-    assert updater.epoch == 1 and not updater._workers
+    run('device_processes.py', how)
+
+
+def run(script, *arguments):
+    done = subprocess.run(
+        [sys.executable, pathlib.Path(__file__).with_name(script), *arguments],
+        capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def has_nccl_and_two_devices():
+    return (training.updaters.MultiprocessParallelUpdater.available()
+            and cupy.cuda.runtime.getDeviceCount() > 1)
+
+
+class Failing:
+    """A data set that cannot be read on in the process that has it."""
+
+    def __len__(self):
+        return 8
+
+    def __getitem__(self, k):
+        if k == 6:
+            raise OSError('the disk is gone')
+        return dataset(8)[k]
+
+
+@pytest.mark.parametrize(('second', 'data', 'error'), [
+    (5, dataset(8), 'invalid device'), (1, Failing(), 'the disk is gone')])
+def test_processes_that_fail(second, data, error):
+    """What went wrong there is raised here; nobody waits for good."""
+    if not SIMULATED or multiprocessing.get_start_method() != 'fork':
+        pytest.skip('a process that has used a GPU cannot be forked')
+    optimizer = chainer.optimizers.SGD().setup(classifier())
+    updater = training.updaters.MultiprocessParallelUpdater(
+        [chainer.iterators.SerialIterator(d, 4, shuffle=False) for d in (dataset(8), data)],
+        optimizer, devices=[0, second])
+    trainer = training.Trainer(updater, (2, 'iteration'))
+    with pytest.raises(RuntimeError, match=f'(?s)the process for GPU {second} failed:.*{error}'):
+        trainer.run()
+    assert not updater._workers
+
+
+@pytest.mark.parametrize('char', 'efd')
+def test_nccl_of_one_process(char):
+    """The calls of it that are made, as far as one GPU can show them."""
+    if not training.updaters.MultiprocessParallelUpdater.available():
+        pytest.skip('NCCL is needed')
+    comm = cupy.cuda.nccl.NcclCommunicator(1, cupy.cuda.nccl.get_unique_id(), 0)
+    array = cupy.arange(5).astype(char)
+    multiprocess_parallel_updater._all(comm.reduce, array, array, root=0)
+    multiprocess_parallel_updater._all(comm.bcast, array, root=0)
+    assert array.get().tolist() == [0, 1, 2, 3, 4]
+    comm.destroy()
+
+
+def test_chainermn_of_one_process():
+    if not training.updaters.MultiprocessParallelUpdater.available():
+        pytest.skip('NCCL is needed')
+    pytest.importorskip('mpi4py')
+    run('device_chainermn.py')
 
 
 @pytest.mark.parametrize('converter', [

@@ -1,6 +1,9 @@
 """Several GPUs, each with a process of its own."""
 import contextlib
+import functools
 import multiprocessing
+import traceback
+import warnings
 
 import numpy
 
@@ -10,10 +13,19 @@ from chainer.backends import cuda
 from chainer.dataset import convert
 from chainer.training.updaters import standard_updater
 
-_nccl = None
-if cuda.available:
-    with contextlib.suppress(ImportError):
-        from cupy.cuda import nccl as _nccl
+
+@functools.cache
+def _nccl():
+    """CuPy's module for NCCL, or None; it has one, and warns, also where there is no library."""
+    if not cuda.available:
+        return None
+    with warnings.catch_warnings(), contextlib.suppress(ImportError):
+        warnings.simplefilter('ignore')
+        from cupy.cuda import nccl
+
+        if hasattr(nccl, 'NcclCommunicator'):
+            return nccl
+    return None
 
 
 class MultiprocessParallelUpdater(standard_updater.StandardUpdater):
@@ -21,8 +33,9 @@ class MultiprocessParallelUpdater(standard_updater.StandardUpdater):
 
     The processes add up their gradients and share the parameters through NVIDIA's NCCL, which
     CuPy must have been built with (see :meth:`available`). This process works with the first device
-    and does the updates; values that the others report are lost. Make the updater before anything
-    uses a GPU.
+    and does the updates; values that the others report are lost. Errors of the others are raised
+    here. Where processes are made by fork (``multiprocessing.get_start_method()``), nothing may use
+    a GPU before the first update.
 
     Args:
         iterators: One iterator for each device.
@@ -42,8 +55,9 @@ class MultiprocessParallelUpdater(standard_updater.StandardUpdater):
         if not self.available():
             raise RuntimeError(
                 'NCCL is not enabled. MultiprocessParallelUpdater needs NVIDIA GPUs and a CuPy '
-                'that finds NCCL (python -c "import cupy.cuda.nccl"). Use StandardUpdater for one '
-                'device, or ParallelUpdater for several in one process.')
+                'that finds NCCL (pip install nvidia-nccl-cu13, or -cu12 for CUDA 12; python -c '
+                '"import cupy.cuda.nccl" tells). Use StandardUpdater for one device, or '
+                'ParallelUpdater for several in one process.')
         if isinstance(devices, dict):
             devices = [devices['main'], *(d for name, d in devices.items() if name != 'main')]
         if len(iterators) != len(devices or ()):
@@ -62,7 +76,7 @@ class MultiprocessParallelUpdater(standard_updater.StandardUpdater):
     @staticmethod
     def available():
         """Whether there is NCCL."""
-        return _nccl is not None
+        return _nccl() is not None
 
     def setup_workers(self):
         """Starts the processes and sends the model to the main device; done at the first update."""
@@ -82,13 +96,28 @@ class MultiprocessParallelUpdater(standard_updater.StandardUpdater):
             self._pipes.append(pipe)
         with cuda.Device(self._devices[0]):
             self._master.to_device(f'@cupy:{self._devices[0]}')
-            identifier = _nccl.get_unique_id()
+            self._wait()
+            identifier = _nccl().get_unique_id()
             self._send(('begin', identifier))
-            self._comm = _nccl.NcclCommunicator(size, identifier, 0)
+            self._comm = _nccl().NcclCommunicator(size, identifier, 0)
 
     def _send(self, message):
         for pipe in self._pipes:
             pipe.send(message)
+
+    def _wait(self):
+        """Hears of each process that it is ready for NCCL, where one that is not is waited for.
+
+        Raises:
+            RuntimeError: A process has failed.
+        """
+        for device, pipe in zip(self._devices[1:], self._pipes, strict=True):
+            try:
+                failure = pipe.recv()
+            except EOFError:
+                failure = 'it has ended'
+            if failure:
+                raise RuntimeError(f'the process for GPU {device} failed: {failure}')
 
     def update_core(self):
         """Takes a batch, computes gradients in all processes, and makes one step."""
@@ -104,6 +133,7 @@ class MultiprocessParallelUpdater(standard_updater.StandardUpdater):
             loss.backward()
             del loss
             grads = gather_grads(self._master)
+            self._wait()
             _all(self._comm.reduce, grads, grads, root=0)
             scatter_grads(self._master, grads)
             optimizer.update()
@@ -127,13 +157,31 @@ class MultiprocessParallelUpdater(standard_updater.StandardUpdater):
         self._pipes = []
 
 
-def _work(pipe, rank, size, device, model, iterator, converter):
-    cuda.Device(device).use()
-    model.to_device(f'@cupy:{device}')
+def _work(pipe, rank, *args):
+    try:
+        _steps(pipe, rank, *args)
+    except Exception:
+        with contextlib.suppress(OSError):  # nobody listens any more
+            pipe.send(traceback.format_exc())
+        raise SystemExit(1) from None
+
+
+def _steps(pipe, rank, size, device, model, iterator, converter):
+    try:
+        cuda.Device(device).use()
+        model.to_device(f'@cupy:{device}')
+    except Exception as error:
+        if multiprocessing.get_start_method() == 'fork':
+            error.add_note(
+                'A process that is made by fork cannot use a GPU if its parent has used one: make '
+                "the first update before, or call multiprocessing.set_start_method('forkserver') "
+                'at the beginning of the program.')
+        raise
     # What the model reports needs an observer, and goes nowhere.
     values = reporter.Reporter()
     values.add_observer('main', model)
     values.add_observers('main', model.namedlinks(skipself=True))
+    pipe.send(None)
     comm = None
     while True:
         message, identifier = pipe.recv()
@@ -141,7 +189,7 @@ def _work(pipe, rank, size, device, model, iterator, converter):
             iterator.finalize()
             return
         if message == 'begin':
-            comm = _nccl.NcclCommunicator(size, identifier, rank)
+            comm = _nccl().NcclCommunicator(size, identifier, rank)
             continue
         arrays = convert._call_converter(converter, iterator.next(), device)
         with values.scope({}):
@@ -153,6 +201,7 @@ def _work(pipe, rank, size, device, model, iterator, converter):
         loss.backward()
         del loss
         grads = gather_grads(model)
+        pipe.send(None)
         _all(comm.reduce, grads, grads, root=0)
         params = gather_params(model)
         _all(comm.bcast, params, root=0)
@@ -162,10 +211,11 @@ def _work(pipe, rank, size, device, model, iterator, converter):
 def _all(operation, *arrays, root):
     """Calls a reduction or broadcast of NCCL on whole arrays, in the current stream."""
     array = arrays[0]
-    kinds = {'e': _nccl.NCCL_FLOAT16, 'f': _nccl.NCCL_FLOAT32, 'd': _nccl.NCCL_FLOAT64}
+    nccl = _nccl()
+    kinds = {'e': nccl.NCCL_FLOAT16, 'f': nccl.NCCL_FLOAT32, 'd': nccl.NCCL_FLOAT64}
     args = [a.data.ptr for a in arrays] + [array.size, kinds[array.dtype.char]]
     if len(arrays) == 2:
-        args.append(_nccl.NCCL_SUM)
+        args.append(nccl.NCCL_SUM)
     operation(*args, root, cuda.cupy.cuda.get_current_stream().ptr)
 
 

@@ -55,12 +55,17 @@ class FakeArray:
         self.values[key] = value.values
 
 
+def insufficient_driver():
+    raise RuntimeError('cudaErrorInsufficientDriver: CUDA driver version is insufficient')
+
+
 def fake_cupy(available=True):
     cupy = types.ModuleType('cupy')
     current = lambda: FakeDevice.entered[-1] if FakeDevice.entered else 0  # noqa: E731
     cupy.ndarray = FakeArray
     cupy.cuda = types.ModuleType('cupy.cuda')
     cupy.cuda.is_available = lambda: available
+    cupy.cuda.runtime = types.SimpleNamespace(getDeviceCount=insufficient_driver)
     cupy.cuda.Device, cupy.cuda.Event, cupy.cuda.Stream = FakeDevice, object, object
     cupy.asarray = lambda x: FakeArray(np.array(x), FakeDevice(current()))
     cupy.empty_like = lambda x: FakeArray(np.empty_like(x.values), FakeDevice(current()))
@@ -105,7 +110,9 @@ def test_broken_cupy():
 def test_cupy_without_a_gpu():
     cuda = load(fake_cupy(available=False))
     assert not cuda.available and not cuda.cudnn_enabled
-    with pytest.raises(RuntimeError, match='CuPy is installed, but finds no usable GPU'):
+    with pytest.raises(RuntimeError, match=(
+            'CuPy is installed, but finds no usable GPU: cudaErrorInsufficientDriver: CUDA driver '
+            'version is insufficient.*install the CuPy package')):
         cuda.to_gpu(np.zeros(1))
     assert not isinstance(np.zeros(1), cuda.ndarray)
 
