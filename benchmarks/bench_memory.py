@@ -1,4 +1,4 @@
-"""What stays in memory after 2,000 batch sizes, dropped chains, values of a number.
+"""What stays in memory after 10,000 batch sizes, dropped chains, values of a number.
 
     .venv/bin/python benchmarks/bench_memory.py           (writes benchmarks/results/memory.md)
     .venv/bin/python benchmarks/bench_memory.py --count 200 chains
@@ -125,11 +125,11 @@ def main(kinds, count, write):
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("kinds", nargs="*", default=[], help=f"some of {', '.join(KINDS)}")
-    parser.add_argument("--count", type=int, default=2000)
+    parser.add_argument("--count", type=int, default=10_000)
     parser.add_argument("--measure", nargs=2, help=argparse.SUPPRESS)
     given = parser.parse_args()
     if given.measure:
         kind, variant = given.measure
         print(json.dumps(measure(kind, variant != "plain", given.count)))
     else:
-        main(given.kinds or KINDS, given.count, not given.kinds and given.count == 2000)
+        main(given.kinds or KINDS, given.count, not given.kinds and given.count == 10_000)
