@@ -598,6 +598,10 @@ class Plan:
     def run(self, run: Run) -> None:
         """Compute the results."""
         drawn, places = run.drawn, run.places
+        if len(self.pieces) == 1:
+            piece = self.pieces[0]
+            piece.run(run, drawn, places and places[: len(piece.apps)])
+            return
         before = [(run.values[slot], copied(run.values[slot])) for slot in self._written_early]
         try:
             for piece in self.pieces:

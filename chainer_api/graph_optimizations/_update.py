@@ -188,6 +188,7 @@ class Part:
         self.key, self.code = key, code
         self.entries: list[Entry] = []
         self._facts: list[Facts] = []
+        self._counted: list[tuple[Any, dict[str, Any]]] = []  # rules, and what is known of them
         self.grads: list[np.ndarray] = []
         self.groups: dict[Any, Group] = {}
         self._present = [not absent for absent in key.absent]
@@ -204,13 +205,15 @@ class Part:
         array, state = found
         hyperparam = rule.hyperparam
         same = id(hyperparam._parent) if len(hyperparam.__dict__) == 1 else id(rule)
-        facts = tuple([getattr(rule, name, None) for name in rule._own_numbers])
-        known = (same, rule.t, facts)
+        own = tuple([getattr(rule, name, None) for name in rule._own_numbers])
+        known = (same, rule.t, own)
         if known not in self.groups:
             self.groups[known] = Group(rule, self.width * len(self.groups))
         group = self.groups[known]
         self.entries.append(Entry(param, rule, array, state, tuple(state), group))
-        self._facts.append(Facts.of(param, rule))
+        facts = Facts.of(param, rule)
+        self._facts.append(facts)
+        self._counted.append((rule, facts.attributes))
         self.grads.append(grad)
         self._held += [array, *state.values()]
 
@@ -259,14 +262,13 @@ class Part:
 
     def count(self) -> None:
         """The rules have one update more."""
-        for facts in self._facts:
-            attributes = facts.attributes
-            facts.rule.t = attributes["t"] = attributes["t"] + 1
+        for rule, attributes in self._counted:
+            rule.t = attributes["t"] = attributes["t"] + 1
 
     def was_counted(self) -> None:
         """The rules have counted it themselves."""
-        for facts in self._facts:
-            facts.attributes["t"] += 1
+        for _, attributes in self._counted:
+            attributes["t"] += 1
 
     def write_numbers(self) -> bool:
         """Compute the numbers for counts that are one higher; False if they do not fit."""

@@ -34,17 +34,20 @@ N_BASES, N_REGIONS, REGIONS, N_COMMITS, COMMITS, CHECKS, ARRAY_TYPE, CLEAR, TEST
 POOL = 10  # the address of the threads that take part, or 0
 HEAD = 11
 # The head of a region: rows, rows at a time, steps; with how many other threads the rows may be
-# shared; where the local values are: the base, their first byte. An operand with LOCAL for a base
-# is local.
-REGION_HEAD = 6
+# shared; where the local values are: the base, their first byte; from which step on parts of the
+# rows have to come one after the other. An operand with LOCAL for a base is local.
+REGION_HEAD = 7
+ORDERED = 6
 LOCAL = -1
 # A pool: whether somebody uses it, its threads, what is done (bases, program, region, tiles), the
 # next tile, tiles at a time, threads that are not done, flags, failures; sem_wait, sem_trywait,
-# sem_post; two semaphores, for the start of work and for its end.
+# sem_post, sched_yield; two semaphores, for the start of work and for its end; the tile whose turn
+# it is with what has an order.
 BUSY, WORKERS, P_BASES, P_CODE, P_REGION, P_TILES, P_NEXT, P_PART = range(8)
 PENDING, P_FLAGS, P_FAILED = range(8, 11)
-SEM_WAIT, SEM_TRY, SEM_POST, SEM_START, SEM_END = 11, 12, 13, 16, 24
-POOL_ITEMS = 32
+SEM_WAIT, SEM_TRY, SEM_POST, YIELD, SEM_START, SEM_END, P_TURN = 11, 12, 13, 14, 16, 24, 40
+POOL_ITEMS = 48
+_SPINS = 64  # looks at whose turn it is, until others may have the processor
 # A sweep has other items there, and more: how many items and where; which is the first to do, and
 # from which of its elements on (written when a sweep stops, too); the kernel, its table, elements
 # at a time, operands and what is known of each, memory for results, the address of memcpy.
@@ -175,7 +178,8 @@ class Function:
 
 def driver_text(layout: Layout) -> str:
     """The module of all functions here, for this Python and NumPy."""
-    parts = [_program_of(layout), _bases(layout), _do_tiles(), _take_part(), _share(), _worker()]
+    parts = [_program_of(layout), _bases(layout), _wait_for_turn(), _do_tiles(), _take_part()]
+    parts += [_share(), _worker()]
     parts += [_execute(), _run(), _commit()]
     parts += [_sweep(layout), _loop(), _flat(), _copy_item(), _reduce(), _product()]
     return "\n".join(parts)
@@ -211,9 +215,14 @@ def _bases(layout: Layout) -> str:
 
 
 def _do_tiles() -> str:
-    """Run some tiles of a region; what comes back are the floating-point flags."""
+    """Run some tiles of a region; what comes back are the floating-point flags.
+
+    ``pool`` is that of the threads which do others, null if none do or if nothing has an order.
+    """
     head = "ptr %bases, ptr %code, ptr %region, ptr %local, i64 %first, i64 %end, ptr %failed"
-    f = Function(f"internal i64 @do_tiles({head})")
+    f = Function(f"internal i64 @do_tiles({head}, ptr %pool)")
+    ordered = f.item("%region", ORDERED)
+    shares = f.get("icmp ne ptr %pool, null")
     args = f.array("ptr", MOST_OPERANDS + 1)
     test, clear = f.item("%code", TEST, "ptr"), f.item("%code", CLEAR, "ptr")
     mask = f.get(f"trunc i64 {f.item('%code', MASK)} to i32")
@@ -224,7 +233,10 @@ def _do_tiles() -> str:
         first = f.mul(f.add(t, "%first"), tile)
         n = f.less(tile, f.get(f"sub i64 {rows}, {first}"))
         f.set(pc, str(REGION_HEAD))
-        with f.loop(steps):
+        with f.loop(steps) as s:
+            now = f.get(f"icmp eq i64 {s}, {ordered}")
+            with f.when(f.get(f"and i1 {shares}, {now}")):
+                f.call("@wait_for_turn", f"ptr %pool, i64 {f.add(t, '%first')}")
             step = f.at("%region", f.value(pc))
             function, table = f.item(step, 0, "ptr"), f.item(step, 1)
             kind, operands = f.item(step, 2), f.item(step, 3)
@@ -243,8 +255,33 @@ def _do_tiles() -> str:
             with f.when(f.get(f"icmp eq i64 {kind}, {SILENT}")):
                 f.call(clear, f"i32 {mask}", "i32")
             f.set(pc, f.add(f.add(f.value(pc), f.mul(operands, 3)), 4))
+        with f.when(shares):
+            after = f.add(f.add(t, "%first"), 1)
+            f.do(f"store atomic i64 {after}, ptr {f.at('%pool', P_TURN)} release, align 8")
     _collect(f, flags, test, mask)
     return f.text(f"i64 {f.value(flags)}")
+
+
+def _wait_for_turn() -> str:
+    """Wait until all tiles before this one are done with what has an order.
+
+    Tiles are taken one after the other, so the first that is not done waits for nobody.
+    """
+    f = Function("internal void @wait_for_turn(ptr %pool, i64 %tile)")
+    turn, give_way = f.at("%pool", P_TURN), f.item("%pool", YIELD, "ptr")
+    f.do("br label %again")
+    f.lines.append("again:")
+    with f.loop(str(_SPINS)):
+        now = f.get(f"load atomic i64, ptr {turn} acquire, align 8")
+        f.leave(f.get(f"icmp eq i64 {now}, %tile"), "void")
+    f.call(give_way, "", "i32")
+    f.do("br label %again")
+    f.lines.append("never:")
+    return f.text()
+
+
+def _has_order(f: Function, region: str) -> str:
+    return f.get(f"icmp slt i64 {f.item(region, ORDERED)}, {f.item(region, 2)}")
 
 
 def _take_part() -> str:
@@ -252,13 +289,14 @@ def _take_part() -> str:
     f = Function("internal i64 @take_part(ptr %pool, ptr %local, ptr %failed)")
     bases, code, region = (f.item("%pool", k, "ptr") for k in (P_BASES, P_CODE, P_REGION))
     tiles, part = f.item("%pool", P_TILES), f.item("%pool", P_PART)
+    others = f.get(f"select i1 {_has_order(f, region)}, ptr %pool, ptr null")
     flags = f.variable()
     with f.loop(tiles):  # nobody takes more parts than there are tiles
         first = f.get(f"atomicrmw add ptr {f.at('%pool', P_NEXT)}, i64 {part} seq_cst")
         done = f.get(f"icmp sge i64 {first}, {tiles}")
         f.leave(done, f"i64 {f.value(flags)}")
         end = f.less(f.add(first, part), tiles)
-        rest = f"ptr %local, i64 {first}, i64 {end}, ptr %failed"
+        rest = f"ptr %local, i64 {first}, i64 {end}, ptr %failed, ptr {others}"
         raised = f.call("@do_tiles", f"ptr {bases}, ptr {code}, ptr {region}, {rest}", "i64")
         f.set(flags, f.get(f"or i64 {f.value(flags)}, {raised}"))
     return f.text(f"i64 {f.value(flags)}")
@@ -283,17 +321,20 @@ def _share() -> str:
     mine = f.get(f"extractvalue {{i64, i1}} {pair}, 1")
     flags = f.variable()
     with f.when(f.get(f"xor i1 {mine}, true")):
-        rest = "ptr %local, i64 0, i64 %tiles, ptr %failed"
+        rest = "ptr %local, i64 0, i64 %tiles, ptr %failed, ptr null"
         alone = f.call("@do_tiles", f"ptr %bases, ptr %code, ptr %region, {rest}", "i64")
         f.set(flags, alone)
     f.leave(f.get(f"xor i1 {mine}, true"), f"i64 {f.value(flags)}")
     workers = f.less(f.item("%pool", WORKERS), "%most")
     parts = f.mul(f.add(workers, 1), 8)
     part = f.add(f.get(f"sdiv i64 %tiles, {parts}"), 1)
+    # Where tiles wait for each other, each thread takes the next one.
+    part = f.get(f"select i1 {_has_order(f, '%region')}, i64 1, i64 {part}")
     for k, kind, value in (
         (P_BASES, "ptr", "%bases"), (P_CODE, "ptr", "%code"), (P_REGION, "ptr", "%region"),
         (P_TILES, "i64", "%tiles"), (P_NEXT, "i64", "0"), (P_PART, "i64", part),
         (PENDING, "i64", workers), (P_FLAGS, "i64", "0"), (P_FAILED, "i64", "0"),
+        (P_TURN, "i64", "0"),
     ):
         f.do(f"store {kind} {value}, ptr {f.at('%pool', k)}")
     f.do("fence seq_cst")
@@ -366,7 +407,7 @@ def _execute() -> str:
             raised = f.call("@share", f"{common}, {rest}", "i64")
             f.set(flags, f.get(f"or i64 {f.value(flags)}, {raised}"))
         with f.when(f.get(f"xor i1 {both}, true")):
-            rest = f"i64 0, i64 {tiles}, ptr {failed}"
+            rest = f"i64 0, i64 {tiles}, ptr {failed}, ptr null"
             raised = f.call("@do_tiles", f"{common}, {rest}", "i64")
             f.set(flags, f.get(f"or i64 {f.value(flags)}, {raised}"))
         pc = f.variable()

@@ -106,7 +106,8 @@ class Segment:
                 local = self._local(region)
                 slot, low = local or (0, 0)
                 others = 0 if local is None else _others(region)
-                items += [region.rows, region.tile, len(region.steps), others, slot, low]
+                free = len(region.steps) - region.ordered
+                items += [region.rows, region.tile, len(region.steps), others, slot, low, free]
                 for step in region.steps:
                     pending.append((len(items), step, region.local if local else frozenset()))
                     items += [_address(step, linker), 0, step.kind, len(step.operands)]

@@ -34,6 +34,7 @@ from .places import PLACES, READ, WRITE, places_of, rows_of
 Ints = tuple[int, ...]
 TILE_BYTES = 1 << 14
 ALONE_BYTES = 1 << 17  # of a loop by itself: what a thread does at a time
+COLUMN_BYTES = 1 << 14  # of a sum over rows by itself: less at a time would take longer
 LOOP_AXES = 3  # the loops around a ufunc's own
 
 
@@ -87,7 +88,8 @@ class Region:
 
     ``apart``: rows have nothing to do with each other, so that several threads may do them; each
     needs memory of its own for the ``local`` values, of which only a few rows exist at a time.
-    ``part`` are the bytes that are read and written, where these are parts of the arrays.
+    ``part`` are the bytes that are read and written, where these are parts of the arrays. Of the
+    last ``ordered`` steps that is not so: each comes when those of the rows before are done.
     """
 
     rows: int
@@ -96,6 +98,7 @@ class Region:
     apart: bool = False
     local: frozenset[Node] = frozenset()
     part: int = 0
+    ordered: int = 0
 
     @property
     def touched(self) -> int:
@@ -769,6 +772,7 @@ class Group:
         for node in nodes:
             columns = not self.alone and forms.by_columns(node)
             self._put(node, "columns" if columns else forms.of(node) or "")
+        self._sums_last()
         self.stored = {n for n in self.stage if self.alone or escaping(n) or self._is_read(n)}
         self.local = frozenset(
             node
@@ -812,6 +816,14 @@ class Group:
         self.stages.append(Stage(form, []))
         self._joins(self.stages[-1], node)
         self.stage[node] = len(self.stages) - 1
+
+    def _sums_last(self) -> None:
+        """Sums over rows come last: nothing in the group reads them, and their rows have an order.
+
+        So several threads may do all that comes before.
+        """
+        self.stages.sort(key=lambda stage: stage.form == "columns")
+        self.stage = {node: k for k, stage in enumerate(self.stages) for node in stage.nodes}
 
     def _joins(self, stage: Stage, node: Node) -> bool:
         """Have a loop compute one more node, if it has room for the operands."""
@@ -868,10 +880,10 @@ class Group:
         if self.alone and self.stages[0].form in ("loop", "call"):
             return self._alone(self.stages[0])
         if self.alone:
-            return Region(1, 1, (self._whole_reduction(self.nodes[0]),))
+            return _alone_reduction(self.nodes[0])
         steps = tuple(self._step(stage, True) for stage in self.stages)
-        apart = all(stage.form != "columns" for stage in self.stages)
-        return Region(self.rows, self.tile, steps, apart, self.local)
+        sums = sum(stage.form == "columns" for stage in self.stages)
+        return Region(self.rows, self.tile, steps, True, self.local, ordered=sums)
 
     def _alone(self, stage: Stage) -> Region:
         """One loop over all items, the outermost axis of which may be done in parts."""
@@ -885,17 +897,7 @@ class Group:
             for p, way in zip(step.operands, ways, strict=True)
         ])
         step = replace(step, operands=operands)
-        whole = Region(nest.rows, nest.rows, (step,), True)
-        tile = max(1, nest.rows * ALONE_BYTES // max(whole.touched, 1))
-        return whole if tile >= nest.rows else replace(whole, tile=tile)
-
-    def _whole_reduction(self, node: Node) -> Step:
-        form = reduction_of(node)
-        loops = reduce_loops(form) if form is not None else None
-        assert form is not None and loops is not None
-        rows = loops[0] if len(loops) == 4 else (1, 0, 0)
-        operands = (Place(node.inputs[0], 0, 0), Place(node, 0, 0))
-        return _with_origin(reduce_step(form, loops[-3:], rows, operands), node)
+        return _in_parts(nest.rows, step)
 
     def _step(self, stage: Stage, by_rows: bool) -> Step:
         node = stage.nodes[0]
@@ -951,6 +953,44 @@ class Group:
         function = "flat" if nest.ndim == 1 else "loop"
         step = Step(function, (*table, *numbers), tuple(places), FOREIGN, node.op)
         return _with_origin(step, node), nest
+
+
+def _in_parts(rows: int, step: Step) -> Region:
+    """A step by itself, of which each thread does some rows at a time."""
+    whole = Region(rows, rows, (step,), True)
+    tile = max(1, rows * ALONE_BYTES // max(whole.touched, 1))
+    return whole if tile >= rows else replace(whole, tile=tile)
+
+
+def _alone_reduction(node: Node) -> Region:
+    """A reduction by itself, in parts where these have nothing to do with each other."""
+    form, (x,) = reduction_of(node), node.inputs
+    loops = reduce_loops(form) if form is not None else None
+    assert form is not None and loops is not None
+    by_rows = row_loops(node)
+    if by_rows is not None and x.dims[0] > 1 and x.steps[0] == max(x.steps):
+        rows, loops, ways = x.dims[0], by_rows, (x.steps[0], node.steps[0])
+    elif len(loops) == 2 and not loops[0][2] and (part := _columns_at_a_time(form, loops[1])):
+        # A result is summed up row after row, whatever happens to those beside it.
+        columns, s, o = loops[1]
+        rows, ways = columns // part, (part * s, part * o)
+        loops = [loops[0], (part, s, o)]
+    elif len(loops) == 4:
+        rows, ways, loops = loops[0][0], loops[0][1:], loops[1:]
+    else:
+        rows, ways = 1, (0, 0)
+    operands = tuple([Place(v, 0, way) for v, way in zip((x, node), ways, strict=True)])
+    step = _with_origin(reduce_step(form, loops, (1, *ways), operands), node)
+    return _in_parts(rows, step) if rows > 1 else Region(1, 1, (step,))
+
+
+def _columns_at_a_time(form: Reduction, columns: tuple[int, int, int]) -> int:
+    """How many columns are summed up at a time; 0 if it has to be all of them."""
+    n, _, o = columns
+    most = COLUMN_BYTES // form.dtype.itemsize
+    if not o or n <= most:
+        return 0
+    return next((k for k in range(most, most // 8, -1) if n % k == 0), 0)
 
 
 def _start_region(node: Node) -> Region:

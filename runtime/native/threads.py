@@ -22,6 +22,7 @@ from chainwright.codegen.native_target.driver import (
     SEM_TRY,
     SEM_WAIT,
     WORKERS,
+    YIELD,
 )
 from chainwright.codegen.native_target.program import LOCAL_BYTES
 
@@ -68,7 +69,8 @@ class Threads:
             return 0
         items = (ctypes.c_int64 * POOL_ITEMS).from_address(address)
         for place, name in (
-            (SEM_WAIT, "sem_wait"), (SEM_TRY, "sem_trywait"), (SEM_POST, "sem_post")
+            (SEM_WAIT, "sem_wait"), (SEM_TRY, "sem_trywait"), (SEM_POST, "sem_post"),
+            (YIELD, "sched_yield"),
         ):
             items[place] = libc_address(name)
         for semaphore in (SEM_START, SEM_END):
