@@ -404,10 +404,8 @@ class Dry:
             sym.checked = True
             a = sym.ref
             if isinstance(value, Variable):
-                r.guard(
-                    f"type({sym.ref}) is not {r.const(type(value))} or "
-                    f"{sym.ref}._requires_grad is not {spec.requires_grad}"
-                )
+                r.guard(f"type({sym.ref}) is not {r.const(type(value))}")
+                r.guard(f"{sym.ref}._requires_grad is not {spec.requires_grad}")
                 a = r.name()
                 r.line(f"{a} = {sym.ref}._array")
             dtype = r.const(spec.dtype)
