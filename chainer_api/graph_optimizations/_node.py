@@ -174,7 +174,7 @@ class StaticScheduleFunction(FunctionNode):
             if any([y._grad_var is not None for y in others]):
                 return False
             gys = tuple([gy if ref() is node else None for ref in outputs])
-        started = time.perf_counter() if piece.is_timed else 0.0
+        started = time.perf_counter()
         self._alone = piece.all_alone  # no gradient has reached anything else
         known = self._backwards.get(self._key(gys))
         if known is None:
@@ -182,8 +182,7 @@ class StaticScheduleFunction(FunctionNode):
         found = self._made_by_program(known, gys)
         if found is None:
             return False
-        if started:
-            piece.saved_by_backward(time.perf_counter() - started)
+        piece.account.ledger.saved += piece.backward_meter.took(time.perf_counter() - started)
         for k, gx in zip(known[1].present, found, strict=True):
             x = inputs[k]
             if x._requires_grad:

@@ -46,7 +46,6 @@ _hooks = function_hook._thread_local
 _NEW, _AFTER_NEW_BACKWARD = (4, 2), (64, 8)
 _LARGE = 8 << 20  # bytes of intermediate values
 _FEW = 16384  # bytes of leaves that are copied in each use
-_TIMED, _EACH = 64, 8  # uses that are timed, and of how many later ones it is one
 _SMALL = 4096  # bytes of a result of which a copy is kept
 
 
@@ -279,16 +278,6 @@ class Piece:
     def counts(self, counts: tuple[int, int]) -> None:
         self.uses_since_check, self._unsettled = counts
 
-    @property
-    def is_timed(self) -> bool:
-        """Whether this use is to be timed: of those after the first, some are enough."""
-        return self.uses_since_check < _TIMED or not self.uses_since_check % _EACH
-
-    def saved_by_backward(self, seconds: float) -> None:
-        """A backward has taken so long; those that are not timed count like this one."""
-        alike = 1 if self.uses_since_check < _TIMED else _EACH
-        self.account.ledger.saved += alike * self.backward_meter.took(seconds)
-
     def arrays(self, values: Any, drawn: Any, numbers: tuple[Any, ...]) -> tuple[Any, ...]:
         """The program's inputs: of ``values``, by slot, of random draws, and of numbers."""
         if self.slots is not None:
@@ -308,7 +297,7 @@ class Piece:
         ``places`` are the numbers that the functions would have got in the graph, where others may
         have come between them.
         """
-        started = time.perf_counter() if self.is_timed else 0.0
+        started = time.perf_counter()
         values = run.values
         numbers: tuple[Any, ...] = ()
         if self.numbers:
@@ -348,8 +337,7 @@ class Piece:
         kept = None if kept is None else (kept, backwards)
         node = self._deliver(run, made, kept, leaves, live, places)
         del kept
-        if started:
-            self.forward_meter.took(time.perf_counter() - started)
+        self.forward_meter.took(time.perf_counter() - started)
         run.pieces.append(self)
         if due:
             self._check(run, node, leaves, made, graph)
