@@ -53,6 +53,7 @@ STEPS = [
     Step('updates', 'optimizers and hooks, their updates as one launch', tests('optimizers')),
     Step('training', 'converters, updaters, NCCL, timers, files', tests('training')),
     Step('links', 'links: values, gradients, compiled', tests('links')),
+    Step('eager', 'array code of define-by-run as kernels of its own', tests('eager')),
     Step('scratch', 'convolutions of whole batches within a limit of memory', tests('scratch')),
     Step('functions', 'functions: values and gradients of NumPy', tests(
         'functions', chosen='not compiled')),

@@ -9,16 +9,17 @@ call, as NumPy does.
 from __future__ import annotations
 
 import logging
+import sys
 from collections import OrderedDict
 from collections.abc import Callable, Hashable
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
 from chainwright.codegen.native_target.steps import Forms
 from chainwright.codegen.native_target.writer import parts_of
 from chainwright.ir import Graph, build, make, placeholder
-from chainwright.ir.passes import prepare
+from chainwright.ir.passes import PASSES, Pass, prepare
 
 from . import kernels
 from .background import BACKGROUND
@@ -102,7 +103,9 @@ class _Program:
         self.run = loaded.function
 
 
+P = TypeVar("P")
 _known: OrderedDict[Hashable, _Program] = OrderedDict()
+_on_devices: OrderedDict[Hashable, Any] = OrderedDict()
 
 
 def native(
@@ -115,7 +118,12 @@ def native(
 
 
 def fused(function: Callable[..., Any], arrays: tuple[Any, ...], settings: dict[str, Any]) -> Any:
-    """The results of array code by native code; None where it is to run as calls of NumPy."""
+    """The results of array code by native code; None where it is to run as calls of NumPy.
+
+    On a device that is by kernels of its own, in the place of CuPy's.
+    """
+    if arrays and type(arrays[0]) is not np.ndarray:
+        return _on_device(function, arrays, settings)
     return _found(function, function.__name__, function, arrays, settings, _recorded)
 
 
@@ -132,21 +140,10 @@ def _found(
     for a in arrays:
         if type(a) is not np.ndarray:
             return None
-    key = (
-        what,
-        *[(a.shape, a.dtype, a.strides) for a in arrays],
-        *[(name, type(value), value) for name, value in settings.items()],
-    )
-    program = _known.get(key)
+    key = (what, *_form(arrays, settings))
+    program = _seen(_known, key, lambda: _Program(title))
     if program is None:
-        program = _known[key] = _Program(title)
-        while len(_known) > _LIMIT:
-            _known.popitem(last=False)
         return None
-    try:
-        _known.move_to_end(key)
-    except KeyError:
-        pass  # another thread has just let it go
     if program.run is not None:
         return program(arrays, lambda: implementation(*arrays, **settings))
     program.calls += 1
@@ -168,6 +165,69 @@ def _found(
     return results
 
 
+def _form(arrays: tuple[Any, ...], settings: dict[str, Any]) -> list[Hashable]:
+    """What programs are told apart by."""
+    form: list[Hashable] = [(a.shape, a.dtype, a.strides) for a in arrays]
+    form += [(name, type(value), value) for name, value in settings.items()]
+    return form
+
+
+def _seen(known: OrderedDict[Hashable, P], key: Hashable, make: Callable[[], P]) -> P | None:
+    """The program of a form that has been seen before."""
+    program = known.get(key)
+    if program is None:
+        known[key] = make()
+        while len(known) > _LIMIT:
+            known.popitem(last=False)
+        return None
+    try:
+        known.move_to_end(key)
+    except KeyError:
+        pass  # another thread has just let it go
+    return program
+
+
+def _on_device(
+    function: Callable[..., Any], arrays: tuple[Any, ...], settings: dict[str, Any]
+) -> Any:
+    """The results of array code by kernels of its own; None where CuPy is to run it."""
+    cupy = sys.modules.get("cupy")
+    if cupy is None or OPTIONS.target() == "numpy":
+        return None
+    for a in arrays:
+        if type(a) is not cupy.ndarray:
+            return None
+    device = arrays[0].data.device_id
+    if any(a.data.device_id != device for a in arrays):
+        return None  # CuPy has words for it
+    from .cuda.eager import DeviceFunction
+
+    program = _seen(
+        _on_devices,
+        (function, device, *_form(arrays, settings)),
+        lambda: DeviceFunction(function.__name__, cupy, device),
+    )
+    if program is None:
+        return None
+    if program.run is not None:
+        return program(arrays, lambda: function(*arrays, **settings))
+    program.calls += 1
+    if program.calls != _CALLS:
+        return None
+    results = function(*arrays, **settings)
+    layouts, made = ([(a.shape, a.dtype, a.strides) for a in group]
+                     for group in (arrays, results if type(results) is tuple else (results,)))
+
+    def compile_it() -> None:
+        program.compile(lambda: _recorded(function, layouts, settings, made, ()))
+
+    if OPTIONS.target() == "native":
+        compile_it()
+    else:
+        BACKGROUND.do(compile_it)
+    return results
+
+
 def _op(name: str, layouts: list[Any], settings: dict[str, Any], made: list[Any]) -> Graph:
     """The graph of one library op."""
     inputs = tuple(placeholder(f"x{k}", *facts) for k, facts in enumerate(layouts))
@@ -181,14 +241,18 @@ def _op(name: str, layouts: list[Any], settings: dict[str, Any], made: list[Any]
 
 
 def _recorded(
-    function: Callable[..., Any], layouts: list[Any], settings: dict[str, Any], made: list[Any]
+    function: Callable[..., Any],
+    layouts: list[Any],
+    settings: dict[str, Any],
+    made: list[Any],
+    common: tuple[Pass, ...] = PASSES,
 ) -> Graph | None:
-    """The graph of array code, as whoever can record it gives it."""
+    """The graph of array code, as whoever can record it gives it, after the passes ``common``."""
     if OPTIONS.record is None:
         return None
     graph = OPTIONS.record(function, layouts, settings)
     given = [(y.shape, y.dtype, y.strides) for y in graph.outputs]
-    return build(graph, {}, ()).forward if given == made else None
+    return build(graph, {}, (), common).forward if given == made else None
 
 
 class _Masks:
