@@ -8,44 +8,75 @@ from chainer import functions as F
 
 class _ArrayCode(function_node.FunctionNode):
 
-    def __init__(self, code):
-        self._code = code
+    def __init__(self, code, constants):
+        # A function of a module, and plain data: so compiled methods can compare two of them.
+        self._code, self._constants = code, constants
 
     def forward(self, inputs):
-        return utils.force_array(self._code(backend.get_array_module(inputs[0]), *inputs)),
+        xp = backend.get_array_module(inputs[0])
+        return utils.force_array(self._code(xp, *inputs, *self._constants)),
 
 
-def without_gradient(code, *variables):
-    """Returns the Variable of ``code(xp, *arrays)``, constant for all gradients."""
-    return _ArrayCode(code).apply([chainer.as_array(x) for x in variables])[0]
+def without_gradient(code, *variables, constants=()):
+    """Returns the Variable of ``code(xp, *arrays, *constants)``, constant for all gradients.
+
+    ``code`` is a function of a module, without variables of its own.
+    """
+    inputs = [chainer.as_variable(x) for x in variables]
+    # What has no gradient is an input as it is: in compiled methods it is not computed before.
+    inputs = [x.array if x.requires_grad else x for x in inputs]
+    return _ArrayCode(code, constants).apply(inputs)[0]
 
 
-def draw(sampler, n, *parameters):
-    """Draws ``n`` times the shape of the first parameter, in its dtype, without gradients.
+def draw(name, n, like, parameters=()):
+    """Draws ``n`` times the shape of ``like``, in its dtype, without gradients.
 
     Args:
-        sampler (callable): ``sampler(xp.random, size, *arrays)`` returns random numbers.
+        name (str): The function of ``xp.random``.
         n (int): How many draws.
-        parameters (Variables): What the arrays are taken from.
+        like (Variable): What the shape and the dtype are those of.
+        parameters (tuple of Variables): Its arguments.
 
     Returns:
-        Variable: Random numbers of shape ``(n,) + parameters[0].shape``.
+        Variable: Random numbers of shape ``(n,) + like.shape``.
     """
-    def code(xp, *arrays):
-        size = (n,) + arrays[0].shape
-        return sampler(xp.random, size, *arrays).astype(arrays[0].dtype)
-    return without_gradient(code, *parameters)
+    if parameters:
+        return without_gradient(_drawn, like, *parameters, constants=(name, n))
+    # In compiled methods nothing has to be computed before.
+    drawn = getattr(backend.get_array_module(like).random, name)(size=(n,) + like.shape)
+    return chainer.as_variable(drawn.astype(like.dtype))
 
 
-def on_support(log_prob, inside, *variables):
+def _drawn(xp, like, *arguments):
+    *parameters, name, n = arguments
+    drawn = getattr(xp.random, name)(*parameters, size=(n,) + like.shape)
+    return drawn.astype(like.dtype)
+
+
+def on_support(log_prob, inside, *variables, constants=()):
     """Returns ``log_prob`` where ``inside(xp, *arrays)`` holds, elsewhere minus infinity."""
-    outside = without_gradient(lambda xp, y: xp.full_like(y, -numpy.inf), log_prob)
-    return F.where(without_gradient(inside, *variables), log_prob, outside)
+    inside = without_gradient(inside, *variables, constants=constants)
+    return F.where(inside, log_prob, filled(log_prob, -numpy.inf))
 
 
-def infinite_unless(divergence, inside, *variables):
+def filled(like, value):
+    """Returns an array of the shape and dtype of ``like``, filled with a number."""
+    return backend.get_array_module(like).full(like.shape, value, like.dtype)
+
+
+def is_not_negative(xp, x):
+    """Returns where ``x`` is zero or more."""
+    return x >= 0
+
+
+def is_a_part(xp, x):
+    """Returns where ``x`` is from zero to one."""
+    return (x >= 0) & (x <= 1)
+
+
+def infinite_unless(divergence, inside, *variables, constants=()):
     """Returns ``divergence`` where ``inside(xp, *arrays)`` holds, elsewhere infinity."""
-    return -on_support(-divergence, inside, *variables)
+    return -on_support(-divergence, inside, *variables, constants=constants)
 
 
 class _XLogX(function_node.FunctionNode):

@@ -47,14 +47,12 @@ class Bernoulli(_elementwise.Elementwise):
             return self._given_logit
         return F.log(self.p) - F.log1p(-self.p)
 
-    def _is_possible(self, xp, x):
-        return (x == 0) | (x == 1) if self.binary_check else (x >= 0) & (x <= 1)
-
     def log_prob(self, x):
         """Returns the logarithm of the probability of ``x``."""
         x = _array_code.as_float(x, self.logit)
         value, = _LogProb().apply((self.logit, x))
-        return _array_code.on_support(value, self._is_possible, x)
+        possible = _is_binary if self.binary_check else _array_code.is_a_part
+        return _array_code.on_support(value, possible, x)
 
     def prob(self, x):
         """Returns the probability of ``x``."""
@@ -62,13 +60,11 @@ class Bernoulli(_elementwise.Elementwise):
         value = x * self.p + (1 - x) * (1 - self.p)
         if not self.binary_check:
             return value
-        return value * _array_code.without_gradient(
-            lambda xp, x: self._is_possible(xp, x).astype(x.dtype), x)
+        return value * _array_code.without_gradient(_ones_at_binary, x)
 
     def sample_n(self, n):
         """Draws ``n`` random points, integers, without gradients."""
-        return _array_code.without_gradient(
-            lambda xp, p: xp.random.binomial(1, p, size=(n,) + p.shape), self.p)
+        return _array_code.without_gradient(_drawn, self.p, constants=(n,))
 
     @property
     def mean(self):
@@ -94,6 +90,18 @@ class Bernoulli(_elementwise.Elementwise):
     def support(self):
         """``'{0, 1}'``."""
         return '{0, 1}'
+
+
+def _is_binary(xp, x):
+    return (x == 0) | (x == 1)
+
+
+def _ones_at_binary(xp, x):
+    return _is_binary(xp, x).astype(x.dtype)
+
+
+def _drawn(xp, p, n):
+    return xp.random.binomial(1, p, size=(n,) + p.shape)
 
 
 class _LogProb(function_node.FunctionNode):

@@ -49,12 +49,11 @@ class Beta(_elementwise.Elementwise):
         """Returns the logarithm of the density at ``x``."""
         x = _array_code.as_float(x, self.a)
         value = (self.a - 1) * F.log(x) + (self.b - 1) * F.log1p(-x) - self._log_beta
-        return _array_code.on_support(value, lambda xp, x: (x >= 0) & (x <= 1), x)
+        return _array_code.on_support(value, _array_code.is_a_part, x)
 
     def sample_n(self, n):
         """Draws ``n`` random points, without gradients."""
-        return _array_code.draw(
-            lambda random, size, a, b: random.beta(a, b, size=size), n, self.a, self.b)
+        return _array_code.draw('beta', n, self.a, (self.a, self.b))
 
     @property
     def mean(self):

@@ -8,7 +8,7 @@ from chainer.distributions import _array_code
 from chainer.utils import cache
 
 
-def choose(xp, n, p):
+def choose(xp, p, n):
     """Draws categories, by one call of ``choice`` for each row of the probabilities ``p``.
 
     Returns:
@@ -82,7 +82,7 @@ class Categorical(distribution.Distribution):
 
     def sample_n(self, n):
         """Draws ``n`` random points, integers, without gradients."""
-        return _array_code.without_gradient(lambda xp, p: choose(xp, n, p), self.p)
+        return _array_code.without_gradient(choose, self.p, constants=(n,))
 
     @property
     def entropy(self):

@@ -54,13 +54,11 @@ class Cauchy(_elementwise.Elementwise):
 
     def sample_n(self, n):
         """Draws ``n`` random points, differentiable by location and scale."""
-        noise = _array_code.draw(
-            lambda random, size, _: random.standard_cauchy(size=size), n, self.loc)
+        noise = _array_code.draw('standard_cauchy', n, self.loc)
         return self.loc + self.scale * noise
 
     def _undefined(self):
-        return _array_code.without_gradient(
-            lambda xp, loc: xp.full_like(loc, numpy.nan), self.loc)
+        return chainer.as_variable(_array_code.filled(self.loc, numpy.nan))
 
     @property
     def mean(self):

@@ -40,12 +40,11 @@ class Chisquare(_elementwise.Elementwise):
         x = _array_code.as_float(x, self.k)
         half = self._half_k
         value = (half - 1) * F.log(x) - 0.5 * x - half * math.log(2) - F.lgamma(half)
-        return _array_code.on_support(value, lambda xp, x: x >= 0, x)
+        return _array_code.on_support(value, _array_code.is_not_negative, x)
 
     def sample_n(self, n):
         """Draws ``n`` random points, without gradients."""
-        return _array_code.draw(
-            lambda random, size, k: random.chisquare(k, size=size), n, self.k)
+        return _array_code.draw('chisquare', n, self.k, (self.k,))
 
     @property
     def mean(self):

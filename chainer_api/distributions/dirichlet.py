@@ -61,11 +61,7 @@ class Dirichlet(distribution.Distribution):
 
     def sample_n(self, n):
         """Draws ``n`` random points, without gradients."""
-        def code(xp, alpha):
-            rows = alpha.reshape(-1, alpha.shape[-1])
-            columns = [xp.random.dirichlet(rows[i], size=n) for i in range(len(rows))]
-            return xp.stack(columns, axis=1).reshape((n, *alpha.shape)).astype(alpha.dtype)
-        return _array_code.without_gradient(code, self.alpha)
+        return _array_code.without_gradient(_drawn, self.alpha, constants=(n,))
 
     @cache.cached_property
     def _alpha0_beside(self):
@@ -93,6 +89,12 @@ class Dirichlet(distribution.Distribution):
     def support(self):
         """``'[0, 1]'``."""
         return '[0, 1]'
+
+
+def _drawn(xp, alpha, n):
+    rows = alpha.reshape(-1, alpha.shape[-1])
+    columns = [xp.random.dirichlet(rows[i], size=n) for i in range(len(rows))]
+    return xp.stack(columns, axis=1).reshape((n, *alpha.shape)).astype(alpha.dtype)
 
 
 @distribution.register_kl(Dirichlet, Dirichlet)

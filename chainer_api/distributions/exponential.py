@@ -37,7 +37,7 @@ class Exponential(_elementwise.Elementwise):
     def log_prob(self, x):
         """Returns the logarithm of the density at ``x``."""
         x = _array_code.as_float(x, self.lam)
-        return _array_code.on_support(self._log_lam - self.lam * x, lambda xp, x: x >= 0, x)
+        return _array_code.on_support(self._log_lam - self.lam * x, _array_code.is_not_negative, x)
 
     def cdf(self, x):
         """Returns the cumulative distribution function at ``x``."""
@@ -49,8 +49,7 @@ class Exponential(_elementwise.Elementwise):
 
     def sample_n(self, n):
         """Draws ``n`` random points, differentiable by the rate."""
-        noise = _array_code.draw(
-            lambda random, size, _: random.standard_exponential(size=size), n, self.lam)
+        noise = _array_code.draw('standard_exponential', n, self.lam)
         return noise / self.lam
 
     @property

@@ -41,12 +41,11 @@ class Gamma(_elementwise.Elementwise):
         x = _array_code.as_float(x, self.k)
         value = ((self.k - 1) * F.log(x) - x / self.theta
                  - F.lgamma(self.k) - self.k * F.log(self.theta))
-        return _array_code.on_support(value, lambda xp, x: x >= 0, x)
+        return _array_code.on_support(value, _array_code.is_not_negative, x)
 
     def sample_n(self, n):
         """Draws ``n`` random points, differentiable by the scale."""
-        return self.theta * _array_code.draw(
-            lambda random, size, k: random.standard_gamma(k, size=size), n, self.k)
+        return self.theta * _array_code.draw('standard_gamma', n, self.k, (self.k,))
 
     @property
     def mean(self):

@@ -36,8 +36,7 @@ class Geometric(_elementwise.Elementwise):
 
     def sample_n(self, n):
         """Draws ``n`` random points, of the dtype of ``p``, without gradients."""
-        return _array_code.draw(
-            lambda random, size, p: random.geometric(p, size=size), n, self.p)
+        return _array_code.draw('geometric', n, self.p, (self.p,))
 
     @property
     def mean(self):

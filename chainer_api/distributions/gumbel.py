@@ -53,7 +53,7 @@ class Gumbel(_elementwise.Elementwise):
 
     def sample_n(self, n):
         """Draws ``n`` random points, differentiable by location and scale."""
-        noise = _array_code.draw(lambda random, size, _: random.gumbel(size=size), n, self.loc)
+        noise = _array_code.draw('gumbel', n, self.loc)
         return self.loc + self.scale * noise
 
     @property

@@ -61,7 +61,7 @@ class Laplace(_elementwise.Elementwise):
 
     def sample_n(self, n):
         """Draws ``n`` random points, differentiable by location and scale."""
-        noise = _array_code.draw(lambda random, size, _: random.laplace(size=size), n, self.loc)
+        noise = _array_code.draw('laplace', n, self.loc)
         return self.loc + self.scale * noise
 
     @property

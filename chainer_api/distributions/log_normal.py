@@ -55,8 +55,7 @@ class LogNormal(_elementwise.Elementwise):
 
     def sample_n(self, n):
         """Draws ``n`` random points, differentiable by both parameters."""
-        noise = _array_code.draw(
-            lambda random, size, _: random.standard_normal(size=size), n, self.mu)
+        noise = _array_code.draw('standard_normal', n, self.mu)
         return F.exp(self.mu + self.sigma * noise)
 
     @property

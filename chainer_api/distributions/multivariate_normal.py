@@ -8,10 +8,13 @@ from chainer.distributions import _array_code
 from chainer.utils import cache
 
 
+def _ones_of_triangle(xp, x):
+    return xp.tril(xp.ones_like(x))
+
+
 def _triangular_inverse(matrix):
     """Inverse of the lower triangle of the matrices."""
-    triangle = matrix * _array_code.without_gradient(
-        lambda xp, x: xp.tril(xp.ones_like(x)), matrix)
+    triangle = matrix * _array_code.without_gradient(_ones_of_triangle, matrix)
     size = matrix.shape[-1]
     return F.batch_inv(triangle.reshape((-1, size, size))).reshape(matrix.shape)
 
@@ -101,8 +104,7 @@ class MultivariateNormal(distribution.Distribution):
 
     def sample_n(self, n):
         """Draws ``n`` random points, differentiable by both parameters."""
-        noise = _array_code.draw(
-            lambda random, size, _: random.standard_normal(size=size), n, self.loc)
+        noise = _array_code.draw('standard_normal', n, self.loc)
         scale = F.broadcast_to(self.scale_tril, (n, *self.scale_tril.shape))
         return self.loc + F.squeeze(F.matmul(scale, F.expand_dims(noise, axis=-1)), axis=-1)
 

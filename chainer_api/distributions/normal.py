@@ -96,8 +96,7 @@ class Normal(_elementwise.Elementwise):
 
     def sample_n(self, n):
         """Draws ``n`` random points, differentiable by mean and standard deviation."""
-        noise = _array_code.draw(
-            lambda random, size, _: random.standard_normal(size=size), n, self.loc)
+        noise = _array_code.draw('standard_normal', n, self.loc)
         return self.loc + self.scale * noise
 
     @property

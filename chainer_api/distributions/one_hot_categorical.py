@@ -53,9 +53,7 @@ class OneHotCategorical(distribution.Distribution):
 
     def sample_n(self, n):
         """Draws ``n`` random points, of the dtype of ``p``, without gradients."""
-        def code(xp, p):
-            return xp.eye(p.shape[-1], dtype=p.dtype)[categorical.choose(xp, n, p)]
-        return _array_code.without_gradient(code, self.p)
+        return _array_code.without_gradient(_chosen_rows, self.p, constants=(n,))
 
     @property
     def mean(self):
@@ -66,6 +64,10 @@ class OneHotCategorical(distribution.Distribution):
     def variance(self):
         """Variance of each element."""
         return self.p * (1 - self.p)
+
+
+def _chosen_rows(xp, p, n):
+    return xp.eye(p.shape[-1], dtype=p.dtype)[categorical.choose(xp, p, n)]
 
 
 @distribution.register_kl(OneHotCategorical, OneHotCategorical)

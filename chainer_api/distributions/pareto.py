@@ -50,18 +50,16 @@ class Pareto(_elementwise.Elementwise):
         x = _array_code.as_float(x, self.scale)
         value = (self._log_alpha + self.alpha * self._log_scale
                  - (self.alpha + 1) * F.log(x))
-        return _array_code.on_support(value, lambda xp, x, s: x >= s, x, self.scale)
+        return _array_code.on_support(value, _is_at_least, x, self.scale)
 
     def sample_n(self, n):
         """Draws ``n`` random points, differentiable by the scale."""
-        noise = _array_code.draw(
-            lambda random, size, alpha: random.pareto(alpha, size=size), n, self.alpha)
+        noise = _array_code.draw('pareto', n, self.alpha, (self.alpha,))
         return self.scale * (noise + 1)
 
     def _moment(self, value, order):
         """``value``, or infinity where ``alpha`` is too small for it."""
-        return _array_code.infinite_unless(
-            value, lambda xp, alpha: alpha > order, self.alpha)
+        return _array_code.infinite_unless(value, _is_above, self.alpha, constants=(order,))
 
     @property
     def mean(self):
@@ -85,9 +83,16 @@ class Pareto(_elementwise.Elementwise):
         return '[scale, inf]'
 
 
+def _is_at_least(xp, x, y):
+    return x >= y
+
+
+def _is_above(xp, x, limit):
+    return x > limit
+
+
 @distribution.register_kl(Pareto, Pareto)
 def _kl_pareto_pareto(dist1, dist2):
     value = (dist2.alpha * (dist1._log_scale - dist2._log_scale)
              + dist1._log_alpha - dist2._log_alpha + dist2.alpha / dist1.alpha - 1)
-    return _array_code.infinite_unless(
-        value, lambda xp, scale1, scale2: scale1 >= scale2, dist1.scale, dist2.scale)
+    return _array_code.infinite_unless(value, _is_at_least, dist1.scale, dist2.scale)

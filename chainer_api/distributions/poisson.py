@@ -41,8 +41,7 @@ class Poisson(_elementwise.Elementwise):
 
     def sample_n(self, n):
         """Draws ``n`` random points, of the dtype of ``lam``, without gradients."""
-        return _array_code.draw(
-            lambda random, size, lam: random.poisson(lam, size=size), n, self.lam)
+        return _array_code.draw('poisson', n, self.lam, (self.lam,))
 
     @property
     def mean(self):

@@ -62,8 +62,7 @@ class Uniform(_elementwise.Elementwise):
         """Returns the logarithm of the density at ``x``."""
         x = _array_code.as_float(x, self.low)
         value = F.broadcast_to(-F.log(self.scale), x.shape)
-        return _array_code.on_support(
-            value, lambda xp, x, low, high: (x >= low) & (x <= high), x, self.low, self.high)
+        return _array_code.on_support(value, _is_within, x, self.low, self.high)
 
     def cdf(self, x):
         """Returns the cumulative distribution function at ``x``."""
@@ -75,8 +74,7 @@ class Uniform(_elementwise.Elementwise):
 
     def sample_n(self, n):
         """Draws ``n`` random points, differentiable by the parameters."""
-        noise = _array_code.draw(
-            lambda random, size, _: random.uniform(0, 1, size=size), n, self.low)
+        noise = _array_code.draw('uniform', n, self.low)
         return self.low + self.scale * noise
 
     @property
@@ -105,9 +103,16 @@ class Uniform(_elementwise.Elementwise):
         return '[low, high]'
 
 
+def _is_within(xp, x, low, high):
+    return (x >= low) & (x <= high)
+
+
+def _is_part_of(xp, low, high, of_low, of_high):
+    return (low >= of_low) & (high <= of_high)
+
+
 @distribution.register_kl(Uniform, Uniform)
 def _kl_uniform_uniform(dist1, dist2):
     value = F.log(dist2.scale) - F.log(dist1.scale)
     return _array_code.infinite_unless(
-        value, lambda xp, low1, high1, low2, high2: (low1 >= low2) & (high1 <= high2),
-        dist1.low, dist1.high, dist2.low, dist2.high)
+        value, _is_part_of, dist1.low, dist1.high, dist2.low, dist2.high)

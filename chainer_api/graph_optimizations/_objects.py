@@ -26,6 +26,7 @@ import numpy as np
 
 from chainer import _tracing, configuration
 from chainer.link import Link
+from chainer.utils.cache import cached_property
 from chainer.variable import Parameter, Variable
 
 from . import _safe
@@ -299,6 +300,9 @@ class Objects(Computing):
         if isinstance(found, property):
             r.guard(f"{r.const(obj.cls)}.{name} is not {r.const(found)}")
             return self.call(found.fget, [obj], {})
+        if type(found) is cached_property:
+            getter = r.load(f"{r.const(obj.cls)}.{name}", found)
+            return self.call(cached_property.__get__, [getter, obj, obj.cls], {})
         if name in obj.attributes:
             return obj.attributes[name]
         if name == "__class__":

@@ -80,8 +80,11 @@ rjust rpartition rsplit rstrip split splitlines startswith strip title upper zfi
 """.split())
 #: Draws from NumPy's global generator.
 _DRAWS = """
-rand randn random random_sample uniform normal randint standard_normal permutation choice binomial
-beta gamma exponential poisson laplace gumbel
+beta binomial chisquare choice dirichlet exponential f gamma geometric gumbel hypergeometric laplace
+logistic lognormal logseries multinomial negative_binomial noncentral_chisquare noncentral_f normal
+pareto permutation poisson power rand randint randn random random_sample rayleigh standard_cauchy
+standard_exponential standard_gamma standard_normal standard_t triangular uniform vonmises wald
+weibull zipf
 """.split()
 
 _handlers: dict[Any, Callable[..., Any]] = {}

@@ -24,6 +24,7 @@ from trust import Base, Box, check, decorated_class, simple, table, total, varia
 import chainer
 import chainer.functions as F
 import chainer.links as L
+from chainer.graph_optimizations import _safe
 
 CALLS, CHANGE = 24, 18  # the last calls before the change are 17 and 18: no check is due there
 GUARDS, guard = table()
@@ -1935,3 +1936,35 @@ def test_warnings_of_the_user_keep_python():
         for k in range(12):
             model(variable(k))
     assert report(model).with_python > 6 and report(model).without_python == 0
+
+
+ARGUMENTS_OF_DRAWS = {
+    "beta": (2.0, 3.0), "binomial": (5, 0.4), "chisquare": (3.0,), "choice": (4,),
+    "dirichlet": ((1.0, 2.0, 1.0, 3.0),), "f": (2.0, 3.0), "gamma": (2.0,), "geometric": (0.3,),
+    "hypergeometric": (5, 4, 3), "logseries": (0.4,), "multinomial": (5, (0.1, 0.2, 0.3, 0.4)),
+    "negative_binomial": (3, 0.4), "noncentral_chisquare": (2.0, 1.0),
+    "noncentral_f": (2.0, 3.0, 1.0), "pareto": (2.0,), "power": (2.0,), "randint": (3,),
+    "standard_gamma": (2.0,), "standard_t": (3.0,), "triangular": (0.0, 1.0, 2.0),
+    "vonmises": (0.0, 1.0), "wald": (1.0, 2.0), "weibull": (2.0,), "zipf": (3.0,),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", _safe._DRAWS)
+def test_draws_are_proved(name):
+    given = ARGUMENTS_OF_DRAWS.get(name, ())
+    if name == "permutation":
+        given, shape = (4,), {}
+    elif name in ("rand", "randn"):
+        given, shape = (3, 4), {}
+    else:
+        shape = {"size": 3 if name in ("dirichlet", "multinomial") else (3, 4)}
+    draw = getattr(np.random, name)
+
+    def forward(self, x):
+        return F.dropout(self.a(x)) * draw(*given, **shape).astype("f")
+
+    def fault():
+        return simple(forward)
+
+    check(fault, CALLS)
+    assert any(calls_without_python(fault, CALLS))
