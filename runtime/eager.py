@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from chainwright.codegen.native_target.steps import Forms
+from chainwright.codegen.native_target.forms import Forms
 from chainwright.codegen.native_target.writer import parts_of
 from chainwright.ir import Graph, build, make, placeholder
 from chainwright.ir.passes import PASSES, Pass, prepare

@@ -11,7 +11,7 @@ import logging
 import weakref
 from collections.abc import Callable, Sequence
 
-from chainwright.codegen.native_target.steps import Forms
+from chainwright.codegen.native_target.forms import Forms
 from chainwright.codegen.native_target.sweep import (
     DONE,
     RAISED,

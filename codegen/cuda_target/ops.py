@@ -15,7 +15,8 @@ from chainwright.ir import Node
 from chainwright.ir.alias import viewed
 from chainwright.ir.op import OPS
 
-from ..native_target.steps import dtype_name, is_scalar, operand_dtypes
+from ..native_target.forms import operand_dtypes
+from ..native_target.steps import dtype_name, is_scalar
 
 #: The C type of each dtype as values are computed; half precision in single, rounded each time.
 TYPES = {

@@ -25,7 +25,8 @@ from chainwright.ir.layout import is_contiguous
 from chainwright.ir.op import OPS
 from chainwright.ir.reductions import axes_of
 
-from ..native_target.steps import Fused, Ints, dtype_name, spread
+from ..native_target.groups import Fused
+from ..native_target.steps import Ints, dtype_name, spread
 from .ops import INTS, TYPES, NotOnDevice, takes
 
 #: What is added up, and what accumulators begin with.

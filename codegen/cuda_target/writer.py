@@ -24,7 +24,8 @@ from chainwright.ir.op import OPS, call_text, dtype_source
 from chainwright.ir.template import template
 
 from ..names import Names
-from ..native_target.steps import Fused, Group, Ints
+from ..native_target.groups import Fused, Group
+from ..native_target.steps import Ints
 from ..numpy_target.tiles import escaping
 from ..numpy_target.writer import Writer
 from ..plan.storage import FRESH, Storage, can_fill, plan_storage

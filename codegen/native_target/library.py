@@ -18,6 +18,7 @@ from chainwright.ir.make import remake
 from chainwright.ir.passes import drop_dead, rebuild
 
 from .driver import FOREIGN, OURS
+from .matmul import product_walk
 from .steps import (
     LIBRARY,
     Ints,
@@ -31,7 +32,6 @@ from .steps import (
     inner_of,
     kernel_table,
     nest_of,
-    product_walk,
     work_of,
 )
 

@@ -43,8 +43,10 @@ from .driver import (
     TEST,
     TILE,
 )
+from .forms import Forms
+from .groups import Fused
 from .program import Base, Linker, check_of
-from .steps import Forms, Fused, Place
+from .steps import Place
 
 __all__ = ["DONE", "RAISED", "SHARED", "Items", "Loop", "Sweep", "loop_of", "same_walk"]
 

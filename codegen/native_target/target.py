@@ -12,9 +12,10 @@ from chainwright.ir.make import remake
 from chainwright.ir.passes import Pass, replace_nodes
 
 from ..numpy_target.writer import with_copies
+from .forms import Forms
 from .library import lowered, with_memory
 from .program import Linker, NativeProgram
-from .steps import Forms, Machine
+from .steps import Machine
 from .writer import NativeWriter
 
 

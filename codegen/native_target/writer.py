@@ -23,19 +23,13 @@ from ..numpy_target.writer import Writer
 from ..plan.arena import Span, View, place
 from ..plan.storage import FRESH, KEPT, SCRATCH, Storage, blocks, can_fill, plan_storage
 from ..plan.views import moved, needed_bytes, whole
+from .forms import Forms
+from .groups import Group
+from .matmul import product_of, product_region
+from .moves import move_regions
 from .program import Base, Linker, NativeProgram, Segment
 from .settle import Located, Settlement
-from .steps import (
-    LIBRARY,
-    Forms,
-    Group,
-    Place,
-    Region,
-    move_regions,
-    product_of,
-    product_region,
-    work_of,
-)
+from .steps import LIBRARY, Place, Region, work_of
 
 NATIVE, PYTHON, NEUTRAL = "native", "python", "neutral"
 LIGHT, PRODUCT = "light", "product"  # what native code does, in the order of its parts

@@ -25,16 +25,8 @@ from chainwright.codegen.native_target.library import (
     settings_of,
     zero_step,
 )
-from chainwright.codegen.native_target.steps import (
-    Ints,
-    Machine,
-    Place,
-    Product,
-    Region,
-    Step,
-    product_region,
-    product_walk,
-)
+from chainwright.codegen.native_target.matmul import product_region, product_walk
+from chainwright.codegen.native_target.steps import Ints, Machine, Place, Product, Region, Step
 from chainwright.ir import Node
 from chainwright.ir.layout import is_contiguous
 

@@ -15,20 +15,13 @@ from typing import Any
 import numpy as np
 
 from chainwright.codegen.native_target import driver, llvm, places, products, windows
+from chainwright.codegen.native_target.forms import Forms
+from chainwright.codegen.native_target.groups import Group
+from chainwright.codegen.native_target.matmul import product_region
 from chainwright.codegen.native_target.program import Base, Segment
+from chainwright.codegen.native_target.reductions import reduce_loops, reduce_step
 from chainwright.codegen.native_target.settle import Flags, Settlement
-from chainwright.codegen.native_target.steps import (
-    Forms,
-    Group,
-    Loop,
-    Place,
-    Product,
-    Reduction,
-    Region,
-    product_region,
-    reduce_loops,
-    reduce_step,
-)
+from chainwright.codegen.native_target.steps import Loop, Place, Product, Reduction, Region
 from chainwright.ir import Node, literal, make, placeholder
 from chainwright.ir.kernel import Kernel
 from chainwright.ir.layout import extent

@@ -18,21 +18,11 @@ import numpy as np
 
 from chainwright.codegen.native_target import NativeTarget, products
 from chainwright.codegen.native_target.driver import OURS, SILENT
+from chainwright.codegen.native_target.matmul import Walk, product_of, product_region, product_walk
 from chainwright.codegen.native_target.products import INNER, OUTER, Form
 from chainwright.codegen.native_target.program import Base, Segment, with_threads
 from chainwright.codegen.native_target.settle import Settlement
-from chainwright.codegen.native_target.steps import (
-    LIBRARY,
-    Place,
-    Product,
-    Region,
-    Step,
-    Walk,
-    Work,
-    product_of,
-    product_region,
-    product_walk,
-)
+from chainwright.codegen.native_target.steps import LIBRARY, Place, Product, Region, Step, Work
 from chainwright.codegen.native_target.steps import Machine as NativeMachine
 from chainwright.ir import Node, make, placeholder
 

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from ir_graphs import Building, array
 
+from chainwright.codegen.native_target.forms import Forms
 from chainwright.codegen.native_target.llvm import kernel_text
-from chainwright.codegen.native_target.steps import Forms
 from chainwright.codegen.native_target.writer import parts_of
 from chainwright.ir import IRError, Slot, build, interpret, literal, placeholder
 from chainwright.ir.op import OPS

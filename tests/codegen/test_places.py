@@ -5,7 +5,7 @@ import pytest
 from ir_graphs import Building, array
 
 import chainwright.runtime.kernels.embedding  # noqa: F401 - the row of add_rows
-from chainwright.codegen.native_target.steps import Forms
+from chainwright.codegen.native_target.forms import Forms
 from chainwright.codegen.native_target.writer import parts_of
 from chainwright.ir import Slot, build, interpret, placeholder
 from chainwright.runtime.native import native_target

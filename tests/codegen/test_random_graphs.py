@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from codegen_targets import TARGET, generate
 
-from chainwright.codegen.native_target import steps
+from chainwright.codegen.native_target import groups
 from chainwright.codegen.numpy_target import select, tiles
 from chainwright.ir import Graph, Slot, build, constant, cut, literal, make, placeholder
 
@@ -29,7 +29,7 @@ def style(request, monkeypatch):
     monkeypatch.setattr(select, "LARGE_SIZE", 4)
     monkeypatch.setattr(tiles, "TILE_BYTES", {"rows": 900, "planes": 700}.get(request.param, 1))
     monkeypatch.setattr(tiles, "WORTHWHILE_BYTES", 1)
-    monkeypatch.setattr(steps, "TILE_BYTES", {"rows": 400, "planes": 700}.get(request.param, 1))
+    monkeypatch.setattr(groups, "TILE_BYTES", {"rows": 400, "planes": 700}.get(request.param, 1))
     return STYLES[request.param]
 
 

@@ -11,7 +11,7 @@ import pytest
 from ir_graphs import Building, array, values_of
 from test_random_graphs import STYLES, grow, like, picked, plain_nans, recorder_of
 
-from chainwright.codegen.native_target import driver, program, steps
+from chainwright.codegen.native_target import driver, groups, program
 from chainwright.ir import Graph, build, interpret
 from chainwright.runtime.native import native_target
 from chainwright.runtime.options import OPTIONS, blas_threads
@@ -27,9 +27,9 @@ NUMBERS = 1, 2, 3, 5
 def small(monkeypatch):
     """Regions of any size are shared, a few rows at a time."""
     monkeypatch.setattr(program, "SHARED_BYTES", 1)
-    monkeypatch.setattr(steps, "TILE_BYTES", 400)
-    monkeypatch.setattr(steps, "ALONE_BYTES", 800)
-    monkeypatch.setattr(steps, "COLUMN_BYTES", 100)
+    monkeypatch.setattr(groups, "TILE_BYTES", 400)
+    monkeypatch.setattr(groups, "ALONE_BYTES", 800)
+    monkeypatch.setattr(groups, "COLUMN_BYTES", 100)
 
 
 @pytest.fixture

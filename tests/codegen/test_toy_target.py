@@ -5,7 +5,9 @@ import pytest
 from ir_graphs import Building, array
 
 from chainwright.codegen import Loaded, Target
-from chainwright.codegen.native_target.steps import Forms, Group, Place
+from chainwright.codegen.native_target.forms import Forms
+from chainwright.codegen.native_target.groups import Group
+from chainwright.codegen.native_target.steps import Place
 from chainwright.codegen.numpy_target import NUMPY
 from chainwright.ir import build, interpret
 from chainwright.ir.fusion import fuse

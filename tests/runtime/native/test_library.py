@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from chainwright.codegen.native_target import program
-from chainwright.codegen.native_target.steps import Forms
+from chainwright.codegen.native_target.forms import Forms
 from chainwright.codegen.native_target.writer import parts_of
 from chainwright.ir import Graph, build, make, placeholder
 from chainwright.runtime import OPTIONS, eager

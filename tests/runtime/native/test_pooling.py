@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from chainwright.codegen.native_target.steps import Forms
+from chainwright.codegen.native_target.forms import Forms
 from chainwright.codegen.native_target.writer import parts_of
 from chainwright.ir.passes import prepare
 from chainwright.runtime import eager

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from chainwright.codegen.native_target.steps import Forms
+from chainwright.codegen.native_target.forms import Forms
 from chainwright.codegen.native_target.writer import parts_of
 from chainwright.ir import Graph, Slot, build, interpret, literal, make, placeholder
 from chainwright.ir.layout import extent
