@@ -86,8 +86,11 @@ def texts_of_tests(path):
         os.remove(log)
     environment = dict(os.environ, PYTHONPATH=os.path.join(ROOT, 'tests', 'simulated'),
                        CUDASIM_LOG=log)
-    subprocess.run([sys.executable, '-m', 'pytest', '-m', 'not slow', *path], cwd=ROOT,
-                   env=environment, check=True, stdout=subprocess.DEVNULL)
+    done = subprocess.run(
+        [sys.executable, '-m', 'pytest', '--tb=short', '-m', 'not slow', *path], cwd=ROOT,
+        env=environment, stdout=subprocess.PIPE, text=True)
+    if done.returncode:
+        raise SystemExit(f'the tests fail, so that there may be other kernels:\n{done.stdout}')
     found = {}
     with open(log) as file:
         for line in file:
