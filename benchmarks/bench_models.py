@@ -32,6 +32,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parent / "tests/chainer_api/graph_optimizations")]
 RESULTS = HERE / "results" / "models.md"
 LIMIT = 300
+WITH_LLVM = 90  # MiB that a process of a small model takes at least when it has loaded LLVM
 
 
 class Amounts:
@@ -279,6 +280,10 @@ def mean(values):
     return math.exp(sum(map(math.log, values)) / len(values)) if values else math.nan
 
 
+def _memory(row):
+    return row["static_mib"] / row["plain_mib"]
+
+
 def summary(rows):
     """The figures that are to be reached."""
     good = [r for r in rows if "failed" not in r]
@@ -291,6 +296,7 @@ def summary(rows):
     small = [r["with_python"] for r in running if r["plain_ms"] < 5]
     slowest = min(good, key=lambda r: r["speedup"])
     worst = max(good, key=lambda r: r["overall"])
+    within = sum(r["overall"] <= 1.155 for r in good)
     lines = [
         f"* equal: {sum(not r['differs'] for r in good)} of {len(rows)}",
         f"* run programs in steady state: {runs / len(good):.0%} (to reach: 97 %); without their "
@@ -300,16 +306,19 @@ def summary(rows):
         f"* slowest in steady state: {slowest['name']}, {1 / slowest['speedup']:.2f} of "
         "define-by-run's time (1.05)",
         f"* most time over {worst['calls']} calls, everything included: {worst['name']}, "
-        f"{worst['overall']:.2f} of define-by-run's (1.15)",
+        f"{worst['overall']:.2f} of define-by-run's (1.15); {within} of {len(good)} models stay "
+        "within that",
         f"* speed-up of forward and backward in steady state, geometric mean: "
         f"{mean(r['speedup'] for r in good):.2f}",
     ]
     measured = [r for r in good if r.get("plain_mib", 0) > 0 and r["static_mib"] > 0]
     if measured:
-        most = max(measured, key=lambda r: r["static_mib"] / r["plain_mib"])
+        most = max(measured, key=_memory)
+        both = max([r for r in measured if r["plain_mib"] > WITH_LLVM], key=_memory, default=most)
         lines.append(
-            f"* peak memory: at most {most['static_mib'] / most['plain_mib']:.2f} of "
-            f"define-by-run's ({most['name']}; to reach: 1.1)"
+            f"* peak memory: at most {_memory(most):.2f} of define-by-run's ({most['name']}; to "
+            f"reach: 1.1); where define-by-run, too, has compiled native code and so loaded LLVM, "
+            f"some 40 MiB: {_memory(both):.2f} ({both['name']})"
         )
     return lines
 
