@@ -467,79 +467,113 @@ def _sweep(layout: Layout) -> str:
     Results are written over what was read only when no floating-point flag has been raised, so
     that whoever called can do the rest in another way.
     """
-    f = Function(f"i64 @{SWEEP}(ptr %arrays)")
-    code, bases = _entered(f)
-    args = f.array("ptr", MOST_OPERANDS)
-    test, copy, kernel = (f.item(code, k, "ptr") for k in (TEST, COPY, KERNEL))
-    mask = f.get(f"trunc i64 {f.item(code, MASK)} to i32")
-    f.call(f.item(code, CLEAR, "ptr"), f"i32 {mask}", "i32")
-    operands, tile, results = (f.item(code, k) for k in (N_OPERANDS, TILE, RESULTS))
-    known, table = (f.at(code, f.item(code, k)) for k in (OPERANDS, TABLE))
-    width = f.add(f.mul(operands, 2), 1)
-    first = f.item(code, FIRST)
-    done = f.variable(f.item(code, PLACE))
-    with f.loop(f.get(f"sub i64 {f.item(code, N_ITEMS)}, {first}")) as i:
-        k = f.add(first, i)
-        row = f.at(code, f.add(f.item(code, ITEMS), f.mul(k, width)))
-        slots, offsets = f.at(row, 1), f.at(row, f.add(operands, 1))
-        n = f.item(row, 0)
+    return _SweepText(layout).text()
 
-        def begin(o: str) -> str:
-            return f.item(bases, f.item(slots, o))
 
-        def way(o: str) -> tuple[str, str]:
-            """Bytes to the next element; where a result is put, or -1 for what is read."""
-            return f.item(known, f.mul(o, 2)), f.item(known, f.add(f.mul(o, 2), 1))
+class _SweepText:
+    """Writes :func:`_sweep`."""
 
-        def stop(condition: str, why: int) -> None:
-            with f.when(condition):
-                f.do(f"store i64 {k}, ptr {f.at(code, FIRST)}")
-                f.do(f"store i64 {f.value(done)}, ptr {f.at(code, PLACE)}")
-            f.leave(condition, f"i64 {why}")
+    item = slots = offsets = length = ""  # of the item at hand
 
-        with f.loop(operands) as o:
-            size, place = way(o)
+    def __init__(self, layout: Layout) -> None:
+        self.layout = layout
+        self.f = f = Function(f"i64 @{SWEEP}(ptr %arrays)")
+        self.code, self.bases = _entered(f)
+        code = self.code
+        self.args = f.array("ptr", MOST_OPERANDS)
+        self.test, self.copy, self.kernel = (f.item(code, k, "ptr") for k in (TEST, COPY, KERNEL))
+        self.mask = f.get(f"trunc i64 {f.item(code, MASK)} to i32")
+        f.call(f.item(code, CLEAR, "ptr"), f"i32 {self.mask}", "i32")
+        self.operands, self.tile, self.results = (
+            f.item(code, k) for k in (N_OPERANDS, TILE, RESULTS)
+        )
+        self.known, self.table = (f.at(code, f.item(code, k)) for k in (OPERANDS, TABLE))
+        self.width = f.add(f.mul(self.operands, 2), 1)
+        self.first = f.item(code, FIRST)
+        self.done = f.variable(f.item(code, PLACE))
+
+    def text(self) -> str:
+        f, code, first = self.f, self.code, self.first
+        with f.loop(f.get(f"sub i64 {f.item(code, N_ITEMS)}, {first}")) as i:
+            self.item = f.add(first, i)
+            row = f.at(code, f.add(f.item(code, ITEMS), f.mul(self.item, self.width)))
+            self.slots, self.offsets = f.at(row, 1), f.at(row, f.add(self.operands, 1))
+            self.length = f.item(row, 0)
+            self._refuse_shared()
+            self._run_tiles()
+            f.set(self.done, "0")
+        f.do(f"store i64 0, ptr {f.at(code, FIRST)}")
+        f.do(f"store i64 0, ptr {f.at(code, PLACE)}")
+        return f.text(f"i64 {DONE}")
+
+    def _begin(self, o: str) -> str:
+        return self.f.item(self.bases, self.f.item(self.slots, o))
+
+    def _way(self, o: str) -> tuple[str, str]:
+        """Bytes to the next element; where a result is put, or -1 for what is read."""
+        f = self.f
+        return f.item(self.known, f.mul(o, 2)), f.item(self.known, f.add(f.mul(o, 2), 1))
+
+    def _stop(self, condition: str, why: int) -> None:
+        f = self.f
+        with f.when(condition):
+            f.do(f"store i64 {self.item}, ptr {f.at(self.code, FIRST)}")
+            f.do(f"store i64 {f.value(self.done)}, ptr {f.at(self.code, PLACE)}")
+        f.leave(condition, f"i64 {why}")
+
+    def _refuse_shared(self) -> None:
+        """Stop where a result cannot be written, or shares memory with another array."""
+        f = self.f
+        with f.loop(self.operands) as o:
+            size, place = self._way(o)
             with f.when(f.get(f"icmp sge i64 {place}, 0")):
-                low = begin(o)
-                high = f.add(low, f.mul(n, size))
-                array = f.item(items_of(f, layout), f.item(slots, o), "ptr")
-                flags = f.field(array, layout.flags, "i32")
+                low = self._begin(o)
+                high = f.add(low, f.mul(self.length, size))
+                array = f.item(items_of(f, self.layout), f.item(self.slots, o), "ptr")
+                flags = f.field(array, self.layout.flags, "i32")
                 fixed = f.get(f"icmp eq i32 {f.get(f'and i32 {flags}, {WRITEABLE}')}, 0")
-                stop(fixed, SHARED)
-                with f.loop(operands) as j:
-                    other, _ = way(j)
-                    start = begin(j)
-                    end = f.add(start, f.mul(n, other))
-                    apart = f.get(f"icmp ne i64 {f.item(slots, j)}, {f.item(slots, o)}")
+                self._stop(fixed, SHARED)
+                with f.loop(self.operands) as j:
+                    other, _ = self._way(j)
+                    start = self._begin(j)
+                    end = f.add(start, f.mul(self.length, other))
+                    apart = f.get(
+                        f"icmp ne i64 {f.item(self.slots, j)}, {f.item(self.slots, o)}"
+                    )
                     one = f.get(f"icmp ult i64 {start}, {high}")
                     two = f.get(f"icmp ult i64 {low}, {end}")
                     shared = f.get(f"and i1 {apart}, {f.get(f'and i1 {one}, {two}')}")
-                    stop(shared, SHARED)
-        rest = f.get(f"sub i64 {n}, {f.value(done)}")
-        tiles = f.get(f"sdiv i64 {f.add(f.add(rest, tile), -1)}, {tile}")
+                    self._stop(shared, SHARED)
+
+    def _run_tiles(self) -> None:
+        """Run the kernel on what is not done of an item, and bring results to their places."""
+        f = self.f
+        rest = f.get(f"sub i64 {self.length}, {f.value(self.done)}")
+        tiles = f.get(f"sdiv i64 {f.add(f.add(rest, self.tile), -1)}, {self.tile}")
         with f.loop(tiles):
-            at = f.value(done)
-            m = f.less(tile, f.get(f"sub i64 {n}, {at}"))
-            with f.loop(operands) as o:
-                size, place = way(o)
-                array = f.add(f.add(begin(o), f.item(offsets, o)), f.mul(at, size))
+            at = f.value(self.done)
+            m = f.less(self.tile, f.get(f"sub i64 {self.length}, {at}"))
+            with f.loop(self.operands) as o:
+                size, place = self._way(o)
+                array = f.add(
+                    f.add(self._begin(o), f.item(self.offsets, o)), f.mul(at, size)
+                )
                 is_read = f.get(f"icmp slt i64 {place}, 0")
-                address = f.get(f"select i1 {is_read}, i64 {array}, i64 {f.add(results, place)}")
-                f.do(f"store i64 {address}, ptr {f.at(args, o)}")
-            f.call(kernel, f"ptr {args}, ptr {table}, i64 {m}")
-            raised = f.call(test, f"i32 {mask}", "i32")
-            stop(f.get(f"icmp ne i32 {raised}, 0"), RAISED)
-            with f.loop(operands) as o:
-                size, place = way(o)
+                there = f.add(self.results, place)
+                address = f.get(f"select i1 {is_read}, i64 {array}, i64 {there}")
+                f.do(f"store i64 {address}, ptr {f.at(self.args, o)}")
+            f.call(self.kernel, f"ptr {self.args}, ptr {self.table}, i64 {m}")
+            raised = f.call(self.test, f"i32 {self.mask}", "i32")
+            self._stop(f.get(f"icmp ne i32 {raised}, 0"), RAISED)
+            with f.loop(self.operands) as o:
+                size, place = self._way(o)
                 with f.when(f.get(f"icmp sge i64 {place}, 0")):
-                    target = f.get(f"inttoptr i64 {f.add(begin(o), f.mul(at, size))} to ptr")
-                    source = f.item(args, o, "ptr")
-                    f.call(copy, f"ptr {target}, ptr {source}, i64 {f.mul(m, size)}", "ptr")
-            f.set(done, f.add(at, m))
-        f.set(done, "0")
-    f.do(f"store i64 0, ptr {f.at(code, FIRST)}")
-    f.do(f"store i64 0, ptr {f.at(code, PLACE)}")
-    return f.text(f"i64 {DONE}")
+                    target = f.get(
+                        f"inttoptr i64 {f.add(self._begin(o), f.mul(at, size))} to ptr"
+                    )
+                    source = f.item(self.args, o, "ptr")
+                    f.call(self.copy, f"ptr {target}, ptr {source}, i64 {f.mul(m, size)}", "ptr")
+            f.set(self.done, f.add(at, m))
 
 
 def items_of(f: Function, layout: Layout) -> str:

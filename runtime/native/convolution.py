@@ -376,23 +376,9 @@ def _spread(
                 images = held
             made = Place(nodes[columns], 0, 0)
             steps.append(Multiplied(forms[some], (Place(W, 0, 0), images, made)))
-            walk = dense((c, *ksize, some, *spatial), w.size)
-            k = len(ksize)
-            across = tuple(a * b for a, b in zip(s.stride, to[2:], strict=True))
-            for offset in offsets(ksize):
-                at = sum(o * b for o, b in zip(offset, walk[1 : 1 + k], strict=True))
-                there = sum(
-                    o * d * b for o, d, b in zip(offset, s.dilate, to[2:], strict=True)
-                )
-                target = Place(goal, first * to[0] + there, some * to[0])
-                dims = (some, c, *spatial)
-                source = (walk[1 + k], walk[0], *walk[2 + k :])
-                steps.append(
-                    add_step(
-                        dims, w.dtype, Place(nodes[columns], at, 0), source, target,
-                        (to[0], to[1], *across), w.origin,
-                    )
-                )  # fmt: skip
+            dims = (some, c, *spatial)
+            target = Place(goal, first * to[0], some * to[0])
+            steps += _columns_added(w, s, ksize, dims, nodes[columns], target, to)
             found += w.regions(blocks, steps)
         if cropped:
             at = sum(p * b for p, b in zip(s.pad, to[2:], strict=True))
@@ -401,6 +387,28 @@ def _spread(
         return found
 
     return Work(tuple(w.memory), regions)
+
+
+def _columns_added(
+    w: Writer, s: Settings, ksize: Ints, dims: Ints, columns: Node, target: Place, to: Ints
+) -> list[Step]:
+    """Add the columns of some images to where each place of the kernel lies in the ``target``.
+
+    ``dims``: images, channels, positions of the kernel; ``to``: strides of the target.
+    """
+    some, c, *spatial = dims
+    walk, k = dense((c, *ksize, some, *spatial), w.size), len(ksize)
+    source = (walk[1 + k], walk[0], *walk[2 + k :])
+    goal = (*to[:2], *[a * b for a, b in zip(s.stride, to[2:], strict=True)])
+    steps = []
+    for offset in offsets(ksize):
+        at = sum(o * b for o, b in zip(offset, walk[1 : 1 + k], strict=True))
+        there = sum(o * d * b for o, d, b in zip(offset, s.dilate, to[2:], strict=True))
+        here = target._replace(offset=target.offset + there)
+        steps.append(
+            add_step(dims, w.dtype, Place(columns, at, 0), source, here, goal, w.origin)
+        )
+    return steps
 
 
 def convolution_weight(node: Node, machine: Machine) -> Work | None:
