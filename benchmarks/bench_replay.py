@@ -3,8 +3,8 @@
     .venv/bin/python benchmarks/bench_replay.py        (writes benchmarks/results/replay.md)
 
 One thread; all variants take turns in each round, the minima over the rounds are compared: other
-work of the machine only adds to them. The
-original runs where there is a Python for it (tests/golden/original).
+work of the machine only adds to them. The original runs where there is a Python for it
+(tests/golden/original).
 """
 
 import json
