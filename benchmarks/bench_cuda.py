@@ -3,6 +3,7 @@
     python benchmarks/bench_cuda.py                  # all workloads
     python benchmarks/bench_cuda.py small mlp --rounds 9
     python benchmarks/bench_cuda.py --check          # one step each: whether it runs, and is equal
+    python benchmarks/bench_cuda.py --peers PYTHON   # that has PyTorch or JAX with CUDA, too
     PYTHONPATH=tests/simulated python benchmarks/bench_cuda.py --check      # without a GPU
 
 Needs CuPy and a GPU; it has run on the simulated one only, where times mean nothing. Times are of a
@@ -10,13 +11,15 @@ training step and of inference, in milliseconds, taken with events of the device
 steps: eager, with programs, and with programs as CUDA graphs. "equal" says whether parameters and
 results of all are the same bit for bit, "graphs" how many of the programs are CUDA graphs; the
 others say why not. The last table is the bandwidth of fused kernels of one, two and four inputs
-against that of a copy of as many bytes. PyTorch and JAX are compared by ``benchmarks/peers``.
+against that of a copy of as many bytes. With ``--peers`` the same workloads by PyTorch (eager and
+``torch.compile``) and JAX come before it, from ``benchmarks/peers``.
 """
 import argparse
 import statistics
 import traceback
 
 import bench_native
+import bench_peers
 import numpy as np
 
 import chainer
@@ -106,6 +109,23 @@ def compare(name, ways, rounds, number):
     return equal
 
 
+PEERS = {'PyTorch': ('torch_steps', 'eager'), 'torch.compile': ('torch_steps', 'compile'),
+         'JAX, jit': ('jax_steps', 'jit')}
+
+
+def peers(name, python, rounds, number, device='cuda'):
+    """A row for each peer: milliseconds of training and of inference, by the clock."""
+    rows = {way: [] for way in PEERS}
+    for mode in bench_peers.MODES:
+        for way, (module, how) in PEERS.items():  # one after the other: the GPU is to be its own
+            worker = bench_peers.Worker(python, module, how, device)
+            found = bench_peers.measured({way: worker}, name, mode, rounds, number)[way]
+            worker.end()
+            rows[way].append(f"{found['ms']:9.3f}" if 'ms' in found else found['error'])
+    for way, (train, infer) in rows.items():
+        print(f'{name:8} {way:14} {train}   {infer}')
+
+
 def bandwidth(rounds, size=1 << 26):
     """Bytes a second of fused kernels, and of a copy."""
     from chainwright.codegen.cuda_target import CudaTarget
@@ -138,6 +158,7 @@ def main():
     parser.add_argument('--number', type=int, default=10, help='steps in a round')
     parser.add_argument('--size', type=int, default=1 << 26, help='items of the bandwidth arrays')
     parser.add_argument('--check', action='store_true', help='one step each, small arrays')
+    parser.add_argument('--peers', metavar='PYTHON', help='an interpreter that has them')
     args = parser.parse_args()
     if args.check:
         args.rounds, args.number, args.size = 1, 1, 1 << 12
@@ -153,6 +174,9 @@ def main():
         except Exception:  # the others are to be seen, too
             traceback.print_exc()
             equal.append(False)
+    for name in args.workloads if args.peers else ():
+        if name in bench_peers.WORKLOADS:
+            peers(name, args.peers, args.rounds, args.number)
     bandwidth(args.rounds, args.size)
     if not all(equal):
         raise SystemExit('some workloads failed, or their results differ')

@@ -55,11 +55,11 @@ def ways():
 
 
 class Worker:
-    def __init__(self, program, module, way):
+    def __init__(self, program, module, way, device='cpu'):
         self.process = subprocess.Popen(
             [program, str(HERE / 'peers/worker.py'), module, way], text=True,
-            env={**os.environ, **ONE_THREAD}, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL)
+            env={**os.environ, **ONE_THREAD, 'PEERS_DEVICE': device}, stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
 
     def ask(self, **command):
         self.process.stdin.write(json.dumps(command) + '\n')
@@ -67,16 +67,21 @@ class Worker:
         line = self.process.stdout.readline()
         return json.loads(line) if line else {'error': 'it ended'}
 
+    def end(self):
+        self.process.stdin.close()
+        self.process.wait()
 
-def measured(workers, workload, mode, rounds):
+
+def measured(workers, workload, mode, rounds, number=None):
     """By way: milliseconds and seconds of warm-up, or the text of an error."""
+    number = number or WORKLOADS[workload]
     found, times = {}, {}
     for way, worker in workers.items():
         found[way] = worker.ask(workload=workload, mode=mode, warm_up=WARM_UP)
     for _ in range(rounds):
         for way, worker in workers.items():
             if 'error' not in found[way]:
-                done = worker.ask(number=WORKLOADS[workload])
+                done = worker.ask(number=number)
                 times.setdefault(way, []).append(done['seconds'] * 1e3)
     return {way: {**answer, 'ms': statistics.median(times[way])} if way in times else answer
             for way, answer in found.items()}
@@ -100,8 +105,7 @@ def main():
             workers = {way: Worker(*command) for way, command in names.items()}
             found = measured(workers, workload, mode, options.rounds)
             for worker in workers.values():
-                worker.process.stdin.close()
-                worker.process.wait()
+                worker.end()
             base = found['PyTorch'].get('ms', float('nan'))
             times = [cell(way, found[way], base) for way in names]
             rows.append(f'| {workload} | {mode} | {" | ".join(times)} |')

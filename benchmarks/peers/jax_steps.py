@@ -1,4 +1,9 @@
-"""The workloads of bench_native.py, as one writes them with JAX: functions of parameters."""
+"""The workloads of bench_native.py, as one writes them with JAX: functions of parameters.
+
+On JAX's own device; each step is waited for unless ``PEERS_DEVICE`` is ``cuda``.
+"""
+import os
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -6,6 +11,20 @@ import shapes
 from jax import lax
 
 tree_map = jax.tree_util.tree_map
+last = []
+
+
+def done(results):
+    """What a step gives, which is there on the CPU; on a device the next one may be asked for."""
+    if os.environ.get('PEERS_DEVICE', 'cpu') == 'cpu':
+        return jax.block_until_ready(results)
+    last[:] = [results]
+    return results
+
+
+def wait():
+    """What has been asked of the device is done."""
+    jax.block_until_ready(last)
 
 
 def linear(rng, n, m):
@@ -135,7 +154,7 @@ def steps(workload, mode, way):
     x, t, key = jnp.asarray(x), jnp.asarray(t), jax.random.PRNGKey(0)
     if mode == 'infer':
         infer = jax.jit(lambda parameters, x: forward(parameters, x, None))
-        return lambda: jax.block_until_ready(infer(parameters, x))
+        return lambda: done(infer(parameters, x))
     if loss is None:
         @jax.jit
         def both(parameters, x, t, key):
@@ -145,7 +164,7 @@ def steps(workload, mode, way):
         state = [key]
 
         def run():
-            *done, state[0] = jax.block_until_ready(both(parameters, x, t, state[0]))
+            *_, state[0] = done(both(parameters, x, t, state[0]))
         return run
     losses = squares if loss == 'squares' else classes
     zeros = tree_map(jnp.zeros_like, parameters)
@@ -160,5 +179,5 @@ def steps(workload, mode, way):
     state = [parameters, states if optimizer == 'adam' else zeros, key]
 
     def step():
-        state[:] = jax.block_until_ready(train(state[0], state[1], x, t, state[2]))
+        state[:] = done(train(state[0], state[1], x, t, state[2]))
     return step

@@ -1,10 +1,16 @@
-"""The workloads of bench_native.py, as one writes them with PyTorch."""
+"""The workloads of bench_native.py, as one writes them with PyTorch.
+
+On the device that ``PEERS_DEVICE`` names: ``cpu`` if it is not set, or ``cuda``.
+"""
+import os
+
 import shapes
 import torch
 import torch.nn.functional as F
 from torch import nn
 
 torch.set_num_threads(1)
+DEVICE = os.environ.get('PEERS_DEVICE', 'cpu')
 
 
 def dense(*sizes):
@@ -79,9 +85,9 @@ def optimizer_of(kind, parameters):
 def steps(workload, mode, way):
     """One step of a workload: ``way`` is 'eager' or 'compile'."""
     torch.manual_seed(0)
-    model = MODELS[workload]()
+    model = MODELS[workload]().to(DEVICE)
     x, t, loss, optimizer = shapes.data(workload)
-    x, t = torch.from_numpy(x), torch.from_numpy(t)
+    x, t = torch.from_numpy(x).to(DEVICE), torch.from_numpy(t).to(DEVICE)
     compiled = torch.compile if way == 'compile' else lambda f: f
     if mode == 'infer':
         model.eval()
@@ -110,3 +116,9 @@ def steps(workload, mode, way):
         losses().backward()
         rule.step()
     return train
+
+
+def wait():
+    """What has been asked of the device is done."""
+    if DEVICE != 'cpu':
+        torch.cuda.synchronize()

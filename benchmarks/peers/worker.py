@@ -2,6 +2,7 @@
 
     python worker.py chainer_steps|torch_steps|jax_steps WAY
 
+CPU time; where ``PEERS_DEVICE`` is ``cuda`` time by the clock, until the device is done.
 Runs under Python 3.8, too, for the original.
 """
 import importlib
@@ -34,25 +35,30 @@ def answer(done):
     ANSWERS.flush()
 
 
-def main(module, way):
-    steps = importlib.import_module(module).steps
-    step = None
+def main(name, way):
+    step = wait = module = None
+    on_host = os.environ.get('PEERS_DEVICE', 'cpu') == 'cpu'
+    clock = time.process_time if on_host else time.perf_counter
     for line in sys.stdin:
         command = json.loads(line)
         if 'workload' in command:
             try:
-                step, seconds = prepare(steps, way, command['workload'], command['mode'])
+                module = module or importlib.import_module(name)
+                wait = getattr(module, 'wait', lambda: None)
+                step, seconds = prepare(module.steps, way, command['workload'], command['mode'])
                 for _ in range(command['warm_up']):
                     step()
+                wait()
                 answer({'warm_up': seconds})
             except Exception as e:
                 step = None
                 answer({'error': repr(e)[:200]})
         else:
-            start = time.process_time()
+            start = clock()
             for _ in range(command['number']):
                 step()
-            answer({'seconds': (time.process_time() - start) / command['number']})
+            wait()
+            answer({'seconds': (clock() - start) / command['number']})
 
 
 main(*sys.argv[1:])

@@ -26,6 +26,22 @@ def test_workloads_run_and_are_equal(name, monkeypatch, capsys):
         assert not row.endswith(' 0 of 3')
 
 
+def test_peers(monkeypatch, capsys, tmp_path):
+    """A row for each, also of those that are not there."""
+    (tmp_path / 'some_steps.py').write_text(
+        'steps = lambda workload, mode, way: print if mode == "train" else wait\n'
+        'def wait():\n    sum(range(1000))\n')
+    monkeypatch.setenv('PYTHONPATH', str(tmp_path))
+    bench = load(monkeypatch)
+    monkeypatch.setattr(bench, 'PEERS', {
+        'some': ('some_steps', 'eager'), 'none': ('no_such_module', 'eager')})
+    bench.peers('small', sys.executable, 1, 2)
+    some, none = capsys.readouterr().out.splitlines()
+    name, way, train, infer = some.split()
+    assert (name, way) == ('small', 'some') and float(train) >= 0 and float(infer) > 0
+    assert none.count("No module named 'no_such_module'") == 2
+
+
 def test_bandwidth(monkeypatch, capsys):
     load(monkeypatch).bandwidth(1, 1 << 10)
     assert capsys.readouterr().out.count('GB/s') == 4
