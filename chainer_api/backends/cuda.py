@@ -83,8 +83,8 @@ def check_cuda_available():
     if not available:
         raise RuntimeError(
             f'CUDA is not available here ({_reason}). To use a GPU, install the CuPy package of '
-            'your CUDA version (for example `pip install cupy-cuda13x`) on a machine with an '
-            'NVIDIA GPU; for the CPU, leave out to_gpu() and give device -1 or "@numpy".')
+            'your CUDA version (for example `pip install "cupy-cuda13x[ctk]"`) on a machine with '
+            'an NVIDIA GPU; for the CPU, leave out to_gpu() and give device -1 or "@numpy".')
 
 
 class DummyDeviceType:

@@ -144,7 +144,8 @@ def test_what_does_not_compile(caplog, monkeypatch):
 
     def wrong(self, *args):
         program = original(self, *args)
-        return dataclasses.replace(program, source=program.source.replace('expf(', 'flaot('))
+        wrong = program.source.replace('expf(', 'no_such_function(')
+        return dataclasses.replace(program, source=wrong)
 
     monkeypatch.setattr(CudaTarget, 'program', wrong)
     x, y = arrays()

@@ -4,6 +4,7 @@ import multiprocessing
 import pathlib
 import subprocess
 import sys
+import types
 
 import numpy as np
 import pytest
@@ -159,6 +160,18 @@ def test_processes_that_fail(second, data, error):
     with pytest.raises(RuntimeError, match=f'(?s)the process for GPU {second} failed:.*{error}'):
         trainer.run()
     assert not updater._workers
+
+
+def test_without_the_library_of_nccl(monkeypatch):
+    """CuPy 14 has the module then, without a communicator."""
+    monkeypatch.setattr(cupy.cuda, 'nccl', types.SimpleNamespace(available=False))
+    multiprocess_parallel_updater._nccl.cache_clear()
+    try:
+        assert not training.updaters.MultiprocessParallelUpdater.available()
+        with pytest.raises(RuntimeError, match='NCCL is not enabled.*pip install nvidia-nccl-cu13'):
+            training.updaters.MultiprocessParallelUpdater([], None, devices=[0])
+    finally:
+        multiprocess_parallel_updater._nccl.cache_clear()
 
 
 @pytest.mark.parametrize('char', 'efd')
