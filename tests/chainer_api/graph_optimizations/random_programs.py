@@ -154,7 +154,6 @@ PURE = """
 {o} = {a} + F.sum(self.lstm(None, None, [{a}[:1], {b}, {b}[1:], {a}[:2]])[1][0], axis=0)
 {o} = F.concat(self.gru(None, [{a}, {b}[:1 + {n} % 2]])[1], axis=0)[:len({a})] + {b}
 {o} = {a} + F.crf1d(self.p, [{a}, {b}, {b}[1:]], [self.labels[k:len({a})] for k in (0, 0, 1)]) * 0.1
-{o} = D.Normal({a}, log_scale=F.tanh({b})).sample() * 0.5
 {o} = F.tanh(D.Independent(D.Normal({a}, F.exp(self.table))).log_prob({b}))[:, None] + {a}
 {o} = chainer.kl_divergence(D.Normal({a}, F.exp(self.table)), D.Normal({b}, F.exp(self.p[0]))) * 0.1
 {o} = D.Bernoulli(logit={a}).log_prob(np.float32({n} % 2)) + {b}
@@ -270,6 +269,7 @@ parts = list(steps(self, {a}))
 
 WILD = """
 {o} = F.dropout({a}, 0.4)
+{o} = D.Normal({a}, log_scale=F.tanh({b})).sample() * 0.5
 {o} = F.dropout({a}, 0.3) + F.dropout({b}, 0.3)
 {o} = F.zoneout({a}, {b}, 0.5)
 {o} = F.gaussian({a}, {b})
