@@ -507,7 +507,15 @@ class RecArray(NDArrayOperatorsMixin):
             return NDArrayOperatorsMixin.__pow__(self, exponent)
         if self.scalar:
             return call(_scalar_power, (self, exponent), {})
-        return record(self.recorder, "pow", (self, exponent), lambda: self.held**exponent)
+        power = self.held ** unwrap(exponent)
+        if isinstance(exponent, (np.generic, np.ndarray, RecArray)):
+            if power.dtype != np.result_type(self.held.dtype, exponent.dtype):
+                # NumPy 2.0 takes some of these for Python numbers.
+                if isinstance(exponent, RecArray):
+                    self.recorder.escape("a power, of which the dtype depends on the exponent")
+                    return power
+                exponent = exponent.item()
+        return record(self.recorder, "pow", (self, exponent), lambda: power)
 
     def _has_short_cuts(self, exponent: Any) -> bool:
         if type(exponent) in (int, float):

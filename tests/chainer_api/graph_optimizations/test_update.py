@@ -100,7 +100,15 @@ def sweeps(optimizer):
     return 0 if plan is None else sum(len(part.entries) for part in plan.parts)
 
 
+def is_left_to_numpy(make):
+    """Whether an update clips, and native code does not as NumPy does: 2.0 turns -0.0 into 0.0."""
+    clips = [OPTIMIZERS[name] for name in ("MSVAG", "MSVAG decay", "AdaBound", "AMSBound")]
+    return make in clips and not native_target().machine.arithmetic("clip", "f32")
+
+
 def check(make, change=lambda k, model, optimizer: None, native=4, **settings):
+    if is_left_to_numpy(make):
+        native = 0
     plain = trained(make, False, change, **settings)
     fast = trained(make, True, change, **settings)
     assert fast[0] == plain[0]
@@ -358,7 +366,8 @@ def test_hooks_are_sweeps():
 
     _, _, optimizer = trained(OPTIMIZERS["SGD"], True, change)
     plans = optimizer._updates._hooks.values()
-    assert [len(plan.entries) for plan in plans if plan.sweep is not None] == [4, 4, 4]
+    sweeps = [4, 4] if is_left_to_numpy(optimizers.MSVAG) else [4, 4, 4]
+    assert [len(plan.entries) for plan in plans if plan.sweep is not None] == sweeps
 
 
 def test_hooks_of_the_user():
