@@ -135,7 +135,7 @@ def settle(plain, static, amounts):
         static.run(k)
         if k < 50:
             plain.run(k)
-        if time.perf_counter() - begun > amounts.seconds / 8 and k >= 10:
+        if time.perf_counter() - begun > amounts.seconds / 2 and k >= 10:
             break
     BACKGROUND.wait(60)
     return k + 1
@@ -342,7 +342,7 @@ def table(rows, quick):
             f"NumPy {np.__version__}, Python {sys.version.split()[0]}, one thread"
             f"{', few calls' if quick else ''}. Written by `benchmarks/bench_models.py`, which "
             "says how it is measured. First and second call: in plain calls. Speed-up: of forward "
-            "and backward in steady state, after 3,000 calls or 3 seconds; with Python: where "
+            "and backward in steady state, after 3,000 calls or 12 seconds; with Python: where "
             "nothing is proved, so that the method's Python runs in each call. First 200 calls "
             "(fewer where they take long): their time with everything included, as a part of "
             "define-by-run's, and in brackets CPU time, in which compiling in the background "
