@@ -97,7 +97,7 @@ def test_chainerx_names():
 @no_gpu
 @pytest.mark.parametrize('spec', ['@cupy:0', 0, '0', np.int32(1)])
 def test_missing_gpu(spec):
-    with pytest.raises(RuntimeError, match='CUDA is not available here .*pip install cupy'):
+    with pytest.raises(RuntimeError, match='CUDA is not available here .*pip install "cupy'):
         chainer.get_device(spec)
 
 
