@@ -80,8 +80,15 @@ class Hanging(Dataset):
 
 
 class Slow(Dataset):
+    """Takes until the file is there."""
+
+    def __init__(self, file):
+        super().__init__()
+        self.file = file
+
     def misbehave(self):
-        threading.Event().wait(0.3)
+        while not self.file.exists():
+            threading.Event().wait(0.01)
 
 
 def children():
@@ -244,8 +251,17 @@ def test_worker_killed_between_batches():
             next(iterator)
 
 
-def test_slow_example_is_reported_and_comes():
-    with make(Slow(), dataset_timeout=0.05) as iterator:
+def test_slow_example_is_reported_and_comes(tmp_path, monkeypatch):
+    reported, warn = [], warnings.warn
+
+    def noticed(*args):
+        warn(*args)
+        reported.append(args)
+        if len(reported) == 3:
+            (tmp_path / 'reported').touch()
+
+    monkeypatch.setattr(warnings, 'warn', noticed)
+    with make(Slow(tmp_path / 'reported'), dataset_timeout=0.05) as iterator:
         next(iterator)
         with pytest.warns(iterators.MultiprocessIterator.TimeoutWarning) as caught:
             batch = next(iterator)
