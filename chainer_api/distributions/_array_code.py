@@ -43,8 +43,7 @@ def draw(name, n, like, parameters=()):
     if parameters:
         return without_gradient(_drawn, like, *parameters, constants=(name, n))
     # In compiled methods nothing has to be computed before.
-    drawn = getattr(backend.get_array_module(like).random, name)(size=(n,) + like.shape)
-    return chainer.as_variable(drawn.astype(like.dtype))
+    return chainer.as_variable(_drawn(backend.get_array_module(like), like, name, n))
 
 
 def _drawn(xp, like, *arguments):

@@ -35,7 +35,6 @@ MATCHING, _COUNTING = 2e-6, 1e-6  # seconds to compare a function with a phrase,
 _COMING = 10e-6  # seconds to come to the program of a phrase, and back
 _BACKWARD_OF_FUNCTION = 1.0  # times as long as its forward, at least
 _NOTED = 0.9  # of the time of a call that is noted, besides that of noting, a plain one takes
-_WELL_KNOWN, _ALIKE = 64, 7  # uses of a proof until one call stands for so many after it, too
 _LOSSES = 8  # calls in a row after which the balance is negative, until programs rest
 
 # For each function application, on this machine. The first time modules are imported, templates
@@ -69,14 +68,9 @@ class Meter:
 
     def took(self, seconds: float) -> float:
         """Programs took ``seconds``; gives what they have saved."""
-        if self.program:
-            program = 1.02 * self.program
-            if seconds < program:
-                program = seconds
-        else:
-            program = seconds
-        self.program = program
-        return self.factor * self.plain - program if self.plain and program else 0.0
+        program = self.program
+        self.program = min(seconds, 1.02 * program) if program else seconds
+        return self.gain
 
     def took_plainly(self, seconds: float) -> None:
         """It took ``seconds`` without programs."""
@@ -111,7 +105,6 @@ class Account:
         # Calls of which a part had no program, and seconds that they have saved: they do not tell
         # what is saved when it has one.
         self._partly, self._saved_partly = 0, 0.0
-        self._alike = 0  # calls since the last that was timed; see called_again
 
     def spend(self, what: str, since: float) -> float:
         """The seconds since ``since`` went into ``what``; gives them."""
@@ -228,28 +221,9 @@ class Account:
 
     def called_without_python(self, seconds: float, proof: Proof, carrier: Carrier) -> bool:
         """Likewise for a call that has gone without its Python."""
-        ledger, alike, self._alike = self.ledger, self._alike, 0
-        ledger.without_python += 1
-        proof.app.last = self.calls
-        saved = ledger.saved
-        pays = self._ended(seconds, proof.meter, proof.app, carrier)
-        if alike:
-            self.in_method += alike * seconds
-            ledger.saved += alike * (ledger.saved - saved)
-        return pays
-
-    def called_again(self, proof: Proof) -> bool:
-        """Likewise, where a call goes a way that is known well: few of these need to be timed.
-
-        False, and nothing was done, if this one is to be.
-        """
-        if proof.uses < _WELL_KNOWN or self._alike >= _ALIKE or self._thread != get_ident():
-            return False
-        self._alike += 1
         self.ledger.without_python += 1
         proof.app.last = self.calls
-        self.calls += 1
-        return True
+        return self._ended(seconds, proof.meter, proof.app, carrier)
 
     def _plain_of(self, app: Application) -> float:
         """Seconds of a call that goes the way to ``app``, without programs."""

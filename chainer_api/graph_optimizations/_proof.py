@@ -82,9 +82,9 @@ class Proof:
         how, n = configuration.peek("static_check"), self.uses + 1
         if how == "always":
             return True
-        if n & (n - 1) and n % 1024 or how == "never" or n == 1 or how == "first" and n > 2:
+        if n & (n - 1) and n % 1024:
             return False
-        return n <= 1024 or n % 1024 == 0
+        return how != "never" and n > 1 and (n == 2 or how != "first")
 
 
 class Due:
@@ -176,8 +176,6 @@ class Proofs:
         proofs = self.proofs
         if proofs and proofs[0] is not proof and proof in proofs:
             self.proofs = (proof, *[p for p in proofs if p is not proof])
-        if self.site.account.called_again(proof):
-            return
         seconds = time.perf_counter() - started
         if not self.site.account.called_without_python(seconds, proof, carrier):
             self.site.seems_slow()
