@@ -24,6 +24,7 @@ logger = logging.getLogger("chainwright")
 
 LIMIT = 64 << 20  # bytes of objects on disk
 _lock = threading.Lock()
+_linkers: list[Any] = []  # all there have been: what they have linked is never unmapped
 
 
 def _new_lock() -> None:
@@ -53,6 +54,7 @@ class Engine:
             str(llvm.llvm_version_info),
             llvmlite.__version__,
         )
+        self._linker: Any = None
         self.compiled = self.loaded = 0  # modules that LLVM compiled, and that came from disk
 
     @property
@@ -94,20 +96,25 @@ class Engine:
         Raises:
             RuntimeError: It is no object, or lacks one of them, or asks for what is not there.
         """
-        llvm = self._llvm
-        # With an engine LLVM knows the symbols of the process.
-        engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), self._machine())
+        if self._linker is None:
+            self._linker = self._new_linker()  # with one, LLVM knows the symbols of the process
         self._check_symbols(data, names)
-        engine.add_object_file(llvm.ObjectFileRef.from_data(data))
-        engine.finalize_object()
-        addresses = {name: engine.get_function_address(name) for name in names}
+        linker, self._linker = self._linker, None  # after an error the next object gets another one
+        linker.add_object_file(self._llvm.ObjectFileRef.from_data(data))
+        linker.finalize_object()
+        addresses = {name: linker.get_function_address(name) for name in names}
         for name, address in addresses.items():
             if not address:
                 raise RuntimeError(f"the compiled module lacks {name}")
-        # The code is never unmapped, also where this object goes: of two threads that ask for the
-        # first engine, each may get one of its own.
-        engine.detach()
+        self._linker = linker
         return addresses
+
+    def _new_linker(self) -> Any:
+        """What puts objects into memory: with one for each, that takes eight times as long."""
+        llvm = self._llvm
+        linker = llvm.create_mcjit_compiler(llvm.parse_assembly(""), self._machine())
+        _linkers.append(linker)
+        return linker
 
     def _machine(self) -> Any:
         llvm = self._llvm
@@ -122,9 +129,8 @@ class Engine:
         if data[:5] != _ELF:
             return  # of other formats nothing is known here
         defined, undefined = symbols(data)
-        for name in names:
-            if name not in defined:
-                raise RuntimeError(f"the compiled module lacks {name}")
+        if set(defined) != set(names):
+            raise RuntimeError(f"the compiled module has {defined}, and was to have {names}")
         for name in undefined:
             if not self._llvm.address_of_symbol(name):
                 raise RuntimeError(f"compiled code asks for {name}, which this process lacks")
@@ -245,7 +251,7 @@ _ELF = b"\x7fELF\x02"
 
 
 def symbols(data: bytes) -> tuple[list[str], list[str]]:
-    """The names that an ELF object of 64 bits has, and those that it asks for."""
+    """The names that an ELF object of 64 bits offers to others, and those that it asks for."""
     number = int.from_bytes
     table, size, count = (
         number(data[40:48], "little"),
@@ -265,7 +271,7 @@ def symbols(data: bytes) -> tuple[list[str], list[str]]:
                 number(data[at : at + 4], "little"),
                 number(data[at + 6 : at + 8], "little"),
             )
-            if name:
+            if name and data[at + 4] >> 4:  # others are its own
                 end = data.index(b"\0", text + name)
                 found = defined if place else undefined
                 found.append(data[text + name : end].decode())

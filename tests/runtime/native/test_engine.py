@@ -163,12 +163,27 @@ def test_a_symbol_that_is_missing_is_found_before_the_call(folder):
         Engine().function("calls", lambda: text)
 
 
+def test_one_linker_serves_all_objects_and_none_after_an_error(folder, monkeypatch):
+    engine = Engine()
+    assert [call(engine, f"plus_{k}") for k in range(20)] == [42] * 20
+    linker = engine._linker
+
+    def fails():
+        raise RuntimeError("no memory")
+
+    monkeypatch.setattr(linker, "finalize_object", fails)
+    with pytest.raises(RuntimeError, match="no memory"):
+        call(engine, "not_there")
+    assert call(engine, "not_there") == call(engine, "plus_0") == call(engine, "behind") == 42
+    assert engine._linker is not linker
+
+
 def test_symbols_of_an_object(folder):
     engine = Engine()
     call(engine)
     (path,) = folder.glob("*.o")
     defined, undefined = symbols(path.read_bytes()[32:])
-    assert "plus_one" in defined and undefined == []
+    assert defined == ["plus_one"] and undefined == []
 
 
 def test_no_home_no_folder(monkeypatch):
