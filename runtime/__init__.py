@@ -4,7 +4,7 @@ It knows arrays and graphs, not the front end: :class:`Schedule` compiles and ru
 :class:`Ledger` keeps and tells.
 """
 
-from . import eager as _eager  # noqa: F401 - library ops ask it
+from .eager import NEWS  # library ops ask the module for native code
 from .ledger import Event, Ledger, Report, Stop
 from .logs import begin as _begin
 from .options import OPTIONS, TARGETS, blas_threads
@@ -14,6 +14,7 @@ _begin()
 
 __all__ = [
     "Event",
+    "NEWS",
     "OPTIONS",
     "TARGETS",
     "blas_threads",

@@ -46,6 +46,41 @@ _LIMIT = 512  # programs and layouts that are remembered: those that were used l
 _KEPT_BYTES = 1 << 20  # memory that waits for the next call
 
 
+class News:
+    """Changes of how long functions take by themselves: native code is coming for them."""
+
+    def __init__(self) -> None:
+        self._changes = 0
+        self._coming = set[int]()  # jobs that have not ended
+
+    def state(self) -> Hashable:
+        """Another one whenever something has changed; None as long as code is on its way."""
+        return None if self._coming else self._changes
+
+    def has_come(self) -> None:
+        """A function was called that may become native code."""
+        self._changes += 1
+
+    def compile(self, job: Callable[[], None]) -> None:
+        """Have a program compiled, as the target asks."""
+        if OPTIONS.target() == "native":
+            job()
+            return
+
+        def compile_in_background() -> None:
+            try:
+                job()
+            finally:
+                self._changes += 1
+                self._coming.discard(id(job))
+
+        self._coming.add(id(job))
+        BACKGROUND.do(compile_in_background)
+
+
+NEWS = News()
+
+
 class _Program:
     """An op or a function on arrays of one layout."""
 
@@ -147,7 +182,10 @@ def _found(
     if program.run is not None:
         return program(arrays, lambda: implementation(*arrays, **settings))
     program.calls += 1
-    if program.calls != _CALLS:
+    if program.calls > _CALLS:
+        return None
+    NEWS.has_come()
+    if program.calls < _CALLS:
         return None
     results = implementation(*arrays, **settings)
     layouts = [(a.shape, a.dtype, a.strides) for a in arrays]
@@ -158,10 +196,7 @@ def _found(
     def compile_it() -> None:
         program.compile(lambda: graph_of(what, layouts, settings, made))
 
-    if OPTIONS.target() == "native":
-        compile_it()
-    else:
-        BACKGROUND.do(compile_it)
+    NEWS.compile(compile_it)
     return results
 
 
@@ -176,6 +211,7 @@ def _seen(known: OrderedDict[Hashable, P], key: Hashable, make: Callable[[], P])
     """The program of a form that has been seen before."""
     program = known.get(key)
     if program is None:
+        NEWS.has_come()
         known[key] = make()
         while len(known) > _LIMIT:
             known.popitem(last=False)
@@ -212,7 +248,10 @@ def _on_device(
     if program.run is not None:
         return program(arrays, lambda: function(*arrays, **settings))
     program.calls += 1
-    if program.calls != _CALLS:
+    if program.calls > _CALLS:
+        return None
+    NEWS.has_come()
+    if program.calls < _CALLS:
         return None
     results = function(*arrays, **settings)
     layouts, made = ([(a.shape, a.dtype, a.strides) for a in group]
@@ -221,10 +260,7 @@ def _on_device(
     def compile_it() -> None:
         program.compile(lambda: _recorded(function, layouts, settings, made, ()))
 
-    if OPTIONS.target() == "native":
-        compile_it()
-    else:
-        BACKGROUND.do(compile_it)
+    NEWS.compile(compile_it)
     return results
 
 
@@ -268,10 +304,8 @@ class _Masks:
             return None
         if self._draw is None:
             self._calls += 1
-            if target == "native":
-                self._compile()
-            elif self._calls == _CALLS:
-                BACKGROUND.do(self._compile)
+            if target == "native" or self._calls == _CALLS:
+                NEWS.compile(self._compile)
             if self._draw is None:
                 return None
         generator = random.generator()

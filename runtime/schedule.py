@@ -36,6 +36,7 @@ from chainwright.ir import (
 from .background import BACKGROUND
 from .logs import LOGS, tell
 from .native import native_target
+from .native.engine import python_seconds
 from .options import OPTIONS, checked
 from .profile import Profile
 
@@ -151,6 +152,8 @@ class Schedule:
         #: The native forms of all programs; None as long as there are none.
         self.native_programs: tuple[NativeProgram, dict[Hashable, NativeProgram]] | None = None
         self.native_seconds = 0.0  # that it took to make them
+        #: Told of the seconds of Python, which other threads have waited for.
+        self.on_native: Callable[[float], None] | None = None
         self._earlier: dict[str, Profile] = {}  # times of NumPy programs, until native ones ran
         self._runner = Runner(self.program)
         self.backwards = {
@@ -215,7 +218,7 @@ class Schedule:
         native = native_target(self.exact)
         if native is None or self.native_programs is not None:
             return
-        started = time.perf_counter()
+        started, used = time.perf_counter(), python_seconds()
         try:
             programs = programs_of(native, self._cut.prepared(native.passes), self.title)
             forward = Runner(programs[0])
@@ -229,6 +232,8 @@ class Schedule:
             self.backwards[key].runner = runner
         self.native_seconds = time.perf_counter() - started
         self.native_programs = programs  # type: ignore[assignment]
+        if self.on_native is not None:
+            self.on_native(python_seconds() - used)
         tell("code", f"{self.title}, native", self.listing)
         for backward in self.backwards.values():
             backward.load_parts(native)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from threading import get_ident
 from typing import TYPE_CHECKING
 
 from chainer import configuration
-from chainwright.runtime import Ledger
+from chainwright.runtime import NEWS, OPTIONS, Ledger
 from chainwright.runtime.rate import Rate
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ _LONG_AGO = 64  # calls since another thread has called
 _KNOWN = 8  # calls with programs, until it is known what they save
 _LONGEST = 1024  # calls until it is asked again whether a trace pays
 _NOTINGS = 6  # calls that may be noted in any case: they tell numbers from constants
-_BACKWARD = 3.0  # times as long as forward: forward and backward, by the usual rule
+_BACKWARD = 2.2  # times as long as forward: forward and backward, where functions are small
 _WARM, _COLD = 3, 0.4  # the first calls are slow; what is a usual call's time then
 _GAIN_OF_PHRASE, _PAYBACK = 0.3, 1000  # and the calls in which what a phrase costs has to come back
 MATCHING, _COUNTING = 2e-6, 1e-6  # seconds to compare a function with a phrase, and to count it
@@ -40,6 +40,8 @@ _LOSSES = 8  # calls in a row after which the balance is negative, until program
 # For each function application, on this machine. The first time modules are imported, templates
 # and the library's sources read.
 COMPILING, PROVING = Rate(1e-3, 5e-3), Rate(7e-4, 0.01)
+NATIVE = Rate(1e-3, 0.015)  # native code of what is compiled, in the background
+_SETTLING, _SETTLED = 64, 2  # calls in which functions may become native code, and without news
 
 
 #: Of what is spent: seconds of this thread alone, whatever else the machine does.
@@ -105,6 +107,8 @@ class Account:
         # Calls of which a part had no program, and seconds that they have saved: they do not tell
         # what is saved when it has one.
         self._partly, self._saved_partly = 0, 0.0
+        self._news: Hashable = NEWS.state()  # of how long functions take
+        self._settles_at = 0  # the call from which on that is likely to stay
 
     def spend(self, what: str, since: float) -> float:
         """The seconds since ``since`` went into ``what``; gives them."""
@@ -120,7 +124,20 @@ class Account:
         gain = call * (_GAIN_OF_BRIEF if call < _BRIEF else _GAIN)
         if served >= _KNOWN:
             gain = max(ledger.saved - self._saved_partly, 0.0) / served
-        return self._wait(self._missing(COMPILING.of(applications), self._share(calls) * gain))
+        seconds = self._seconds_to_compile(applications)
+        wait = self._wait(self._missing(seconds, self._share(calls) * gain))
+        if _budget() < math.inf:
+            wait = max(wait, self._settles_at - self.calls)
+        return wait
+
+    def _seconds_to_compile(self, applications: int) -> float:
+        seconds = COMPILING.of(applications)
+        return seconds + NATIVE.of(applications) if OPTIONS.target() == "auto" else seconds
+
+    def went_native(self, applications: int, seconds: float) -> None:
+        """Programs of some functions have become native code; called by another thread."""
+        self.ledger.spent["native"] += seconds
+        NATIVE.learn(seconds, applications)
 
     def _wait(self, missing: float) -> int:
         """In how many calls there is to be enough for what seconds are missing for."""
@@ -132,7 +149,7 @@ class Account:
     def affords_phrase(self, applications: int, share: float) -> bool:
         """Whether functions may be traced that are a ``share`` of those that a call applies."""
         gain = share * self._weight * self.plain * _GAIN_OF_PHRASE
-        seconds = COMPILING.of(applications)
+        seconds = self._seconds_to_compile(applications)
         if _budget() < math.inf and seconds > _PAYBACK * gain:
             return False
         return self._owed + seconds <= _budget() * self._weight * self.in_method
@@ -152,8 +169,13 @@ class Account:
         return self._wait(missing)
 
     def _share(self, calls: int) -> float:
-        """Of the calls that were looked at, the part that ``calls`` are."""
-        return calls / max(self.calls - self._asleep, calls, 1)
+        """The part of the calls to come that go a way which ``calls`` have gone.
+
+        By those that were looked at, without the first: of many ways that hardly come again, the
+        one that has come twice is no more likely than others.
+        """
+        looked_at = self.calls - self._asleep
+        return max(calls - 1, 0.5) / max(looked_at - 1, calls - 1, 0.5)
 
     def _missing(self, seconds: float, gain: float) -> float:
         """Seconds that are missing to spend ``seconds`` on what saves ``gain`` in each call.
@@ -180,6 +202,11 @@ class Account:
     def _owed(self) -> float:
         """Seconds that were spent on programs, and have not been saved yet."""
         return self._spent_on_programs - self.ledger.saved
+
+    @property
+    def have_paid(self) -> bool:
+        """Whether programs have saved what was spent on them."""
+        return self._owed <= 0.0
 
     def allows_phrases(self) -> bool:
         """Whether calls may be noted to find phrases: of methods that are called often."""
@@ -268,18 +295,29 @@ class Account:
 
     def _ended_plainly(self, seconds: float, app: Application | None) -> None:
         self._count(seconds)
-        # The first calls make what is kept for later ones.
-        cold = _COLD if self.calls <= _WARM else 1.0
-        self.plain = min(cold * seconds, 1.01 * self.plain) if self.plain else cold * seconds
+        self._takes(seconds)
         if app is not None:
             app.plain = min(seconds, app.plain or seconds)
 
-    def called_asleep(self) -> None:
-        """A call has ended that was left alone."""
+    def _takes(self, seconds: float) -> None:
+        """So long a call without programs has taken."""
+        # The first calls make what is kept for later ones.
+        cold = _COLD if self.calls <= _WARM else 1.0
+        self.plain = min(cold * seconds, 1.01 * self.plain) if self.plain else cold * seconds
+        if self.calls <= _SETTLING:
+            news = NEWS.state()
+            if news is None or news != self._news:
+                # Functions that become native code take less time soon, without any program.
+                self._news, self._settles_at = news, self.calls + _SETTLED
+
+    def called_asleep(self, seconds: float = 0.0) -> None:
+        """A call has ended that was left alone; ``seconds`` if it was timed."""
         self.ledger.eager_calls += 1
         self.calls += 1
         self._asleep += 1
-        self.in_method += self.plain
+        if seconds:
+            self._takes(seconds)
+        self.in_method += seconds or self.plain
 
     @property
     def is_shared(self) -> bool:

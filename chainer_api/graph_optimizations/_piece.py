@@ -191,6 +191,8 @@ class Piece:
         started = clock()
         graphs = {key: backward.graph for key, backward in self.backwards.items()}
         self.schedule = self._schedule(traced.forward, graphs)
+        weight = sum([app.weight for app in self.apps])
+        self.schedule.on_native = functools.partial(self.account.went_native, weight)
         self.same_bits = self.schedule.exact and self.schedule.repeatable
         self.agree = same_bytes if self.same_bits else close
         self.account.spend("compile", started)

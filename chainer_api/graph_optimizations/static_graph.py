@@ -221,15 +221,25 @@ class Site:
 
     def _plainly(self, chain: Any, args: Any, kwargs: Any, why: str = "") -> Any:
         if _state.run is None and _state.trace is None:
-            self.account.called_asleep()
             if function_hook.functions_are_watched():
                 why = "function hooks are registered"
             self.ledger.went_plainly(why or self._why)
+            if self._asleep and not self._rests and self._waiting is not None:
+                return self._while_waiting(chain, args, kwargs)
+            self.account.called_asleep()
             if self._asleep:
                 self._asleep -= 1
-                if not self._asleep and not self._rests and self._waiting is not None:
-                    self._compile_or_wait()
         return self.method(chain, *args, **kwargs)
+
+    def _while_waiting(self, chain: Any, args: Any, kwargs: Any) -> Any:
+        """A call while a way is too dear to be traced: what it takes tells when that pays."""
+        started = time.perf_counter()
+        result = self.method(chain, *args, **kwargs)
+        self.account.called_asleep(time.perf_counter() - started)
+        self._asleep -= 1
+        if not self._asleep:
+            self._compile_or_wait()
+        return result
 
     def _run(
         self, settings: Any, chain: Any, args: Any, kwargs: Any, proof: Any, form: int | None
@@ -363,7 +373,7 @@ class Site:
         if self._resting < _LONGEST:
             reason = "programs were slower than define-by-run"
             self.ledger.add("slower", reason, line_of(self.method))
-        if self.ledger.saved < sum(self.ledger.spent.values()):  # else they have paid, until now
+        if not self.account.have_paid:  # else they have, until now
             self._resting = min(4 * self._resting, 16 * _LONGEST)
 
     def _learn(self, run: Run) -> None:

@@ -16,6 +16,7 @@ import re
 import sys
 import tempfile
 import threading
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -24,6 +25,7 @@ logger = logging.getLogger("chainwright")
 
 LIMIT = 64 << 20  # bytes of objects on disk
 _lock = threading.Lock()
+_in_llvm = 0.0  # seconds
 _linkers: list[Any] = []  # all there have been: what they have linked is never unmapped
 
 
@@ -85,7 +87,10 @@ class Engine:
                 logger.info(
                     "a foreign file in the cache of compiled code is replaced: %s (%s)", path, error
                 )
+        global _in_llvm
+        started = time.thread_time()
         data = self._compiled(text, self._machine())
+        _in_llvm += time.thread_time() - started
         self.compiled += 1
         _write(path, data)
         self._functions |= self._linked(data, names)
@@ -154,6 +159,11 @@ class Engine:
             return None
         key = hashlib.sha256("\0".join([*self._machine_facts, text]).encode()).hexdigest()
         return folder / f"{key}.o"
+
+
+def python_seconds() -> float:
+    """CPU seconds of this thread, without those of LLVM, during which other threads go on."""
+    return time.thread_time() - _in_llvm
 
 
 def cache_folder() -> Path | None:

@@ -8,11 +8,15 @@ import chainer.functions as F
 from chainer.graph_optimizations import _account
 from chainer.graph_optimizations.static_graph import _LEFT_ALONE as LEFT
 from chainwright.runtime import Ledger
+from chainwright.runtime.eager import News
 from chainwright.runtime.rate import Rate
 
 
 @pytest.fixture(autouse=True)
-def budget():
+def budget(monkeypatch):
+    """A tenth; native code costs nothing, and no functions become native code meanwhile."""
+    monkeypatch.setattr(_account, "NATIVE", Rate(0.0, 0.0))
+    monkeypatch.setattr(_account, "NEWS", News())
     with chainer.using_config("static_budget", 0.1):
         yield
 
@@ -62,6 +66,54 @@ def test_what_programs_have_saved_tells_what_others_will(account):
 def test_backward_counts(account):
     account._weight = 3.0
     assert after(account, 200).wait_for_trace(60, 200) == 0
+
+
+def test_native_code_is_a_part_of_what_a_trace_costs(account, monkeypatch):
+    monkeypatch.setattr(_account, "NATIVE", Rate(1.0, 10.0))
+    assert after(account, 200).wait_for_trace(5, 200) == 0
+    assert after(account, 200).wait_for_trace(6, 200) == 21
+    with chainer.using_config("static_target", "numpy"):
+        assert after(account, 200).wait_for_trace(6, 200) == 0
+
+
+def test_what_native_code_has_taken_is_spent(account, monkeypatch):
+    monkeypatch.setattr(_account, "NATIVE", rate := Rate(1.0, 0.0))
+    after(account, 200).went_native(10, 20.0)
+    assert account.ledger.spent["native"] == 20.0 and rate.of(10) == pytest.approx(13.0)
+    assert account.wait_for_trace(1, 200) > 0 and not account.have_paid
+
+
+def test_nothing_is_traced_while_functions_become_native_code(account):
+    news = _account.NEWS
+    for _ in range(2):  # what has come before says nothing about these functions
+        account.called_asleep(1.0)
+    assert account.wait_for_trace(1, 2) == 0
+    news.has_come()
+    account.called_asleep(1.0)
+    assert account.wait_for_trace(1, 3) == 2
+    jobs = []
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("chainwright.runtime.eager.BACKGROUND.do", jobs.append)
+        news.compile(lambda: None)
+    for _ in range(9):
+        account.called_asleep(1.0)
+        assert account.wait_for_trace(1, 3) == 2
+    jobs[0]()
+    for wait in (2, 1, 0):
+        account.called_asleep(0.1)
+        assert account.wait_for_trace(1, 3) == wait
+    assert account.plain == 0.1
+    for _ in range(_account._SETTLING):
+        account.called_asleep(0.1)
+    news.has_come()  # of another method, by now
+    account.called_asleep(0.1)
+    assert account.wait_for_trace(1, 3) == 0
+
+
+def test_of_many_ways_none_is_likely_that_has_come_twice(account):
+    assert after(account, 2).wait_for_trace(80, 2) == 0
+    assert after(account, 5).wait_for_trace(20, 2) == 0
+    assert after(account, 5).wait_for_trace(40, 2) > 0
 
 
 def test_whatever_it_costs(account):
