@@ -18,6 +18,7 @@ from chainer import configuration
 from chainer.variable import Variable
 
 from ._account import PROVING, Meter, clock
+from ._brief import Shortcut
 from ._dry import Carrier, Dry, NoWay
 from ._own import OwnObject
 from ._residual import MISS, PLAIN, NotProvable, Sym
@@ -36,6 +37,7 @@ _OTHER = 4  # misses for arguments of a form, until a proof is taken for one of 
 _FIRST = 3  # of one way that are made before they have served
 _SERVED = 4  # calls that those of a way must have served, each on average, before there are more
 _MISSES, _SHARE = 64, 8  # a proof goes that has missed so often, and so many times as it was used
+_SHORT, _SHORT_AT_ONCE = 512, 5  # uses until a way without most guards is looked for
 _LOST = 8  # calls in a row that are read in vain, as they go other ways
 
 
@@ -47,6 +49,7 @@ class Proof:
         #: Attributes that are set: of which of the objects that ``holds`` gives, name and value.
         self.sets: list[tuple[int, str, Any]] = []
         self.holds, self.replay = _compiled(dry, self.sets)
+        self.shortcut = Shortcut(dry.residual.lines, dry.residual.names, self.holds)
         self.expected = _described(result)
         self.meter = Meter()
         #: How many functions come before values that the call computes decide; None if none do.
@@ -54,8 +57,13 @@ class Proof:
         #: Whether arrays of the outside are written before all is known, and put back then.
         self.undoes = dry.undoes
         self.uses = self.misses = 0
+        self._look_for_shortcut()
         #: By the forms of arguments: misses, as long as no call had one that it is for.
         self.forms: dict[int, float] = {}
+
+    def _look_for_shortcut(self) -> None:
+        budget = configuration.peek("static_budget")
+        self.shortcut.wanted_at(_SHORT if budget is not None else _SHORT_AT_ONCE)
 
     def ready(self) -> bool:
         """Whether the programs are still there."""
@@ -157,7 +165,7 @@ class Proofs:
                     continue
                 proof.uses += 1
                 return MISS, Due(proof, objects, chain)
-            result = proof.replay(chain, args, kw, carrier)
+            result = _replayed(proof, chain, args, kw, carrier)
             if result is MISS:
                 proof.missed(form)
                 if carrier.failed and carrier.values:
@@ -169,6 +177,8 @@ class Proofs:
             if form is not None:
                 proof.forms[form] = -math.inf
             self._count(proof, started, carrier)
+            if proof.uses >= proof.shortcut.at:
+                self._shorten(proof, chain, args, kw)
             return result, None
         return MISS, None
 
@@ -179,6 +189,12 @@ class Proofs:
         seconds = time.perf_counter() - started
         if not self.site.account.called_without_python(seconds, proof, carrier):
             self.site.seems_slow()
+
+    def _shorten(self, proof: Proof, chain: Any, args: Any, kw: Any) -> None:
+        """Look for a way to go without most guards."""
+        started = clock()
+        proof.shortcut.find(proof.uses, chain, args, kw, Carrier())
+        self.site.account.spend("prove", started)
 
     def _drop(self, proof: Proof) -> None:
         self.proofs = tuple([p for p in self.proofs if p is not proof])
@@ -314,6 +330,19 @@ class Proofs:
         if (reason, where) not in self.why_not and len(self.why_not) < 20:
             self.why_not[reason, where] = 0
             self.site.ledger.add("with Python", reason, where)
+
+
+def _replayed(proof: Proof, chain: Any, args: Any, kw: Any, carrier: Carrier) -> Any:
+    """The result of a call, or MISS."""
+    shortcut = proof.shortcut
+    if shortcut.table is not None:
+        if shortcut.same(shortcut.table):
+            result = shortcut.replay(chain, args, kw, carrier)
+            if result is not MISS or carrier.values:
+                return result  # else a guard that is still there fails: perhaps no other does
+        else:
+            shortcut.is_lost(proof.uses)
+    return proof.replay(chain, args, kw, carrier)
 
 
 def _compiled(dry: Dry, sets: list[Any]) -> Any:

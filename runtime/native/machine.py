@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from chainwright.codegen.native_target import driver, llvm, places, products, windows
+from chainwright.codegen.native_target import driver, llvm, places, products, windows, words
 from chainwright.codegen.native_target.forms import Forms
 from chainwright.codegen.native_target.groups import Group
 from chainwright.codegen.native_target.matmul import product_region
@@ -65,7 +65,8 @@ class MachineLinker:
         self._libc = {name: libc_address(name) for name in _LIBC}
         self.engine = Engine()
         self._threads = Threads(lambda: self.driver("worker"))
-        self._text = "\n".join([driver.driver_text(found), *places.texts(), *windows.texts()])
+        texts = [driver.driver_text(found), words.words_text(found)]
+        self._text = "\n".join([*texts, *places.texts(), *windows.texts()])
 
     def kernel(self, kernel: Kernel) -> int:
         return self.engine.function(llvm.name_of(kernel), lambda: llvm.kernel_text(kernel))

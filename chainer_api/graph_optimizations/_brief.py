@@ -1,0 +1,419 @@
+"""Guards of a proof that need not be looked at, since nothing they read has changed.
+
+In: the lines of a proof's code, and a call for which they hold. Out: the same code without the
+guards whose objects native code can watch (attributes of links and modules, classes, lists, layouts
+of arrays; see ``runtime/native/words.py``), and the table of what it watches. What may not happen:
+a guard left out that could fail while the table is as it was. So a line is left out only where
+each part of it is understood; whatever runs code of anybody's, or is another thing in each call or
+thread, stays.
+"""
+
+from __future__ import annotations
+
+import ast
+import math
+from collections.abc import Callable, Sequence
+from types import FunctionType, GetSetDescriptorType, MemberDescriptorType, ModuleType
+from typing import Any
+
+import numpy as np
+
+from chainer import configuration
+from chainer.variable import Variable
+from chainwright.runtime.native import words
+
+_AT_ONCE, _TRIES = 3, 6  # times that a brief way is looked for again: soon, and at all
+_LONG = 1024  # uses after which it was no mistake
+_LEAST = 8  # guards fewer, or it is no gain
+_HEAP = 1 << 9  # flag of classes that Python code has made
+_ANY: Any = object()
+_PLAIN = (str, bytes, bool, int, float, type(None), type(Ellipsis), np.dtype)
+_OF_FUNCTIONS = frozenset({"__code__", "__defaults__", "__kwdefaults__", "__closure__"})
+_OF_ARRAYS = frozenset({"shape", "dtype", "strides"})
+_COMPARED: dict[type, Callable[[Any, Any], bool]] = {
+    ast.Is: lambda a, b: a is b,
+    ast.IsNot: lambda a, b: a is not b,
+    ast.Eq: lambda a, b: a == b,
+    ast.NotEq: lambda a, b: a != b,
+    ast.In: lambda a, b: a in b,
+    ast.NotIn: lambda a, b: a not in b,
+}
+
+
+class Moving(Exception):
+    """The expression may be another thing in the next call."""
+
+
+def _is_plain(value: Any) -> bool:
+    """Whether to compare it runs no code of anybody's."""
+    if type(value) is tuple:
+        return all(map(_is_plain, value))
+    return type(value) in _PLAIN or isinstance(value, np.dtype)
+
+
+class Watch:
+    """Expressions that are what they were as long as the words are: their values, and the words.
+
+    ``volatile`` are the ids of objects whose attributes change although the guards hold.
+    """
+
+    def __init__(self, names: dict[str, Any], chain: Any, volatile: set[int]) -> None:
+        self.names, self.volatile = names, volatile
+        self.known: dict[str, Any] = {"chain": chain}
+        #: What is watched, by the id of the object that it belongs to.
+        self.watched: dict[int, list[words.Word]] = {}
+
+    @property
+    def words(self) -> list[words.Word]:
+        return [word for found in self.watched.values() for word in found]
+
+    def _watch(self, owner: Any, found: Sequence[words.Word] | None) -> None:
+        if found is None or id(owner) in self.volatile:
+            raise Moving
+        there = self.watched.setdefault(id(owner), [])
+        there += [word for word in found if word not in there]
+
+    def value(self, node: ast.expr) -> Any:
+        """What an expression is.
+
+        Raises:
+            Moving: It cannot be watched.
+        """
+        method = getattr(self, f"_{type(node).__name__.lower()}", None)
+        if method is None:
+            raise Moving
+        return method(node)
+
+    def _constant(self, node: ast.Constant) -> Any:
+        return node.value
+
+    def _name(self, node: ast.Name) -> Any:
+        for where in (self.known, self.names):
+            if node.id in where:
+                return where[node.id]
+        raise Moving
+
+    def _namedexpr(self, node: ast.NamedExpr) -> Any:
+        assert isinstance(node.target, ast.Name)
+        found = self.known[node.target.id] = self.value(node.value)
+        return found
+
+    def _unaryop(self, node: ast.UnaryOp) -> Any:
+        found = self.value(node.operand)
+        if isinstance(node.op, ast.USub) and type(found) in (int, float):
+            return -found
+        if isinstance(node.op, ast.Not) and type(found) is bool:
+            return not found
+        raise Moving
+
+    def _boolop(self, node: ast.BoolOp) -> Any:
+        found: Any = None
+        for operand in node.values:
+            found = self.value(operand)
+            if type(found) is not bool:
+                raise Moving
+            if found is isinstance(node.op, ast.Or):
+                break
+        return found
+
+    def _compare(self, node: ast.Compare) -> bool:
+        if len(node.ops) != 1:
+            raise Moving
+        a, b = self.value(node.left), self.value(node.comparators[0])
+        kind = type(node.ops[0])
+        if kind in (ast.In, ast.NotIn):
+            if type(b) is not dict or type(a) is not str:
+                raise Moving
+            self._watch(b, words.dict_words(b))
+        elif kind not in (ast.Is, ast.IsNot) and not (_is_plain(a) and _is_plain(b)):
+            raise Moving
+        if kind not in _COMPARED:
+            raise Moving
+        return _COMPARED[kind](a, b)
+
+    def _call(self, node: ast.Call) -> Any:
+        f = node.func
+        if not isinstance(f, ast.Name) or f.id in self.names or len(node.args) != 1:
+            raise Moving
+        if node.keywords or f.id not in ("type", "len"):
+            raise Moving
+        obj = self.value(node.args[0])
+        if f.id == "type":
+            self._watch(obj, words.class_of(obj))
+            return type(obj)
+        if type(obj) is list:
+            self._watch(obj, words.list_words(obj))
+        elif type(obj) is dict:
+            self._watch(obj, words.dict_words(obj))
+        elif type(obj) is not tuple:
+            raise Moving
+        return len(obj)
+
+    def _subscript(self, node: ast.Subscript) -> Any:
+        obj, key = self.value(node.value), self.value(node.slice)
+        if type(obj) is dict and type(key) is str:
+            self._watch(obj, words.dict_words(obj))
+        elif type(obj) is list and type(key) is int:
+            self._watch(obj, words.list_words(obj))
+        elif not (type(obj) is tuple and type(key) is int):
+            raise Moving
+        return obj[key]
+
+    def _attribute(self, node: ast.Attribute) -> Any:
+        obj, name = self.value(node.value), node.attr
+        if isinstance(obj, type):
+            return self._of_class(obj, name)
+        kind = type(obj)
+        if kind is np.ndarray:
+            return self._of_array(obj, name)
+        if kind is FunctionType and name in _OF_FUNCTIONS:
+            found = getattr(obj, name)
+            if found is None:
+                raise Moving
+            self._watch(obj, words.member_words(obj, found))
+            return found
+        return self._of_instance(obj, name)
+
+    def _of_array(self, obj: np.ndarray, name: str) -> Any:
+        known = words.facts()
+        if name not in _OF_ARRAYS or known is None:
+            raise Moving
+        self._watch(obj, words.class_of(obj))
+        self._watch(obj, words.array_words(obj, known.layout))
+        return getattr(obj, name)
+
+    def _of_class(self, obj: type, name: str) -> Any:
+        """An attribute of a class: what stands there, nothing that code makes of it."""
+        for_all = _raw(type(obj), name)
+        if type(obj).__getattribute__ is not type.__getattribute__ or (
+            for_all is not _ANY and _decides(for_all)
+        ):
+            raise Moving  # ``__dict__``, ``__name__``: the class of classes makes them
+        found = _raw(obj, name)
+        if found is _ANY or hasattr(type(found), "__get__") and type(found).__flags__ & _HEAP:
+            raise Moving
+        if getattr(obj, name) is not found:
+            raise Moving
+        self._watch(obj, words.class_of(obj))
+        self._watch(obj, words.class_words(obj))
+        return found
+
+    def _of_instance(self, obj: Any, name: str) -> Any:
+        """An attribute of an object, where that is an entry of its dictionary or of its class's."""
+        kind = type(obj)
+        usual = ModuleType if kind is ModuleType else object
+        if kind.__getattribute__ is not usual.__getattribute__ or not hasattr(obj, "__dict__"):
+            raise Moving
+        raw = _raw(kind, name)
+        if raw is not _ANY and name != "__dict__" and _decides(raw):
+            raise Moving
+        self._watch(obj, words.class_of(obj))
+        if name == "__dict__":
+            if type(raw) not in (GetSetDescriptorType, MemberDescriptorType):
+                raise Moving
+            self._watch(obj, words.instance_words(obj))
+            return obj.__dict__
+        found = obj.__dict__
+        if kind is ModuleType:
+            self._watch(obj, words.member_words(obj, found))
+            self._watch(found, words.dict_words(found))
+        else:
+            self._watch(obj, words.instance_words(obj))
+        if name in found:
+            return found[name]
+        if raw is _ANY or hasattr(type(raw), "__get__"):
+            raise Moving
+        return raw
+
+
+def _raw(cls: type, name: str) -> Any:
+    """What stands in a class or in its bases."""
+    for base in cls.__mro__:
+        if name in base.__dict__:
+            return base.__dict__[name]
+    return _ANY
+
+
+def _decides(raw: Any) -> bool:
+    """Whether it is asked before the dictionary of an object."""
+    kind = type(raw)
+    return hasattr(kind, "__set__") or hasattr(kind, "__delete__")
+
+
+class Brief:
+    """Code that does what a proof's does, as long as ``table`` is as it was."""
+
+    def __init__(
+        self, lines: Sequence[str], names: dict[str, Any], chain: Any, volatile: set[int]
+    ) -> None:
+        self._names = names
+        self._watch = Watch(names, chain, volatile)
+        first = next(k for k, line in enumerate(lines) if line.lstrip().startswith("carrier."))
+        kept = [x for line in lines[1:first] if (x := self._kept(line.strip()))]
+        self.watched = self._watch.watched
+        self.table = words.table_of(self._watch.words)
+        #: How many lines it has less.
+        self.saved = first - 1 - len(kept)
+        self._finish([*[f"    {line}" for line in kept], *lines[first:]])
+
+    def changed_since(self, older: Brief) -> set[int]:
+        """The ids of objects that are not as they were then, though the guards hold."""
+        return {
+            owner for owner, found in older.watched.items()
+            if self.watched.get(owner, found) != found
+        }
+
+    def _finish(self, body: list[str]) -> None:
+        given = {}
+        chain = self._watch.known.pop("chain")
+        text = "try:\n" + "\n".join(body)
+        used = {n.id for n in ast.walk(ast.parse(text)) if isinstance(n, ast.Name)}
+        for name, value in self._watch.known.items():
+            if name not in used:
+                continue
+            if value is chain:  # whose life is not to depend on it
+                body = [f"    {name} = chain", *body]
+            else:
+                given[name] = value
+        lines = ["def brief(chain, args, kw, carrier):", "try:", *body]
+        self.text = "\n    ".join(lines) + "\n"
+        space = {**self._names, **given}
+        exec(compile(self.text, "<chainwright brief>", "exec"), space)
+        self.replay: Callable[..., Any] = space["brief"]
+        del self._watch, self._names  # which hold what the call has found
+
+    def _kept(self, line: str) -> str:
+        """What is left of a line: nothing, where all of it can be watched."""
+        (statement, *more) = ast.parse(line).body
+        if more:
+            return line
+        try:
+            if isinstance(statement, ast.If):
+                if self._watch.value(statement.test) is False:
+                    return ""
+            elif isinstance(statement, ast.Assign) and isinstance(statement.targets[0], ast.Name):
+                found = self._watch.value(statement.value)
+                self._watch.known[statement.targets[0].id] = found
+                return ""
+        except Moving:
+            pass
+        if isinstance(statement, ast.If):
+            return self._fewer_compared(statement.test) or line
+        if isinstance(statement, ast.Assign):
+            return self._pinned(statement) or line
+        return line
+
+    def _pinned(self, statement: ast.Assign) -> str:
+        """The same object again, of one whose other attributes change."""
+        value, target = statement.value, statement.targets[0]
+        if not isinstance(value, ast.Attribute) or not isinstance(target, ast.Name):
+            return ""
+        volatile, self._watch.volatile = self._watch.volatile, set()
+        before = {k: list(v) for k, v in self._watch.watched.items()}
+        try:
+            found = self._watch.value(value)
+        except Moving:
+            return ""
+        finally:
+            self._watch.volatile, self._watch.watched = volatile, before
+        if not type(found).__flags__ & _HEAP or type(found) is Variable:
+            return ""
+        self._watch.known[target.id] = found
+        return f"if {ast.unparse(value)} is not {target.id}: return MISS"
+
+    def _fewer_compared(self, test: ast.expr) -> str:
+        """``len({id(a), id(b)}) != 2``, with those left out that are the same in each call."""
+        items = _compared_ids(test)
+        if items is None:
+            return ""
+        known = self._watch.known
+        there = {id(known[name]) for name in items if name in known}
+        others = [name for name in items if name not in known]
+        if len(there) + len(others) != len(items):
+            return ""
+        if not others:
+            return "pass"
+        ids = f"({''.join([f'id({name}), ' for name in others])})"
+        self._names = {**self._names, "there": frozenset(there)}
+        more = f" or len({{*{ids}}}) != {len(others)}" if len(others) > 1 else ""
+        return f"if not there.isdisjoint({ids}){more}: return MISS"
+
+
+class Shortcut:
+    """Finds a brief way for a proof, and again where what it watched has changed."""
+
+    def __init__(self, lines: Sequence[str], names: dict[str, Any], holds: Any) -> None:
+        self._lines, self._names, self._holds = lines, names, holds
+        self.same: Any = None  # compares
+        self.table: np.ndarray | None = None  # as long as there is a brief way
+        self.replay: Any = None
+        self._last: Brief | None = None
+        self._volatile = set[int]()
+        self._tries = 0
+        self.at = math.inf  # the use after which one is looked for
+        self._made_at = 0.0
+
+    def wanted_at(self, use: int) -> None:
+        """Look for one after so many uses of the proof."""
+        self.at = use
+
+    def is_lost(self, use: int) -> None:
+        """Something has changed; that may happen now and then, or in each call."""
+        self.table = self.replay = None
+        if use - self._made_at >= _LONG:
+            self._tries = 0
+        self.at = use + (1 if self._tries < _AT_ONCE else 4**self._tries)
+        if self._tries > _TRIES:
+            self.give_up()
+
+    def give_up(self) -> None:
+        self.at, self._last, self._lines = math.inf, None, ()
+
+    def find(self, use: int, chain: Any, args: Any, kw: Any, carrier: Any) -> None:
+        """Look for one, in a call for which the guards hold."""
+        self.at, self._tries, self._made_at = math.inf, self._tries + 1, use
+        if configuration.peek("static_target") == "numpy":
+            return  # whoever asks for that may not want LLVM in memory
+        self.same = words.comparison()
+        if self.same is None:
+            return
+        try:
+            brief = self._made(chain)
+        except (Moving, SyntaxError, ValueError):
+            self.give_up()
+            return
+        # The words are older than these looks, and the same as after them: so are the objects.
+        if brief.saved < _LEAST or self._holds(chain, args, kw, carrier) is False:
+            self.give_up()
+        elif self.same(brief.table):
+            self.table, self.replay = brief.table, brief.replay
+
+    def _made(self, chain: Any) -> Brief:
+        brief = Brief(self._lines, self._names, chain, self._volatile)
+        if self._last is not None:
+            changed = brief.changed_since(self._last)
+            if changed:
+                self._volatile |= changed
+                brief = Brief(self._lines, self._names, chain, self._volatile)
+        self._last = brief
+        return brief
+
+
+def _compared_ids(test: ast.expr) -> list[str] | None:
+    """The names in a comparison that several objects are different ones."""
+    if not isinstance(test, ast.Compare) or not isinstance(test.left, ast.Call):
+        return None
+    call = test.left
+    if not isinstance(call.func, ast.Name) or call.func.id != "len" or not call.args:
+        return None
+    if not isinstance(call.args[0], ast.Set) or not isinstance(test.ops[0], ast.NotEq):
+        return None
+    names = []
+    for item in call.args[0].elts:
+        if not isinstance(item, ast.Call) or not isinstance(item.args[0], ast.Name):
+            return None
+        if not isinstance(item.func, ast.Name) or item.func.id != "id":
+            return None
+        names.append(item.args[0].id)
+    return names
+

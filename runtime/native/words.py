@@ -1,0 +1,220 @@
+"""Which objects of Python are as they were, by words of memory: versions, classes, layouts.
+
+In: objects. Out: a table of addresses with what stands there, and a function that tells in some
+tens of nanoseconds whether all of it is still so. What may not happen: an object that has changed
+and passes for the same one, or an address whose memory is gone. So a word is looked at only if
+those before it prove that its memory is there, and nothing of this is used where this Python does
+not keep things as it is known to: :func:`facts` tries it out.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+import sys
+from collections.abc import Callable, Sequence
+from types import ModuleType
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from chainwright.codegen.native_target.driver import Layout
+from chainwright.codegen.native_target.words import UNCHANGED
+
+from .available import native_target
+from .loops import layout
+
+_KNOWN = {(3, 11)}  # versions of Python that this was tried with
+_METH_O = 8
+_TAG = 384  # of a class: tp_version_tag, four bytes and four of padding
+_DICT = -24  # of an object with a managed dictionary: where that is, once somebody has asked for it
+_MANAGED, _HEAP = 1 << 4, 1 << 9  # flags of classes
+_SIZE, _ITEMS = 16, 24  # of a list, and the address of its items; a dictionary's version
+_read = ctypes.c_int64.from_address
+
+Word = tuple[int, int]
+
+
+class Facts(NamedTuple):
+    """What is known of this process."""
+
+    layout: Layout
+    answer: int  # the address of PyBool_FromLong
+
+
+class _Method(ctypes.Structure):
+    _fields_ = [
+        ("name", ctypes.c_char_p),
+        ("function", ctypes.c_void_p),
+        ("flags", ctypes.c_int),
+        ("doc", ctypes.c_char_p),
+    ]
+
+
+_methods: list[_Method] = []  # they have to stay where they are
+
+
+def word_at(address: int) -> Word:
+    return address, _read(address).value
+
+
+def class_of(obj: Any) -> list[Word]:
+    """The class of an object, and everything that is looked up there."""
+    return [(id(obj) + object.__basicsize__ - 8, id(type(obj))), *class_words(type(obj))]
+
+
+def class_words(cls: type) -> list[Word]:
+    """The attributes of a class and of its bases."""
+    if not cls.__flags__ & _HEAP:
+        return []  # nobody can change those
+    getattr(cls, "__init__", None)  # so that there is a version
+    return [word_at(id(cls) + _TAG)]
+
+
+def dict_words(d: dict[Any, Any]) -> list[Word]:
+    """The keys and values of a dictionary."""
+    return [word_at(id(d) + _ITEMS)]
+
+
+def instance_words(obj: Any) -> list[Word] | None:
+    """Which dictionary an object has for its attributes, and what is in it; None if not known."""
+    cls = type(obj)
+    d = obj.__dict__
+    at = id(obj) + (_DICT if cls.__flags__ & _MANAGED else cls.__dictoffset__)
+    if not cls.__flags__ & _MANAGED and cls.__dictoffset__ <= 0:
+        return None
+    if _read(at).value != id(d):
+        return None
+    return [(at, id(d)), *dict_words(d)]
+
+
+def list_words(items: list[Any]) -> list[Word]:
+    """The items of a list, by identity."""
+    start = _read(id(items) + _ITEMS).value
+    words = [(id(items) + _SIZE, len(items)), (id(items) + _ITEMS, start)]
+    return words + [(start + 8 * k, id(item)) for k, item in enumerate(items)]
+
+
+def array_words(array: np.ndarray, layout: Layout) -> list[Word]:
+    """Shape, dtype and strides of an array."""
+    at = id(array)
+    dims, strides = _read(at + layout.dims).value, _read(at + layout.strides).value
+    words = [word_at(at + k) for k in (layout.ndim, layout.descr, layout.dims, layout.strides)]
+    for start in (dims, strides):
+        words += [word_at(start + 8 * k) for k in range(array.ndim)]
+    return words
+
+
+def member_words(obj: Any, value: Any) -> list[Word] | None:
+    """Where an object refers to ``value``; None if that is not in a single place."""
+    places = range(id(obj) + object.__basicsize__, id(obj) + type(obj).__basicsize__, 8)
+    found = [at for at in places if _read(at).value == id(value)]
+    return [(found[0], id(value))] if len(found) == 1 else None
+
+
+def table_of(words: Sequence[Word]) -> np.ndarray:
+    """What :func:`comparison` asks for."""
+    known = facts()
+    assert known is not None
+    words = list(dict.fromkeys(words))
+    return np.array([len(words), known.answer, *[x for w in words for x in w]], np.int64)
+
+
+@functools.cache
+def comparison() -> Callable[[np.ndarray], bool] | None:
+    """Tells whether all words of a table are as they were; None where that cannot be told."""
+    target, known = native_target(), facts()
+    if target is None or known is None:
+        return None
+    try:
+        address = target.linker.driver(UNCHANGED)
+        method = _Method(b"unchanged", address, _METH_O, None)
+        _methods.append(method)
+        new = ctypes.PYFUNCTYPE(ctypes.py_object, *[ctypes.c_void_p] * 3)(
+            ("PyCFunction_NewEx", ctypes.pythonapi))
+        same = new(ctypes.addressof(method), None, None)
+    except (RuntimeError, OSError, AttributeError):
+        return None
+    return same if _holds(same) else None
+
+
+@functools.cache
+def facts() -> Facts | None:
+    """None where this Python keeps objects otherwise than those that are known."""
+    found = layout()
+    if found is None or sys.version_info[:2] not in _KNOWN or not _is_as_known():
+        return None
+    answer = ctypes.cast(ctypes.pythonapi.PyBool_FromLong, ctypes.c_void_p).value
+    return None if answer is None else Facts(found, answer)
+
+
+class _Probe:
+    """What is changed to see whether words tell."""
+
+    def __init__(self) -> None:
+        self.a: Any = 0
+        self.x: Any = None
+
+
+def _is_as_known() -> bool:
+    """Whether versions change with each change, and only then."""
+    return _versions_tell() and _classes_tell() and list_words([_Probe])[-1][1] == id(_Probe)
+
+
+def _versions_tell() -> bool:
+    probe = _Probe()
+    d = probe.__dict__
+    before, seen = instance_words(probe), set[int]()
+    if before is None:
+        return False
+    changes: list[Callable[[], Any]] = [
+        lambda: d.update(a=[]), lambda: d.pop("a"), lambda: d.setdefault("b", []),
+        lambda: d.__setitem__("b", []), lambda: d.__delitem__("b"), d.clear,
+        lambda: object.__setattr__(probe, "c", []), lambda: setattr(probe, "c", []),
+        lambda: delattr(probe, "c"),
+    ]
+    for k in range(300):  # the code becomes a faster one on the way
+        probe.x = [k]
+        seen.add(dict_words(d)[0][1])
+    for change in changes:
+        d["y"] = []
+        seen.add(dict_words(d)[0][1])
+        change()
+        seen.add(dict_words(d)[0][1])
+    if len(seen) != 300 + 2 * len(changes):
+        return False
+    last = dict_words(d)
+    looks = [d.get("y"), probe.__dict__, len(d)]
+    if not looks or dict_words(d) != last:
+        return False
+    probe.__dict__ = {}
+    return instance_words(probe) != before
+
+
+def _classes_tell() -> bool:
+    class Base:
+        pass
+
+    class Child(Base):
+        pass
+
+    seen = set[int]()
+    for k in range(4):
+        for owner in (Base, Child):
+            owner.attribute = k  # type: ignore[attr-defined]
+            ((at, _),) = class_words(Child)
+            seen.add(_read(at).value & 0xFFFFFFFF)
+    owner = Base()
+    owner.__class__ = Child
+    ours, (at, word) = class_of(ModuleType("m")), class_of(owner)[0]
+    return len(seen) == 8 and 0 not in seen and _read(at).value == word == id(Child) and bool(ours)
+
+
+def _holds(same: Callable[[np.ndarray], bool]) -> bool:
+    words = [(1 << 40, 0)]  # nobody may look there
+    probe = [1, 2]
+    table = table_of([*list_words(probe)])
+    if same(table) is not True:
+        return False
+    probe[0] = 3
+    return same(table) is False and same(table_of([(id(probe), -1), *words])) is False

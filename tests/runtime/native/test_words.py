@@ -1,0 +1,111 @@
+"""Words of memory tell each change of what they watch, and nothing else."""
+
+import types
+
+import numpy as np
+import pytest
+
+from chainwright.runtime.native import words
+
+pytestmark = pytest.mark.skipif(words.comparison() is None, reason="another Python")
+
+
+class Thing:
+    kind = 1
+
+
+class Child(Thing):
+    pass
+
+
+def made():
+    thing = Child()
+    thing.items, thing.array, thing.table = [1, "two", thing], np.ones((2, 3), "f"), {"a": 1}
+    return thing
+
+
+def watched(thing):
+    known = words.facts()
+    found = [*words.class_of(thing), *words.instance_words(thing)]
+    found += [*words.class_of(thing.items), *words.list_words(thing.items)]
+    found += [*words.class_of(thing.array), *words.array_words(thing.array, known.layout)]
+    return words.table_of([*found, *words.dict_words(thing.table)])
+
+
+def rename(thing):
+    thing.__class__ = Thing
+
+
+def other_dict(thing):
+    thing.__dict__ = dict(thing.__dict__)
+
+
+def other_shape(thing):
+    thing.array.shape = (3, 2)
+
+
+def other_axes(thing):
+    thing.array.shape = (1, 6)
+
+
+def other_dtype(thing):
+    thing.array.dtype = np.int32
+
+
+CHANGES = {
+    "attribute": lambda t: setattr(t, "items", list(t.items)),
+    "new attribute": lambda t: setattr(t, "more", 1),
+    "deleted attribute": lambda t: delattr(t, "table"),
+    "dictionary": lambda t: t.__dict__.update(table={}),
+    "another dictionary": other_dict,
+    "class of the object": rename,
+    "class": lambda t: setattr(Child, "other", 1),
+    "base class": lambda t: setattr(Thing, "kind", 2),
+    "item": lambda t: t.items.__setitem__(1, "three"),
+    "order": lambda t: t.items.reverse(),
+    "length": lambda t: t.items.pop(),
+    "many items": lambda t: t.items.extend(range(100)),
+    "key": lambda t: t.table.__setitem__("b", 2),
+    "value": lambda t: t.table.__setitem__("a", 2),
+    "cleared": lambda t: t.table.clear(),
+    "shape": other_shape,
+    "strides": other_axes,
+    "dtype": other_dtype,
+}
+
+
+@pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES)
+def test_a_change_is_told(change):
+    same, thing = words.comparison(), made()
+    table = watched(thing)
+    assert same(table) is True
+    assert thing.items[1] == "two" and thing.kind and thing.array.sum() == 6
+    thing.array[...] = 5  # contents of arrays are nobody's business
+    assert same(table) is True
+    change(thing)
+    assert same(table) is False
+
+
+def test_what_is_behind_a_changed_word_is_not_looked_at():
+    thing = made()
+    first = words.instance_words(thing)
+    thing.more = 1
+    assert words.comparison()(words.table_of([*first, (8, 0)])) is False
+
+
+def test_the_code_of_a_function_is_a_member():
+    def f():
+        return 1
+
+    def g():
+        return 2
+
+    same, table = words.comparison(), words.table_of(words.member_words(f, f.__code__))
+    assert same(table) is True
+    f.__code__ = g.__code__
+    assert same(table) is False
+    assert words.member_words(f, object()) is None
+
+
+def test_classes_that_nobody_can_change_have_no_version():
+    assert words.class_words(int) == words.class_words(types.ModuleType) == []
