@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import prod
 
-from chainwright.ir import Node
+from chainwright.ir import Node, make
 from chainwright.ir.frozen import thaw
 from chainwright.ir.kernel import Instr, Kernel, Operand
 from chainwright.ir.layout import phantom
 
 from .driver import OURS
-from .places import PLACES, READ, WRITE, places_of, rows_of
+from .places import PLACES, READ, TABLES, WRITE, places_of, rows_of
 from .steps import (
+    LIBRARY,
     Ints,
+    Machine,
     Place,
     Region,
     Step,
+    Work,
     bits,
     dtype_name,
     inner_of,
@@ -103,6 +107,36 @@ def move_regions(node: Node, reuses: bool) -> list[Region]:
     if part.size:
         regions.append(copy_region(value, node, part.shape, part.strides, offset, origin))
     return regions
+
+
+def _sum_of_tables(node: Node, machine: Machine) -> Work | None:
+    """Rows of one pair after the other are added up in a table of their own, then to the sum."""
+    arrays = node.inputs[: len(node.inputs) // 2 * 2]  # memory comes after them
+    facts = {"shape": node.shape, "dtype": node.dtype, "strides": node.strides}
+    found = [
+        rows_of(make("add_rows", *pair, **facts, kwargs=thaw(node.attr("kwargs"), ())))
+        for pair in zip(arrays[::2], arrays[1::2], strict=True)
+    ]
+    if not all(found):
+        return None
+
+    def regions(memory: Sequence[Node]) -> list[Region]:
+        (own,), origin, steps = memory, str(node.origin or ""), list[Step]()
+        total, table = Place(node, 0, 0), Place(own, 0, 0)
+        for pair in filter(None, found):
+            rows, ids = Place(pair.rows, 0, 0), Place(pair.ids, 0, 0)
+            for function, places in (
+                (pair.kind, (table, rows, ids)),
+                (f"{TABLES}_{pair.kind[-1]}", (total, table, ids)),
+            ):
+                steps.append(Step(function, pair.table, places, OURS, node.op, (origin,)))
+        zeros = [fill_region(x, 0, x.dims, x.steps, 0, origin) for x in (node, own)]
+        return [*zeros, Region(1, 1, tuple(steps))]
+
+    return Work((node.dims,), regions)
+
+
+LIBRARY["add_rows_sum"] = _sum_of_tables
 
 
 def _at_places(node: Node, origin: str) -> Region:

@@ -1,13 +1,14 @@
 """Indices that are arrays: reading, writing and adding up at places, in native code.
 
 In: nodes ``x[i, j]``, ``x[i, j] = y`` with arrays of integers for the leading axes, and
-``add_rows``. Out: steps of the functions here. An index out of bounds ends the step with a word
-for the driver, so that NumPy calls do the segment once more, and raise as ever.
+``add_rows``, and sums of such tables. Out: steps of the functions here. An index out of bounds ends
+the step with a word for the driver: NumPy calls do the segment once more then, and raise as ever.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import NamedTuple
 
 import numpy as np
@@ -21,7 +22,7 @@ from .driver import FAILED, Function
 
 Ints = tuple[int, ...]
 READ, WRITE = range(2)
-PLACES, ROWS = "chainwright_places", "chainwright_rows"
+PLACES, ROWS, TABLES = "chainwright_places", "chainwright_rows", "chainwright_tables"
 _LOOPS = 3
 _HEAD = 3 + 2 * _LOOPS  # what to do, indices, bytes of a block; lengths and strides of the loops
 _EACH = 3 + _LOOPS  # an index: length and stride of its axis, bytes of a number, strides
@@ -119,7 +120,9 @@ def rows_of(node: Node) -> Rows | None:
     if template not in (None, (Slot(0), Slot(1))) or len(node.inputs) != 2:
         return None
     rows, ids = node.inputs
-    if not _is_index(ids) or not _is_plain(ids) or not rows.size or rows.dtype != node.dtype:
+    if not _is_index(ids) or not rows.size or rows.dtype != node.dtype:
+        return None
+    if len(ids.dims) != 1 and not _is_plain(ids):
         return None
     if rows.dtype not in (np.dtype(np.float32), np.dtype(np.float64)) or node.shape is None:
         return None
@@ -130,7 +133,9 @@ def rows_of(node: Node) -> Rows | None:
         return None
     assert ids.dtype is not None and node.dtype is not None
     length, width = node.dims
-    table = ids.size, width, length, ids.dtype.itemsize, int(ignored is not None), ignored or 0
+    size = ids.dtype.itemsize
+    step = ids.steps[0] if len(ids.dims) == 1 else size
+    table = ids.size, width, length, size, int(ignored is not None), ignored or 0, step
     return Rows(rows, ids, table, f"{ROWS}_{node.dtype.char}")
 
 
@@ -140,7 +145,8 @@ def rows_of(node: Node) -> Rows | None:
 def texts() -> Sequence[str]:
     """The functions of the module, for the driver's module."""
     copy = "declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)"
-    sums = [_add_rows("float", 4, "f"), _add_rows("double", 8, "d")]
+    kinds = ("float", 4, "f"), ("double", 8, "d")
+    sums = [make(*kind) for make in (_add_rows, _add_tables) for kind in kinds]
     return [copy, _load_index(), _at_places(), *sums]
 
 
@@ -199,12 +205,46 @@ def _at_places() -> str:
 
 
 def _add_rows(kind: str, size: int, letter: str) -> str:
+    """``table[ids[i]] += rows[i]``"""
     f = Function(f"void @{ROWS}_{letter}(ptr %args, ptr %table, i64 %rows)")
-    n, width, length, bytes_, ignores, ignored = (f.item("%table", k) for k in range(6))
-    table, rows, ids = (f.item("%args", k, "ptr") for k in range(3))
+    width = f.item("%table", 1)
+    table, rows = (f.item("%args", k, "ptr") for k in range(2))
+    with _ids(f) as (i, value):
+        _fails(f, f.get(f"icmp slt i64 {value}, 0"))
+        to = f.moved(table, f.mul(f.mul(value, width), size))
+        source = f.moved(rows, f.mul(f.mul(i, width), size))
+        with f.loop(width) as j:
+            _add(f, kind, f.moved(to, f.mul(j, size)), f.moved(source, f.mul(j, size)))
+    return f.text()
+
+
+def _add_tables(kind: str, size: int, letter: str) -> str:
+    """``total += table``, which is zero but for the rows of some ids, and is all zero then.
+
+    Adding the others would change nothing: a sum that starts with zeros is never -0.0. So is a row
+    that comes a second time.
+    """
+    f = Function(f"void @{TABLES}_{letter}(ptr %args, ptr %table, i64 %rows)")
+    width = f.item("%table", 1)
+    total, table = (f.item("%args", k, "ptr") for k in range(2))
+    with _ids(f) as (_, value), f.when(f.get(f"icmp sge i64 {value}, 0")):
+        start = f.mul(f.mul(value, width), size)
+        to, source = f.moved(total, start), f.moved(table, start)
+        with f.loop(width) as j:
+            at = f.moved(source, f.mul(j, size))
+            _add(f, kind, f.moved(to, f.mul(j, size)), at)
+            f.do(f"store {kind} 0.0, ptr {at}")
+    return f.text()
+
+
+@contextmanager
+def _ids(f: Function) -> Iterator[tuple[str, str]]:
+    """A loop over the ids that are not left out: which one, and its row; -1 if there is none."""
+    n, _, length, bytes_, ignores, ignored, step = (f.item("%table", k) for k in range(7))
+    ids = f.item("%args", 2, "ptr")
     some = f.get(f"icmp ne i64 {ignores}, 0")
     with f.loop(n) as i:
-        at = f.moved(ids, f.mul(i, bytes_))
+        at = f.moved(ids, f.mul(i, step))
         value = f.call("@load_index", f"ptr {at}, i64 {bytes_}, i64 {length}", "i64")
         given = f.variable()
         with f.when(f.get(f"icmp eq i64 {bytes_}, 4")):
@@ -213,12 +253,10 @@ def _add_rows(kind: str, size: int, letter: str) -> str:
             f.set(given, f.get(f"load i64, ptr {at}"))
         left_out = f.get(f"and i1 {some}, {f.get(f'icmp eq i64 {f.value(given)}, {ignored}')}")
         with f.when(f.get(f"xor i1 {left_out}, true")):
-            _fails(f, f.get(f"icmp slt i64 {value}, 0"))
-            to = f.moved(table, f.mul(f.mul(value, width), size))
-            source = f.moved(rows, f.mul(f.mul(i, width), size))
-            with f.loop(width) as j:
-                sum_ = f.moved(to, f.mul(j, size))
-                term = f.get(f"load {kind}, ptr {f.moved(source, f.mul(j, size))}")
-                total = f.get(f"fadd {kind} {f.get(f'load {kind}, ptr {sum_}')}, {term}")
-                f.do(f"store {kind} {total}, ptr {sum_}")
-    return f.text()
+            yield i, value
+
+
+def _add(f: Function, kind: str, to: str, source: str) -> None:
+    term = f.get(f"load {kind}, ptr {source}")
+    total = f.get(f"fadd {kind} {f.get(f'load {kind}, ptr {to}')}, {term}")
+    f.do(f"store {kind} {total}, ptr {to}")

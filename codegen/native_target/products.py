@@ -7,6 +7,9 @@ some rows of ``a``, a block of ``height`` rows by ``width`` at a time. There are
   result has a vector of sums, one for each lane, that are added up pairwise at the end.
 * ``outer``: the rows of ``b`` lie in one run; ``a`` may lie in any way. Every item is a sum in the
   order of the inner index, which starts anew after ``DEPTH`` of them.
+* ``added``: products of the way ``outer``, with ``DEPTH`` inner indices at most, are added up one
+  after the other, as gradients of a matrix that is used many times are. Blocks of the result stay
+  in caches; by themselves such products are large, and would each go to memory and back.
 
 So an item depends on its row, its column and the number of lanes, and on nothing else: neither on
 the other rows nor on who computes which columns. Sums and products are joined (FMA).
@@ -20,11 +23,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from .driver import Function
+from .driver import FAILED, Function
 
 PREFIX = "chainwright_product_"
 DEPTH = 64  # few enough that a block of b has long rows, which large strides ask for
-INNER, OUTER = "inner", "outer"
+INNER, OUTER, ADDED = "inner", "outer", "added"
 #: The table of a step: lengths of the rows of this step, of the inner index, and of the columns;
 #: bytes between rows and between inner indices of ``a``; between those of ``b``; rows of ``c``.
 #: Then how many blocks of columns a matrix has, and how many matrices are ``NEXT`` to each other;
@@ -32,6 +35,10 @@ INNER, OUTER = "inner", "outer"
 #: many blocks of columns a row of the region stands.
 ROWS, DEEP, COLUMNS, A_ROW, A_DEEP, B_DEEP, B_COLUMN, C_ROW, BLOCKS, RUN = range(10)
 NEXT, FAR, EACH, MARK = 10, 13, 16, 17
+#: More for ``added``: how many products, whether they are added to what is there, whether this was
+#: the last step: sums that are not finite are NumPy's then, which warns if a sum was the cause.
+PRODUCTS, STARTED, CHECKED = 18, 19, 20
+MOST_PRODUCTS = 5  # of a step: with more, their rows leave the second cache
 _TYPES = {"f": ("float", "f32", 4), "d": ("double", "f64", 8)}
 
 
@@ -63,7 +70,7 @@ class Form(NamedTuple):
 
         Its operands are ``a``, ``b``, ``c``, and the byte of the table that says which blocks of
         columns to make: as many as this byte is beyond the ``MARK`` are before them, in this matrix
-        and those before it.
+        and those before it. Those of ``added`` are ``c``, the byte, and pairs of ``a`` and ``b``.
         """
         return _Writer(self).text()
 
@@ -84,9 +91,10 @@ class _Writer:
 
     def text(self) -> str:
         f, form = self.f, self.form
-        operands = [f.item("%args", k, "ptr") for k in range(3)]
+        adds = form.way == ADDED
+        operands = [f.item("%args", k, "ptr") for k in ((2, 3, 0) if adds else range(3))]
         mark = f.get(f"ptrtoint ptr {f.at('%table', MARK)} to i64")
-        here = f.get(f"ptrtoint ptr {f.item('%args', 3, 'ptr')} to i64")
+        here = f.get(f"ptrtoint ptr {f.item('%args', 1 if adds else 3, 'ptr')} to i64")
         first = f.get(f"sub i64 {here}, {mark}")
         self.t = [f.item("%table", k) for k in range(MARK)]
         last = f.add(f.add(first, f.mul("%rows", self.t[EACH])), -1)
@@ -115,19 +123,19 @@ class _Writer:
         """Some blocks of columns of one matrix, all rows of this step."""
         f, form = self.f, self.form
         rows = f.get(f"sdiv i64 {self.t[ROWS]}, {form.height}")
-        if form.way == INNER:
-            self._inner(rows, columns)
-        else:
-            self._outer(rows, columns)
+        {INNER: self._inner, OUTER: self._outer, ADDED: self._added}[form.way](rows, columns)
 
-    def _block(self, i: str, block: str) -> tuple[str, list[str], list[str]]:
-        """The first column of a block; its rows of ``a``, and of ``c`` from that column on."""
-        f, t, form = self.f, self.t, self.form
-        rows = [f.add(f.mul(i, form.height), k) for k in range(form.height)]
-        column = f.mul(f.add(self.first, block), form.columns)
-        left = [f.moved(self.a, f.mul(row, t[A_ROW])) for row in rows]
-        here = f.moved(self.c, f.mul(column, self.size))
-        return column, left, [f.moved(here, f.mul(row, t[C_ROW])) for row in rows]
+    def _block(self, i: str, block: str) -> tuple[str, list[str]]:
+        """The first column of a block, and the rows of ``c`` from that column on."""
+        f = self.f
+        column = f.mul(f.add(self.first, block), self.form.columns)
+        return column, self._rows(f.moved(self.c, f.mul(column, self.size)), i, C_ROW)
+
+    def _rows(self, matrix: str, i: str, stride: int) -> list[str]:
+        """The rows of a matrix that the rows of a block stand for."""
+        f, height = self.f, self.form.height
+        rows = [f.add(f.mul(i, height), k) for k in range(height)]
+        return [f.moved(matrix, f.mul(row, self.t[stride])) for row in rows]
 
     # -- vectors -------------------------------------------------------------------------------
 
@@ -169,6 +177,10 @@ class _Writer:
         numbers_text = ", ".join(f"i64 {k}" for k in numbers)
         return f.get(f"icmp slt {kind} <{numbers_text}>, {all_}")
 
+    def _prefetch(self, at: str) -> None:
+        arguments = ("ptr", at), ("i32", "0"), ("i32", "3"), ("i32", "1")
+        self._call("llvm.prefetch.p0", "void", *arguments)
+
     def _add_product(self, k: int, j: int, x: str, y: str) -> None:
         f, kind, place = self.f, self.vector, self.sums[k][j]
         was = f.get(f"load {kind}, ptr {place}")
@@ -176,10 +188,10 @@ class _Writer:
         total = self._call(name, kind, (kind, x), (kind, y), (kind, was))
         f.do(f"store {kind} {total}, ptr {place}")
 
-    def _clear(self) -> None:
-        for row in self.sums:
-            for place in row:
-                self.f.do(f"store {self.vector} zeroinitializer, ptr {place}")
+    def _fill(self, block: list[list[str]], number: str) -> None:
+        values = ", ".join([f"{self.scalar} {number}"] * self.form.lanes)
+        for place in (place for row in block for place in row):
+            self.f.do(f"store {self.vector} <{values}>, ptr {place}")
 
     def _spread(self, at: str) -> str:
         f, kind, lanes = self.f, self.vector, self.form.lanes
@@ -198,13 +210,14 @@ class _Writer:
         mask = self._below(rest, lanes)
         last = f.add(t[COLUMNS], -1)
         with f.loop(rows) as i, f.loop(columns) as block:
-            column, left, lines = self._block(i, block)
+            column, lines = self._block(i, block)
+            left = self._rows(self.a, i, A_ROW)
             # The last block may have fewer columns: it reads the last of them again.
             right = [
                 f.moved(self.b, f.mul(f.less(f.add(column, j), last), t[B_COLUMN]))
                 for j in range(form.width)
             ]
-            self._clear()
+            self._fill(self.sums, "0.0")
             with f.loop(whole) as step:
                 self._multiply(left, right, f.mul(step, lanes * size))
             with f.when(f.get(f"icmp ne i64 {rest}, 0")):
@@ -264,30 +277,45 @@ class _Writer:
     # -- outer: columns along the lanes --------------------------------------------------------
 
     def _outer(self, rows: str, columns: str) -> None:
-        f, t, form = self.f, self.t, self.form
-        size, across = self.size, form.columns
+        f, t, size = self.f, self.t, self.size
         turns = f.get(f"sdiv i64 {f.add(t[DEEP], DEPTH - 1)}, {DEPTH}")
         with f.loop(turns) as turn, f.loop(rows) as i, f.loop(columns) as block:
             start = f.mul(turn, DEPTH)
             deep = f.less(f.get(f"sub i64 {t[DEEP]}, {start}"), str(DEPTH))
-            column, left, lines = self._block(i, block)
-            left = [f.moved(p, f.mul(start, t[A_DEEP])) for p in left]
+            column, lines = self._block(i, block)
+            left = self._rows(f.moved(self.a, f.mul(start, t[A_DEEP])), i, A_ROW)
             right = f.moved(self.b, f.mul(start, t[B_DEEP]))
             right = f.moved(right, f.mul(column, size))
-            count = f.get(f"sub i64 {t[COLUMNS]}, {column}")
-            masks = [self._below(count, form.lanes, j * form.lanes) for j in range(form.width)]
-            self._clear()
-            full = f.get(f"icmp sge i64 {count}, {across}")
-            with f.when(full), f.loop(deep) as k:
-                self._advance(left, right, k, [""] * form.width)
-            with f.when(f.get(f"xor i1 {full}, true")), f.loop(deep) as k:
-                self._advance(left, right, k, masks)
+            masks, full = self._masks(column)
+            self._sum_up(left, right, deep, masks, full)
             with f.when(f.get(f"icmp ne i64 {turn}, 0")):
                 self._add_what_is_there(lines, masks)
-            for k, line in enumerate(lines):
-                for j, mask in enumerate(masks):
-                    value = f.get(f"load {self.vector}, ptr {self.sums[k][j]}")
-                    self._store(value, f.moved(line, j * form.lanes * size), mask, form.lanes)
+            self._store_block(self.sums, lines, masks)
+
+    def _masks(self, column: str) -> tuple[list[str], str]:
+        """Which columns of a block there are, and whether they all are."""
+        f, form = self.f, self.form
+        count = f.get(f"sub i64 {self.t[COLUMNS]}, {column}")
+        masks = [self._below(count, form.lanes, j * form.lanes) for j in range(form.width)]
+        return masks, f.get(f"icmp sge i64 {count}, {form.columns}")
+
+    def _sum_up(
+        self, left: list[str], right: str, deep: str, masks: list[str], full: str
+    ) -> None:
+        """Sums for some inner indices, ``DEPTH`` at most."""
+        f = self.f
+        self._fill(self.sums, "0.0")
+        with f.when(full), f.loop(deep) as k:
+            self._advance(left, right, k, [""] * self.form.width)
+        with f.when(f.get(f"xor i1 {full}, true")), f.loop(deep) as k:
+            self._advance(left, right, k, masks)
+
+    def _store_block(self, block: list[list[str]], lines: list[str], masks: list[str]) -> None:
+        f, lanes = self.f, self.form.lanes
+        for line, row in zip(lines, block, strict=True):
+            for j, (place, mask) in enumerate(zip(row, masks, strict=True)):
+                value = f.get(f"load {self.vector}, ptr {place}")
+                self._store(value, f.moved(line, j * lanes * self.size), mask, lanes)
 
     def _add_what_is_there(self, lines: list[str], masks: list[str]) -> None:
         f = self.f
@@ -307,7 +335,61 @@ class _Writer:
             for j in range(form.width)
         ]
         along = f.mul(k, t[A_DEEP])
+        if form.way == ADDED:  # a line of each row is read: the next block's are elsewhere
+            self._prefetch(f.moved(left[0], f.add(along, f.mul(t[A_ROW], 2 * form.height - 1))))
         for row, p in enumerate(left):
             x = self._spread(f.moved(p, along))
             for j, y in enumerate(columns):
                 self._add_product(row, j, x, y)
+
+    # -- added: blocks of a sum of products ----------------------------------------------------
+
+    def _added(self, rows: str, columns: str) -> None:
+        f, t = self.f, self.t
+        count, started, checked = (f.item("%table", k) for k in (PRODUCTS, STARTED, CHECKED))
+        started = f.get(f"icmp ne i64 {started}, 0")
+        checked = f.get(f"icmp ne i64 {checked}, 0")
+        totals = [[self._variable() for _ in row] for row in self.sums]
+        with f.loop(rows) as i, f.loop(columns) as block:
+            column, lines = self._block(i, block)
+            masks, full = self._masks(column)
+            self._fill(totals, "-0.0")  # which changes nothing that is added to it
+            with f.when(started):
+                self._load_block(totals, lines, masks)
+            with f.loop(count) as k:
+                a, b = [f.item("%args", f.add(f.mul(k, 2), 2 + side), "ptr") for side in range(2)]
+                left = self._rows(a, i, A_ROW)
+                right = f.moved(b, f.mul(column, self.size))
+                self._sum_up(left, right, t[DEEP], masks, full)
+                self._add_to(totals)
+            self._store_block(totals, lines, masks)
+            with f.when(checked):
+                self._check(totals)
+
+    def _add_to(self, totals: list[list[str]]) -> None:
+        """Add the sums; volatile, since LLVM would take registers of the sums for the totals."""
+        f, kind = self.f, self.vector
+        for row, others in zip(totals, self.sums, strict=True):
+            for total, place in zip(row, others, strict=True):
+                was = f.get(f"load volatile {kind}, ptr {total}")
+                new = f.get(f"load {kind}, ptr {place}")
+                f.do(f"store volatile {kind} {f.get(f'fadd {kind} {was}, {new}')}, ptr {total}")
+
+    def _load_block(self, block: list[list[str]], lines: list[str], masks: list[str]) -> None:
+        f, wide = self.f, self.form.lanes * self.size
+        for line, row in zip(lines, block, strict=True):
+            for j, (place, mask) in enumerate(zip(row, masks, strict=True)):
+                was = self._load(f.moved(line, j * wide), mask)
+                f.do(f"store {self.vector} {was}, ptr {place}")
+
+    def _check(self, totals: list[list[str]]) -> None:
+        """Fail where a sum is not finite: what it differs from itself by is no number then."""
+        f, kind, lanes = self.f, self.vector, self.form.lanes
+        found = "zeroinitializer"
+        for place in (place for row in totals for place in row):
+            value = f.get(f"load {kind}, ptr {place}")
+            found = f.get(f"fadd {kind} {found}, {f.get(f'fsub {kind} {value}, {value}')}")
+        bad = f.get(f"fcmp uno {kind} {found}, zeroinitializer")
+        bad = f.get(f"bitcast <{lanes} x i1> {bad} to i{lanes}")
+        with f.when(f.get(f"icmp ne i{lanes} {bad}, 0")):
+            f.do(f"store i64 1, ptr {f.item('%args', FAILED, 'ptr')}")

@@ -15,7 +15,8 @@ from ..numpy_target.writer import with_copies
 from .forms import Forms
 from .library import lowered, with_memory
 from .program import Linker, NativeProgram
-from .steps import Machine
+from .steps import Machine, work_of
+from .sums import sums_of_terms
 from .writer import NativeWriter
 
 
@@ -70,7 +71,10 @@ class NativeTarget:
 
     @property
     def passes(self) -> tuple[Pass, ...]:
-        return (lowered, count_in_integers, self._with_memory, self._fuse)
+        return (lowered, count_in_integers, self._sum_up, self._with_memory, self._fuse)
+
+    def _sum_up(self, graph: Graph) -> Graph:
+        return sums_of_terms(graph, lambda node: work_of(node, self.machine) is not None)
 
     def _with_memory(self, graph: Graph) -> Graph:
         return with_memory(graph, self.machine)

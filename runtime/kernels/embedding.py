@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import functools
+import operator
 from typing import Any
 
 import numpy
+
+from chainwright.ir import register_library
 
 from . import library_op
 from .windows import array_module
@@ -33,3 +37,13 @@ def add_rows(rows: Any, ids: Any, *, length: int, ignore_label: int | None = Non
     places = ids[:, None].astype(xp.int64) * width + xp.arange(width)
     xp.add.at(table, places.ravel(), rows.ravel())
     return table.reshape(size, width)[:length]
+
+
+def add_rows_sum(*arrays: Any, length: int, ignore_label: int | None = None) -> Any:
+    """:func:`add_rows` of pairs of rows and ids, added up in their order."""
+    pairs = zip(arrays[::2], arrays[1::2], strict=True)
+    tables = (add_rows(x, ids, length=length, ignore_label=ignore_label) for x, ids in pairs)
+    return functools.reduce(operator.add, tables)
+
+
+register_library("add_rows_sum", add_rows_sum)

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from chainwright.ir import OPS
+from chainwright.ir import OPS, register_library
 from chainwright.ir.frozen import Scope
 from chainwright.ir.node import Node
 from chainwright.ir.op import call_text, register
@@ -68,6 +68,18 @@ def few_rows_matmul(a: Any, b: Any, out: Any = None) -> Any:
     if out is None:
         out = np.empty((*_outer(a.shape, b.shape), a.shape[-2], b.shape[-1]), a.dtype)
     return out if _has(a, b, out, "matmul") else np.matmul(a, b, out)
+
+
+def few_rows_sum(*arrays: Any) -> Any:
+    """``a b + c d + e f``: :func:`few_rows` of pairs of matrices, added up in their order.
+
+    An odd number of arrays: the last is what the products are added to.
+    """
+    total = arrays[-1] if len(arrays) % 2 else None
+    for a, b in zip(arrays[:-1:2], arrays[1::2], strict=True):
+        product = few_rows(a, b)
+        total = product if total is None else total + product
+    return total
 
 
 def _has(a: Any, b: Any, out: Any, op: str) -> bool:
@@ -139,3 +151,4 @@ register(
         strides=OPS["dot"].strides,
     ),
 )
+register_library("few_rows_sum", few_rows_sum)

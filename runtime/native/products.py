@@ -11,7 +11,7 @@ import logging
 import math
 import sys
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -19,7 +19,8 @@ import numpy as np
 from chainwright.codegen.native_target import NativeTarget, products
 from chainwright.codegen.native_target.driver import OURS, SILENT
 from chainwright.codegen.native_target.matmul import Walk, product_of, product_region, product_walk
-from chainwright.codegen.native_target.products import INNER, OUTER, Form
+from chainwright.codegen.native_target.moves import copy_region
+from chainwright.codegen.native_target.products import ADDED, INNER, OUTER, Form
 from chainwright.codegen.native_target.program import Base, Segment, with_threads
 from chainwright.codegen.native_target.settle import Settlement
 from chainwright.codegen.native_target.steps import LIBRARY, Place, Product, Region, Step, Work
@@ -35,6 +36,7 @@ logger = logging.getLogger("chainwright")
 
 _KEPT = 256  # layouts that are remembered
 _BLOCK_BYTES = 1 << 15, 1 << 17  # of b that a thread does at a time: inner, outer
+_SUM_BYTES = 1 << 19  # of all b of a step
 _PARTS = 4  # at least, for threads, as far as there are columns; each reads all rows of a,
 _FEW = 256  # which pays if these are few
 #: Inner indices of sums along the lanes: with fewer the totals take the time, more leave caches.
@@ -51,9 +53,9 @@ class Machine:
         found = {f[1:] for f in features.split(",") if f.startswith("+")}
         self.bytes = 0
         if "fma" in found and "avx2" in found:
-            self.bytes, self.blocks = 32, {INNER: (3, 4), OUTER: (6, 2)}
+            self.bytes, self.blocks = 32, {INNER: (3, 4), OUTER: (6, 2), ADDED: (6, 2)}
         if self.bytes and {"avx512f", "avx512vl", "avx512dq", "avx512bw"} <= found:
-            self.bytes, self.blocks = 64, {INNER: (4, 6), OUTER: (12, 2)}
+            self.bytes, self.blocks = 64, {INNER: (4, 6), OUTER: (12, 2), ADDED: (12, 2)}
 
 
 class Products:
@@ -102,6 +104,13 @@ class Products:
         parts = forms_of(self.machine, way, form.dtype, form.shapes[0][-2])
         return parts if all(self._works(part) for part, _ in parts) else None
 
+    def sum_parts(self, form: Product) -> Parts | None:
+        """The same for a product that is one of those that are added up."""
+        if way_of(form) != OUTER or form.shapes[0][-1] > products.DEPTH:
+            return None
+        parts = forms_of(self.machine, ADDED, form.dtype, form.shapes[0][-2])
+        return parts if all(self._works(part) for part, _ in parts) else None
+
     def linked(self, form: Product, parts: Parts) -> Callable[[Any, Any, Any], None]:
         """A call with the given functions."""
         segment = segment_of(form, parts)
@@ -145,10 +154,29 @@ class Products:
         turned = b.swapaxes(1, 2)
         right = turned if form.way == INNER else np.ascontiguousarray(turned)
         c = np.full((2, rows, columns), np.nan, kind)
+        if form.way == ADDED:
+            return self._adds_right(form, a, right, c)
         arrays = a, right, c
         shapes, strides = zip(*((x.shape, x.strides) for x in arrays), strict=True)
         self.linked(Product("dot", kind, shapes, strides, False), [(form, rows)])(*arrays)
         return bool((c == a.astype("q") @ turned.astype("q")).all())
+
+
+    def _adds_right(self, form: Form, a: np.ndarray, b: np.ndarray, c: np.ndarray) -> bool:
+        """Whether a function adds up the products of two pairs."""
+        deep = min(a.shape[-1], products.DEPTH)
+        a, b = a[..., :deep], b[:, :deep]
+        arrays = *a, *b, c[0]
+        nodes = [placeholder(f"x{k}", x.shape, x.dtype, x.strides) for k, x in enumerate(arrays)]
+        places = [Place(node, 0, 0) for node in nodes]
+        shapes, strides = zip(*((x.shape, x.strides) for x in (a[0], b[0], c[0])), strict=True)
+        product = Product("dot", a.dtype, shapes, strides, False)
+        pairs = [(places[0], places[2]), (places[1], places[3])]
+        regions = sum_regions(product, [(form, len(c[0]))], pairs, places[4], False)
+        segment = segment_over(nodes, regions)
+        code = segment.link(self._linker)
+        flags = self._linker.callable("run")((code, *arrays))
+        return not flags and bool((c[0] == sum(a.astype("q") @ b.astype("q"))).all())
 
 
 _SAMPLES = (1, 2, 2), (1, 19, 7), (2, 530, 81)
@@ -196,6 +224,51 @@ def region_of(
     steps = tuple(_steps(form, parts, places, origin, Place(products.MARK, 0, 1), 1))
     touched = sum(sizes) * form.dtype.itemsize
     return Region(total, min(tile, total), steps, apart=True, part=touched)
+
+
+def sum_regions(
+    form: Product,
+    parts: Parts,
+    pairs: Sequence[tuple[Place, Place]],
+    c: Place,
+    started: bool,
+    origin: str = "",
+) -> list[Region]:
+    """The sum of products of one form, a few columns at a time; ``started``: added to ``c``."""
+    _, m, k, n = walk_of(form).lengths
+    columns, size = parts[0][0].columns, form.dtype.itemsize
+    total, most = -(-n // columns), products.MOST_PRODUCTS
+    tile = min(max(1, _SUM_BYTES // (most * k * size * columns)), -(-total // _PARTS))
+    steps: list[Step] = []
+    for start in range(0, len(pairs), most):
+        some = pairs[start : start + most]
+        facts = len(some), int(started or start > 0), int(start + most >= len(pairs))
+        steps += _sum_steps(form, parts, some, c, facts, origin)
+    touched = (len(pairs) * (m * k + k * n) + m * n) * size
+    return [Region(total, tile, tuple(steps), apart=True, part=touched)]
+
+
+def _sum_steps(
+    form: Product,
+    parts: Parts,
+    pairs: Sequence[tuple[Place, Place]],
+    c: Place,
+    facts: tuple[int, int, int],
+    origin: str,
+) -> Iterator[Step]:
+    """Some of the products, added to ``c``: a step for each number of rows."""
+    walk = walk_of(form)
+    _, _, k, n = walk.lengths
+    a_row, a_deep, b_deep, b_column, c_row, _ = walk.strides[3:]
+    blocks, near_and_far, each, first = -(-n // parts[0][0].columns), (0,) * 6, 1, 0
+    for part, rows in parts:
+        table = rows, k, n, a_row, a_deep, b_deep, b_column, c_row, blocks, 1
+        places = [c._replace(offset=c.offset + first * c_row), Place(products.MARK, 0, each)]
+        for a, b in pairs:
+            places += [a._replace(offset=a.offset + first * a_row), b]
+        every = (*table, *near_and_far, each, 0, *facts)
+        yield Step(part.name, every, tuple(places), SILENT, "sum of products", (origin,))
+        first += rows
 
 
 def steps_of(
@@ -251,12 +324,17 @@ def segment_of(form: Product, parts: Parts) -> Segment:
     """A program of one product."""
     layouts = zip("abc", form.shapes, form.strides, strict=True)
     nodes = [placeholder(name, shape, form.dtype, steps) for name, shape, steps in layouts]
-    region = region_of(form, parts, places_of(*nodes))
-    operands = [(k, p) for s in region.steps for k, p in enumerate(s.operands[:3], 1)]
-    places = {p: (k, p.offset) for k, p in operands}
+    return segment_over(nodes, [region_of(form, parts, places_of(*nodes))])
+
+
+def segment_over(nodes: Sequence[Node], regions: list[Region]) -> Segment:
+    """A program of regions over arrays that come in the order of their nodes."""
+    operands = (p for region in regions for s in region.steps for p in s.operands)
+    slots = {node: k for k, node in enumerate(nodes, 1)}
+    places = {p: (slots[p.value], p.offset) for p in operands if isinstance(p.value, Node)}
     # Whoever calls knows the layouts; a dtype out of a file is equal to NumPy's own, not the same.
-    bases = [Base(name, None) for name in "abc"]
-    return Segment(bases, [region], [], places, Settlement("product", [], {}, {}))
+    bases = [Base(node.attr("name"), None) for node in nodes]
+    return Segment(bases, regions, [], places, Settlement("product", [], {}, {}))
 
 
 def _work(op: str) -> Callable[[Node, NativeMachine], Work | None]:
@@ -278,7 +356,26 @@ def _work(op: str) -> Callable[[Node, NativeMachine], Work | None]:
     return work
 
 
-LIBRARY.update(few_rows=_work("dot"), few_rows_matmul=_work("matmul"))
+def _work_of_sum(node: Node, machine: NativeMachine) -> Work | None:
+    """What adds up products with few rows, where each by itself would go to memory and back."""
+    *_, start = node.inputs
+    started = len(node.inputs) % 2 == 1
+    pairs = list(zip(node.inputs[:-1:2], node.inputs[1::2], strict=True))
+    found, (a, b), origin = own_products(), pairs[0], str(node.origin or "")
+    form = product_of(make("matmul", a, b, strides=node.steps))
+    parts = None if found is None or form is None else found.sum_parts(form)
+    if form is None or parts is None:
+        return None
+    places = [(Place(x, 0, 0), Place(y, 0, 0)) for x, y in pairs]
+    regions = sum_regions(form, parts, places, Place(node, 0, 0), started, origin)
+    if started:
+        regions.insert(0, copy_region(start, node, node.dims, node.steps, 0, origin))
+    return Work((), lambda memory: regions)
+
+
+LIBRARY.update(
+    few_rows=_work("dot"), few_rows_matmul=_work("matmul"), few_rows_sum=_work_of_sum
+)
 
 
 @functools.cache

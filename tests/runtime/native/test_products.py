@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from numpy.lib.stride_tricks import as_strided
 
-from chainwright.codegen.native_target.products import INNER, OUTER, Form
+from chainwright.codegen.native_target.products import ADDED, INNER, OUTER, Form
 from chainwright.codegen.native_target.steps import Product
 from chainwright.runtime import options
 from chainwright.runtime.native import native_target, same_bits
@@ -341,3 +341,16 @@ def test_the_text_has_no_foreign_names():
         text = Form(way, "f", lanes, 2, 2 if way == OUTER else 4).text()
         names = re.findall(r"^declare \S.*@([\w.]+)\(", text, re.M)
         assert names and all(name.startswith(("llvm.fma", "llvm.masked")) for name in names)
+
+
+@pytest.mark.parametrize("dtype", "fd")
+@pytest.mark.parametrize("rows", [2, 7, 13, 160])
+def test_sums_have_functions_of_their_own(products, rows, dtype):
+    """Which are right, for integers."""
+    a, b = matrices(rows, 20, 33, dtype)
+    shapes, strides = (a.shape, b.shape, (rows, 33)), (a.strides, b.strides, b.strides)
+    form = Product("dot", a.dtype, shapes, strides, False)
+    parts = products.sum_parts(form)
+    assert sum(n for _, n in parts) == rows and {part.way for part, _ in parts} == {ADDED}
+    deep = form._replace(shapes=((rows, 65), (65, 33), (rows, 33)))
+    assert products.sum_parts(deep) is None
