@@ -21,9 +21,10 @@ if TYPE_CHECKING:
 
 _CALLS = 10  # calls' time that may be owed to begin with
 _HORIZON = 200  # calls in which what is spent is to come back
-# Of a call's time what programs are expected to save, as long as none has run: of brief calls, for
-# which they become native code late, and of others.
-_BRIEF, _GAIN_OF_BRIEF, _GAIN = 1e-3, 0.1, 0.4
+# What programs are expected to save, as long as none has run: a part of a call's time, less what
+# it takes to come to each program and to make Variables of its results.
+_GAIN, _AROUND = 0.7, 50e-6
+_GAIN_OF_PROOF = 0.1  # of a call's time
 _LONG_AGO = 64  # calls since another thread has called
 _KNOWN = 8  # calls with programs, until it is known what they save
 _LONGEST = 1024  # calls until it is asked again whether a trace pays
@@ -32,6 +33,7 @@ _BACKWARD = 2.2  # times as long as forward: forward and backward, where functio
 _WARM, _COLD = 3, 0.4  # the first calls are slow; what is a usual call's time then
 _GAIN_OF_PHRASE, _PAYBACK = 0.3, 1000  # and the calls in which what a phrase costs has to come back
 MATCHING, _COUNTING = 2e-6, 1e-6  # seconds to compare a function with a phrase, and to count it
+AROUND_NODE = 25e-6  # seconds in which backward comes to a program among several nodes, and goes on
 _COMING = 10e-6  # seconds to come to the program of a phrase, and back
 _BACKWARD_OF_FUNCTION = 1.0  # times as long as its forward, at least
 _NOTED = 0.9  # of the time of a call that is noted, besides that of noting, a plain one takes
@@ -39,8 +41,8 @@ _LOSSES = 8  # calls in a row after which the balance is negative, until program
 
 # For each function application, on this machine. The first time modules are imported, templates
 # and the library's sources read.
-COMPILING, PROVING = Rate(1e-3, 5e-3), Rate(7e-4, 0.01)
-NATIVE = Rate(1e-3, 0.015)  # native code of what is compiled, in the background
+COMPILING, PROVING = Rate(6e-4, 6e-3), Rate(7e-4, 0.01)
+NATIVE = Rate(5e-4, 0.03)  # native code of what is compiled, in the background
 _SETTLING, _SETTLED = 64, 2  # calls in which functions may become native code, and without news
 
 
@@ -116,12 +118,14 @@ class Account:
         self.ledger.spent[what] += seconds
         return seconds
 
-    def wait_for_trace(self, applications: int, calls: int) -> int:
-        """In how many calls functions may be traced that ``calls`` of those so far have applied."""
+    def wait_for_trace(self, applications: int, calls: int, programs: int = 1) -> int:
+        """In how many calls functions may be traced that ``calls`` of those so far have applied.
+
+        ``programs`` are to be made of them: one between any two sync points.
+        """
         ledger = self.ledger
         served = ledger.with_python + ledger.without_python - self._partly
-        call = self._weight * self.plain
-        gain = call * (_GAIN_OF_BRIEF if call < _BRIEF else _GAIN)
+        gain = self._weight * max(_GAIN * self.plain - _AROUND * programs, 0.0)
         if served >= _KNOWN:
             gain = max(ledger.saved - self._saved_partly, 0.0) / served
         seconds = self._seconds_to_compile(applications)
@@ -160,7 +164,7 @@ class Account:
 
     def wait_for_proof(self, applications: int, calls: int) -> int:
         """In how many calls such a way may be proved."""
-        gain = self._share(calls) * _GAIN_OF_BRIEF * self.plain
+        gain = self._share(calls) * _GAIN_OF_PROOF * self.plain
         seconds = PROVING.of(applications)
         missing, tried = self._missing(seconds, gain), self.ledger.spent["prove"]
         if tried:  # however much programs save: proofs may be tried in vain

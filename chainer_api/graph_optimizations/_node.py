@@ -21,7 +21,7 @@ from chainer.function_node import FunctionNode
 from chainer.variable import Variable, _make_gradient
 from chainwright.runtime import Kept
 
-from ._account import clock
+from ._account import AROUND_NODE, clock
 from ._backward import gradients
 from ._device import ARRAYS, at, on_host
 from ._held import Held, held_values, values_of
@@ -210,7 +210,8 @@ class StaticScheduleFunction(FunctionNode):
         piece, started = self._piece, time.perf_counter()
         if known is not None:
             found = self._by_program(known, grad_outputs)
-            piece.account.ledger.saved += piece.backward_meter.took(time.perf_counter() - started)
+            seconds = time.perf_counter() - started + AROUND_NODE
+            piece.account.ledger.saved += piece.backward_meter.took(seconds)
         else:
             piece.wants(key)
         if found is None or self._checking:

@@ -390,7 +390,7 @@ class Site:
         # Following a way of which a part has no program takes longer than no program at all.
         if run.syncs and least >= 2 and self._has_room(app, run.form):
             functions = sum([a.weight for s in run.syncs for a in s.app.path(s.first)])
-            wait = self.account.wait_for_trace(functions, least)
+            wait = self.account.wait_for_trace(functions, least, len(run.syncs))
             if any(map(_was_guessed, run.syncs)):
                 wait = 0  # what has been spent on it is lost otherwise
             if wait and not run.programs:
@@ -415,7 +415,9 @@ class Site:
             waiting = self._waiting
             if waiting is None or waiting.app not in self.ways or _is_compiled(waiting):
                 self._waiting = None
-            elif wait := self.account.wait_for_trace(waiting.functions, waiting.calls):
+            elif wait := self.account.wait_for_trace(
+                waiting.functions, waiting.calls, len(waiting.syncs)
+            ):
                 self._is_left_alone_for(wait)
             elif self._has_room(waiting.app, None):
                 self._compile(waiting.syncs, waiting.app, waiting.names)
