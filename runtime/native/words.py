@@ -51,9 +51,6 @@ class _Method(ctypes.Structure):
     ]
 
 
-_methods: list[_Method] = []  # they have to stay where they are
-
-
 def word_at(address: int) -> Word:
     return address, _read(address).value
 
@@ -129,7 +126,7 @@ def comparison() -> Callable[[np.ndarray], bool] | None:
     try:
         address = target.linker.driver(UNCHANGED)
         method = _Method(b"unchanged", address, _METH_O, None)
-        _methods.append(method)
+        ctypes.pythonapi.Py_IncRef(ctypes.py_object(method))  # Python looks there to the very end
         new = ctypes.PYFUNCTYPE(ctypes.py_object, *[ctypes.c_void_p] * 3)(
             ("PyCFunction_NewEx", ctypes.pythonapi))
         same = new(ctypes.addressof(method), None, None)
