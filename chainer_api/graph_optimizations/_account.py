@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 _CALLS = 10  # calls' time that may be owed to begin with
 _HORIZON = 200  # calls in which what is spent is to come back
 # What programs are expected to save, as long as none has run: a part of a call's time, less what
-# it takes to come to each program and to make Variables of its results.
+# it takes to come to a program and to make a Variable of its result.
 _GAIN, _AROUND = 0.7, 50e-6
 _GAIN_OF_PROOF = 0.1  # of a call's time
 _LONG_AGO = 64  # calls since another thread has called
@@ -118,14 +118,14 @@ class Account:
         self.ledger.spent[what] += seconds
         return seconds
 
-    def wait_for_trace(self, applications: int, calls: int, programs: int = 1) -> int:
+    def wait_for_trace(self, applications: int, calls: int, results: int = 1) -> int:
         """In how many calls functions may be traced that ``calls`` of those so far have applied.
 
-        ``programs`` are to be made of them: one between any two sync points.
+        Of so many ``results`` Variables are made, most with programs of their own.
         """
         ledger = self.ledger
         served = ledger.with_python + ledger.without_python - self._partly
-        gain = self._weight * max(_GAIN * self.plain - _AROUND * programs, 0.0)
+        gain = self._weight * max(_GAIN * self.plain - _AROUND * results, 0.0)
         if served >= _KNOWN:
             gain = max(ledger.saved - self._saved_partly, 0.0) / served
         seconds = self._seconds_to_compile(applications)

@@ -9,7 +9,7 @@ import os
 import threading
 import time
 import weakref
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple, TypeVar, overload
 
 from chainer import _tracing, configuration, function_hook
@@ -390,7 +390,7 @@ class Site:
         # Following a way of which a part has no program takes longer than no program at all.
         if run.syncs and least >= 2 and self._has_room(app, run.form):
             functions = sum([a.weight for s in run.syncs for a in s.app.path(s.first)])
-            wait = self.account.wait_for_trace(functions, least, len(run.syncs))
+            wait = self.account.wait_for_trace(functions, least, _results(run.syncs))
             if any(map(_was_guessed, run.syncs)):
                 wait = 0  # what has been spent on it is lost otherwise
             if wait and not run.programs:
@@ -416,7 +416,7 @@ class Site:
             if waiting is None or waiting.app not in self.ways or _is_compiled(waiting):
                 self._waiting = None
             elif wait := self.account.wait_for_trace(
-                waiting.functions, waiting.calls, len(waiting.syncs)
+                waiting.functions, waiting.calls, _results(waiting.syncs)
             ):
                 self._is_left_alone_for(wait)
             elif self._has_room(waiting.app, None):
@@ -577,6 +577,11 @@ class Site:
         for plan in self.plans():
             for piece in plan.pieces:
                 piece.schedule.trim()
+
+
+def _results(syncs: Sequence[Sync]) -> int:
+    """How many values somebody holds at sync points."""
+    return sum([max(len(sync.alive), 1) for sync in syncs])
 
 
 def _is_compiled(call: Run | Waiting) -> bool:
