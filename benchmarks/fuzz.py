@@ -30,12 +30,14 @@ PATIENCE = 60
 
 def worker(start, stop, step):
     """Check every ``step``-th seed; a line of JSON for each."""
+    import gc
     import logging
 
     import random_programs
     from ways import all_chains, ways
 
     logging.disable(logging.CRITICAL)
+    gc.freeze()  # programs collect garbage, which would look at all modules each time
     for seed in range(start, stop, step):
         print(json.dumps({"begun": seed}), flush=True)
         recipe, counts = random_programs.program(seed), collections.Counter()
