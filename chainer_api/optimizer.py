@@ -763,7 +763,8 @@ class GradientMethod(Optimizer):
             del loss
         plain = type(self).reallocate_cleared_grads is GradientMethod.reallocate_cleared_grads
         if params is None:
-            params = _all_params(self.target)
+            again = None if self._updates is None else self._updates.again(self.target)
+            params = _all_params(self.target) if again is None else again.params
         if plain and self._is_updated_again(params):
             return
         if plain:
@@ -807,9 +808,15 @@ class GradientMethod(Optimizer):
         if not self._use_cleargrads:
             target.zerograds()
         elif type(target).cleargrads is _cleargrads and 'cleargrads' not in target.__dict__:
-            params = _all_params(target)
-            for param in params:
-                param.cleargrad()
+            again = None if self._updates is None else self._updates.again(target)
+            if again is not None:
+                params = again.params
+                for node in again.nodes:
+                    node._grad_var = None
+            else:
+                params = _all_params(target)
+                for param in params:
+                    param.cleargrad()
             if self._loss_scale is None and _backprop.backward_of_piece(loss):
                 return params
         else:

@@ -62,6 +62,8 @@ class Watch:
         self.known: dict[str, Any] = {"chain": chain}
         #: What is watched, by the id of the object that it belongs to.
         self.watched: dict[int, list[words.Word]] = {}
+        #: Objects that are known by their place in memory, which nothing else is to get.
+        self.held: list[Any] = []
 
     @property
     def words(self) -> list[words.Word]:
@@ -72,6 +74,10 @@ class Watch:
             raise Moving
         there = self.watched.setdefault(id(owner), [])
         there += [word for word in found if word not in there]
+
+    def _watch_items(self, items: list[Any]) -> None:
+        self._watch(items, words.list_words(items))
+        self.held += items
 
     def value(self, node: ast.expr) -> Any:
         """What an expression is.
@@ -142,7 +148,7 @@ class Watch:
             self._watch(obj, words.class_of(obj))
             return type(obj)
         if type(obj) is list:
-            self._watch(obj, words.list_words(obj))
+            self._watch_items(obj)
         elif type(obj) is dict:
             self._watch(obj, words.dict_words(obj))
         elif type(obj) is not tuple:
@@ -154,7 +160,7 @@ class Watch:
         if type(obj) is dict and type(key) is str:
             self._watch(obj, words.dict_words(obj))
         elif type(obj) is list and type(key) is int:
-            self._watch(obj, words.list_words(obj))
+            self._watch_items(obj)
         elif not (type(obj) is tuple and type(key) is int):
             raise Moving
         return obj[key]
@@ -180,6 +186,7 @@ class Watch:
             raise Moving
         self._watch(obj, words.class_of(obj))
         self._watch(obj, words.array_words(obj, known.layout))
+        self.held.append(obj.dtype)
         return getattr(obj, name)
 
     def _of_class(self, obj: type, name: str) -> Any:
@@ -250,7 +257,7 @@ class Brief:
         self._watch = Watch(names, chain, volatile)
         first = next(k for k, line in enumerate(lines) if line.lstrip().startswith("carrier."))
         kept = [x for line in lines[1:first] if (x := self._kept(line.strip()))]
-        self.watched = self._watch.watched
+        self.watched, self._held = self._watch.watched, self._watch.held
         self.table = words.table_of(self._watch.words)
         #: How many lines it has less.
         self.saved = first - 1 - len(kept)

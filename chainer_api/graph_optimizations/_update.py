@@ -25,10 +25,13 @@ from chainwright.ir import Graph
 from chainwright.runtime.sweeps import DONE, RAISED, Items, Sweep, SweepCode, same_walk
 from chainwright.tracer import Recorder
 
+from ._again import Again, Unknown
 from ._held import LARGE, hold
 from ._tree import errors
 from ._values import check_is_due, copied, same_bytes
 
+_ALIKE = 16  # updates until they are expected to go on alike
+_NEVER = 1 << 40
 _CHECKED = 8 << 20  # bytes that a check of an update copies at most, but for one parameter
 _LENGTH = 1024  # of the arrays that are recorded; no part of what comes out
 _DTYPES = frozenset({np.dtype(np.float32), np.dtype(np.float64)})
@@ -256,6 +259,10 @@ class Part:
             return None
         if not all(map(operator.is_, held, self._held)):
             return None
+        return self.arrays_with(grads)
+
+    def arrays_with(self, grads: list[Any]) -> list[Any]:
+        """The arrays of the sweep, with these gradients."""
         found = self._known[:]
         found[3 :: 2 + len(self.key.states)] = grads
         return found
@@ -270,18 +277,28 @@ class Part:
         for _, attributes in self._counted:
             attributes["t"] += 1
 
-    def write_numbers(self) -> bool:
-        """Compute the numbers for counts that are one higher; False if they do not fit."""
-        key = self.key
+    def has_counted(self, t: int) -> None:
+        """Native code has counted so far."""
+        for _, attributes in self._counted:
+            attributes["t"] = t
+
+    def write_numbers(self, counted: bool = False) -> bool:
+        """Compute the numbers for counts that are one higher; False if they do not fit.
+
+        The rules may have ``counted`` that one already.
+        """
+        key, one = self.key, 0 if counted else 1
         for group in self.groups.values():
             rule = group.rule
-            rule.t += 1
+            if one:
+                rule.t += 1
             try:
                 numbers = rule._numbers(key.dtype)
             except Exception:
                 return False  # the loop over parameters raises it
             finally:
-                rule.t -= 1
+                if one:
+                    rule.t -= 1
             given = list(itertools.compress(numbers, self._present))
             kinds = tuple(map(type, numbers))
             if kinds != self._kinds or not sum(map(abs, given)) < self._largest:
@@ -561,6 +578,9 @@ class Updates:
         self._swept = self._compared = 0  # updates by sweeps, and parameters that were compared
         self._hooked: Counter[type] = Counter()
         self._there: Any = None  # the updates of parameters on a GPU
+        self._again: Again | None = None
+        # Updates in a row that were like the ones before, and how many it takes.
+        self._alike, self._wait = 0, _ALIKE
 
     def __deepcopy__(self, memo: Any) -> None:
         return None
@@ -610,6 +630,7 @@ class Updates:
         if self._are_there(params):
             return self._there.run(params)
         plan = self._plan
+        self._leave(changed=False)
         self._errors.look()
         if self._errors.kinds is None:
             return False
@@ -630,6 +651,7 @@ class Updates:
             if not right:
                 self._plan = None
             return True
+        self._alike = min(self._alike, 0)
         self._sweep(plan, todo)
         for param in plan.others:
             param.update()
@@ -637,17 +659,66 @@ class Updates:
 
     def run_again(self, params: list[Any]) -> bool:
         """Update all parameters as before; False, and nothing was done, if more is to be done."""
-        plan = self._plan
+        plan, again = self._plan, self._again
         if plan is None or not plan.is_whole or check_is_due(self._swept + 1):
+            self._leave(changed=False)
             return False
         self._errors.look()
-        if self._errors.kinds is None or not plan.is_of(params):
+        if self._errors.kinds is None:
+            self._leave()
+            return False
+        if again is not None:
+            if params is again.params and self._run_as_before(again, plan):
+                return True
+            self._leave()
+        if not plan.is_of(params):
             return False
         todo = self._todo(plan)
         if todo is None:
             return False
         self._swept += 1
         self._sweep(plan, todo)
+        self._alike += 1
+        return True
+
+    def again(self, target: Any) -> Again | None:
+        """What is known of an update like the last one, if links and parameters are the same."""
+        again, plan = self._again, self._plan
+        if again is None:
+            if plan is not None and plan.is_whole and self._alike >= self._wait:
+                self._find_again(target, plan)
+            return self._again
+        if again.holds(target, plan):
+            return again
+        self._leave()
+        return None
+
+    def _find_again(self, target: Any, plan: Plan) -> None:
+        try:
+            self._again = Again(target, plan)
+        except (Unknown, AttributeError, KeyError, TypeError):
+            self._alike = -_NEVER
+
+    def _leave(self, changed: bool = True) -> None:
+        """The next update is not like the last one, or something is to be looked at."""
+        again, self._again = self._again, None
+        if again is None:
+            return
+        again.leave()
+        if changed:
+            self._alike = 0
+            self._wait = _ALIKE if again.uses >= 4 * self._wait else 4 * self._wait
+
+    def _run_as_before(self, again: Again, plan: Plan) -> bool:
+        todo = again.arrays()
+        if todo is None or not again.holds(again.target, plan) or not again.begin():
+            return False
+        for part in plan.parts:
+            if not part.write_numbers(counted=True):
+                again.undo()
+                return False
+        self._swept += 1
+        self._sweep(plan, todo, counted=True)
         return True
 
     def _todo(self, plan: Plan) -> list[Any] | None:
@@ -660,14 +731,15 @@ class Updates:
             todo.append(arrays)
         return todo
 
-    def _sweep(self, plan: Plan, todo: list[Any]) -> None:
+    def _sweep(self, plan: Plan, todo: list[Any], counted: bool = False) -> None:
         kinds = self._errors.kinds
         for part, arrays in zip(plan.parts, todo, strict=True):
             if part.heeded is not kinds:
                 assert part.sweep is not None and kinds is not None
                 part.sweep.heed(kinds)
                 part.heeded = kinds
-            part.count()
+            if not counted:
+                part.count()
             if not part.run(arrays):
                 self._plan = None
 

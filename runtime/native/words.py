@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from chainwright.codegen.native_target.driver import Layout
-from chainwright.codegen.native_target.words import UNCHANGED
+from chainwright.codegen.native_target.words import COUNT, UNCHANGED
 
 from .available import native_target
 from .loops import layout
@@ -30,6 +30,8 @@ _TAG = 384  # of a class: tp_version_tag, four bytes and four of padding
 _DICT = -24  # of an object with a managed dictionary: where that is, once somebody has asked for it
 _MANAGED, _HEAP = 1 << 4, 1 << 9  # flags of classes
 _SIZE, _ITEMS = 16, 24  # of a list, and the address of its items; a dictionary's version
+_MASK, _TABLE = 16, 24  # of a set, after its head: how many places, and the address of these
+_SMALL = 64
 _read = ctypes.c_int64.from_address
 
 Word = tuple[int, int]
@@ -40,6 +42,7 @@ class Facts(NamedTuple):
 
     layout: Layout
     answer: int  # the address of PyBool_FromLong
+    set_item: int  # that of PyDict_SetItem
 
 
 class _Method(ctypes.Structure):
@@ -92,6 +95,16 @@ def list_words(items: list[Any]) -> list[Word]:
     return words + [(start + 8 * k, id(item)) for k, item in enumerate(items)]
 
 
+def set_words(items: set[Any] | frozenset[Any]) -> list[Word] | None:
+    """The items of a small set; None of a large one."""
+    at = id(items) + object.__basicsize__
+    mask, table = _read(at + _MASK).value, _read(at + _TABLE).value
+    if not 0 <= mask < _SMALL:
+        return None
+    words = [word_at(at + k) for k in (0, 8, _MASK, _TABLE)]  # filled, used
+    return words + [word_at(table + 8 * k) for k in range(2 * mask + 2)]  # items and hashes
+
+
 def array_words(array: np.ndarray, layout: Layout) -> list[Word]:
     """Shape, dtype and strides of an array."""
     at = id(array)
@@ -109,6 +122,19 @@ def member_words(obj: Any, value: Any) -> list[Word] | None:
     return [(found[0], id(value))] if len(found) == 1 else None
 
 
+def counting_table(dicts: Sequence[dict[str, Any]], name: str) -> np.ndarray:
+    """A table of dictionaries, of which :func:`counting` sets an entry.
+
+    The last item is the address of the value, which has to be held as long as it is there.
+    """
+    known = facts()
+    assert known is not None
+    table = [len(dicts), known.answer]
+    for d in dicts:
+        table += dict_words(d)[0]
+    return np.array([*table, known.set_item, id(sys.intern(name)), 0], np.int64)
+
+
 def table_of(words: Sequence[Word]) -> np.ndarray:
     """What :func:`comparison` asks for."""
     known = facts()
@@ -120,19 +146,33 @@ def table_of(words: Sequence[Word]) -> np.ndarray:
 @functools.cache
 def comparison() -> Callable[[np.ndarray], bool] | None:
     """Tells whether all words of a table are as they were; None where that cannot be told."""
+    same = _builtin(UNCHANGED)
+    return same if same is not None and _holds(same) else None
+
+
+@functools.cache
+def counting() -> Callable[[np.ndarray], bool] | None:
+    """Sets the entry of all dictionaries of a :func:`counting_table`, and what their words are.
+
+    False, and nothing was done, if one was not as it was.
+    """
+    count = _builtin(COUNT) if comparison() is not None else None
+    return count if count is not None and _counts(count) else None
+
+
+def _builtin(name: str) -> Any:
+    """A native function of one argument, as Python sees its own; None where there is none."""
     target, known = native_target(), facts()
     if target is None or known is None:
         return None
     try:
-        address = target.linker.driver(UNCHANGED)
-        method = _Method(b"unchanged", address, _METH_O, None)
+        method = _Method(name.encode(), target.linker.driver(name), _METH_O, None)
         ctypes.pythonapi.Py_IncRef(ctypes.py_object(method))  # Python looks there to the very end
         new = ctypes.PYFUNCTYPE(ctypes.py_object, *[ctypes.c_void_p] * 3)(
             ("PyCFunction_NewEx", ctypes.pythonapi))
-        same = new(ctypes.addressof(method), None, None)
+        return new(ctypes.addressof(method), None, None)
     except (RuntimeError, OSError, AttributeError):
         return None
-    return same if _holds(same) else None
 
 
 @functools.cache
@@ -141,8 +181,10 @@ def facts() -> Facts | None:
     found = layout()
     if found is None or sys.version_info[:2] not in _KNOWN or not _is_as_known():
         return None
-    answer = ctypes.cast(ctypes.pythonapi.PyBool_FromLong, ctypes.c_void_p).value
-    return None if answer is None else Facts(found, answer)
+    api = ctypes.pythonapi
+    functions = api.PyBool_FromLong, api.PyDict_SetItem
+    answer, set_item = (ctypes.cast(f, ctypes.c_void_p).value or 0 for f in functions)
+    return Facts(found, answer, set_item)
 
 
 class _Probe:
@@ -155,7 +197,8 @@ class _Probe:
 
 def _is_as_known() -> bool:
     """Whether versions change with each change, and only then."""
-    return _versions_tell() and _classes_tell() and list_words([_Probe])[-1][1] == id(_Probe)
+    return _versions_tell() and _classes_tell() and _sets_tell() and (
+        list_words([_Probe])[-1][1] == id(_Probe))
 
 
 def _versions_tell() -> bool:
@@ -188,6 +231,18 @@ def _versions_tell() -> bool:
     return instance_words(probe) != before
 
 
+def _sets_tell() -> bool:
+    items = {"a", "b"}
+    seen = [set_words(items)]
+    for change in (lambda: items.add("c"), lambda: items.discard("a"), lambda: items.add("d")):
+        change()
+        seen.append(set_words(items))
+    words = seen[-1] or []
+    there = {word for _, word in words}
+    return all([a != b for a, b in zip(seen, seen[1:], strict=False)]) and there.issuperset(
+        [id(item) for item in items] + [hash(item) for item in items] + [len(items)])
+
+
 def _classes_tell() -> bool:
     class Base:
         pass
@@ -215,3 +270,15 @@ def _holds(same: Callable[[np.ndarray], bool]) -> bool:
         return False
     probe[0] = 3
     return same(table) is False and same(table_of([(id(probe), -1), *words])) is False
+
+
+def _counts(count: Callable[[np.ndarray], bool]) -> bool:
+    one, two = _Probe(), _Probe()
+    dicts, value = [one.__dict__, two.__dict__], 1 << 40
+    table = counting_table(dicts, "x")
+    table[-1] = id(value)
+    same = comparison()
+    if same is None or count(table) is not True or not same(table):
+        return False
+    two.x = 2
+    return one.x is value and not same(table) and not count(table) and two.x == 2

@@ -109,3 +109,41 @@ def test_the_code_of_a_function_is_a_member():
 
 def test_classes_that_nobody_can_change_have_no_version():
     assert words.class_words(int) == words.class_words(types.ModuleType) == []
+
+
+SETS = {
+    "added": lambda s: s.add("c"),
+    "removed": lambda s: s.discard("a"),
+    "another": lambda s: (s.discard("a"), s.add("z")),
+    "many": lambda s: s.update(map(str, range(40))),
+    "cleared": lambda s: s.clear(),
+}
+
+
+@pytest.mark.parametrize("change", SETS.values(), ids=SETS)
+def test_a_change_of_a_set_is_told(change):
+    same, items = words.comparison(), {"a", "b"}
+    table = words.table_of(words.set_words(items))
+    assert same(table) is True and "a" in items
+    change(items)
+    assert same(table) is False
+
+
+def test_large_sets_are_not_watched():
+    assert words.set_words(set(range(1000))) is None
+
+
+def test_counting_changes_all_or_nothing():
+    things = [made() for _ in range(3)]
+    for thing in things:
+        thing.t = 4
+    dicts = [thing.__dict__ for thing in things]
+    table, count, numbers = words.counting_table(dicts, "t"), words.counting(), [5, 1 << 70, 7]
+    for n in numbers[:2]:
+        table[-1] = id(n)
+        assert count(table) is True
+        assert [thing.t for thing in things] == [n] * 3 and things[0].t is n
+    things[1].t = 6
+    table[-1] = id(numbers[2])
+    assert count(table) is False
+    assert [thing.t for thing in things] == [1 << 70, 6, 1 << 70]

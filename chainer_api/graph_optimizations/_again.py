@@ -1,0 +1,135 @@
+"""Updates that are like the last one: what an optimizer updates, as long as nothing has changed.
+
+In: an optimizer's links, parameters and rules, after an update of all of them by sweeps. Out: their
+parameters, and the arrays of the next sweeps, without a look at each. What may not happen: anything
+of these that has changed, and passes for the same. So native code compares the versions of links,
+parameters, rules, hyperparameters and states (``runtime/native/words.py``), and counts the updates
+of the rules itself, since each count makes a new version.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from chainer.link import Chain, ChainList, Link
+from chainer.variable import Parameter
+from chainwright.runtime.native import words
+
+if TYPE_CHECKING:
+    from ._update import Plan
+
+_Words = list[words.Word]
+
+
+class Unknown(Exception):
+    """What has to be the same cannot be watched."""
+
+
+def _known(found: _Words | None) -> _Words:
+    if found is None:
+        raise Unknown
+    return found
+
+
+def _object(obj: Any) -> _Words:
+    """An object with all of its attributes."""
+    return [*words.class_of(obj), *_known(words.instance_words(obj))]
+
+
+def _tree(link: Any, held: list[Any]) -> _Words:
+    """What the parameters of a link and of those below it are, in their order."""
+    d, params = link.__dict__, type(link).params
+    if "params" in d or "cleargrads" in d or params not in (
+        Link.params, Chain.params, ChainList.params
+    ):
+        raise Unknown
+    found = [*_object(link), *_known(words.set_words(d["_params"]))]
+    # What is held cannot give its place in memory to something else.
+    held += d["_params"]
+    children: list[Any] = []
+    if params is Chain.params:
+        held += d["_children"]
+        found += _known(words.set_words(d["_children"]))
+        children = [d[name] for name in d["_children"]]
+    elif params is ChainList.params:
+        found += words.list_words(d["_children"])
+        held += d["_children"]
+        children = d["_children"]
+    for child in children:
+        found += _tree(child, held)
+    return found
+
+
+class Again:
+    """What an update needs, if :meth:`holds`."""
+
+    def __init__(self, target: Link, plan: Plan) -> None:
+        same, count = words.comparison(), words.counting()
+        if same is None or count is None:
+            raise Unknown
+        self._same, self._count = same, count
+        self.target, self.plan, self.params = target, plan, plan.params
+        self._held: list[Any] = []
+        found = _tree(target, self._held)
+        rules = []
+        for part in plan.parts:
+            for entry in part.entries:
+                found += self._of_entry(entry)
+                rules.append(entry.rule)
+        self._dicts = [rule.__dict__ for rule in rules]
+        self._rules = words.counting_table(self._dicts, "t")
+        counts = {rule.t for rule in rules}
+        if len(counts) != 1 or type(rules[0].t) is not int:
+            raise Unknown
+        self._t = rules[0].t
+        for rule in rules:
+            found += [*words.class_of(rule), _known(words.instance_words(rule))[0]]
+            hooks = (rule._pre_update_hooks, rule._post_update_hooks)
+            for table in (rule._state, *hooks):
+                found += words.dict_words(table)
+        self._table = words.table_of(found)
+        self.uses = 0
+        #: The nodes of the parameters, and of each part those of its entries.
+        self.nodes = [param._node for param in self.params]
+        self._nodes = [[entry.param._node for entry in part.entries] for part in plan.parts]
+
+    def _of_entry(self, entry: Any) -> _Words:
+        param, hyperparam = entry.param, entry.rule.hyperparam
+        if type(param) is not Parameter or "cleargrad" in param.__dict__:
+            raise Unknown
+        return [*_object(param), *_object(hyperparam)]
+
+    def holds(self, target: Any, plan: Any) -> bool:
+        """Whether all is as it was, but for the rules, which :meth:`begin` looks at."""
+        return self.target is target and self.plan is plan and self._same(self._table)
+
+    def arrays(self) -> list[Any] | None:
+        """The arrays of each sweep; None where a gradient is missing."""
+        try:
+            return [
+                part.arrays_with([node._grad_var._array for node in nodes])
+                for part, nodes in zip(self.plan.parts, self._nodes, strict=True)
+            ]
+        except AttributeError:
+            return None
+
+    def begin(self) -> bool:
+        """Count one update more for all rules; False, and nothing was done, if one has changed."""
+        self.uses += 1
+        return self._set(self._t + 1)
+
+    def undo(self) -> None:
+        """Nothing was updated after all."""
+        self._set(self._t - 1)
+
+    def _set(self, t: int) -> bool:
+        self._rules[-1] = id(t)
+        if not self._count(self._rules):
+            return False
+        self._t = t
+        return True
+
+    def leave(self) -> None:
+        """Let the plan know how often was counted."""
+        for part in self.plan.parts:
+            part.has_counted(self._t)
