@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from ._piece import Piece
 
 _ref = weakref.ref
+_new = object.__new__
 #: How to run a backward, how it was recorded, and which inputs show what it reads late.
 Run = tuple[Any, Backward, tuple[int | None, ...]]
 NUMBERS = -1  # where the numbers of a piece stand among its leaves
@@ -159,15 +160,12 @@ class StaticScheduleFunction(FunctionNode):
         False, and nothing was done, if the leaves have gradients already, if there is no program,
         or if it is to be checked.
         """
-        piece, inputs, outputs = self._piece, self.inputs, self.outputs
-        assert inputs is not None and outputs is not None
+        piece, outputs = self._piece, self.outputs
+        assert outputs is not None
         if self._checking or self.rank or self._local_function_hooks or not piece.adds_all:
             return False
-        for x in self._leaf_nodes:
-            if x._creator_node is not None or x._grad_var is not None:
-                return False
-            if x._old_style_grad_generator is not None:
-                return False
+        if not piece.are_untouched(*self._leaf_nodes):
+            return False
         gys: tuple[Any, ...] = (gy,)
         if len(outputs) > 1:
             others = [y for ref in outputs if (y := ref()) is not None and y is not node]
@@ -179,15 +177,29 @@ class StaticScheduleFunction(FunctionNode):
         known = self._backwards.get(self._key(gys))
         if known is None:
             return False
-        found = self._made_by_program(known, gys)
-        if found is None:
+        made = self._arrays_by_program(known, gys)
+        if made is None:
             return False
+        self._hand_out(made, known[1], gys)
         piece.account.ledger.saved += piece.backward_meter.took(time.perf_counter() - started)
-        for k, gx in zip(known[1].present, found, strict=True):
-            x = inputs[k]
-            if x._requires_grad:
-                x._grad_var = gx
         return True
+
+    def _hand_out(self, made: Any, backward: Backward, gys: Any) -> None:
+        """Let inputs have their gradients."""
+        inputs = self.inputs
+        assert inputs is not None
+        if backward.shared:
+            for k, gx in zip(backward.present, _as_gradients(made, backward, gys), strict=True):
+                if inputs[k]._requires_grad:
+                    inputs[k]._grad_var = gx
+            return
+        for k, array, requires_grad in zip(
+            backward.present, made, backward.requires_grad, strict=True
+        ):
+            x = inputs[k]
+            if x._requires_grad:  # what _make_gradient does, without a call for each
+                x._grad_var = gx = _new(Variable)
+                gx._array, gx._requires_grad = array, requires_grad
 
     def _inputs_behind(self, node: Any) -> list[Any]:
         """The inputs that an output depends on."""
@@ -279,7 +291,9 @@ class StaticScheduleFunction(FunctionNode):
 
     def _by_program(self, known: Run, grad_outputs: Any) -> Any:
         """The gradients of all uses of leaves; None where the program cannot give them."""
-        made, present = self._made_by_program(known, grad_outputs), known[1].present
+        made, present = self._arrays_by_program(known, grad_outputs), known[1].present
+        if made is not None:
+            made = _as_gradients(made, known[1], grad_outputs)
         if made is None or len(present) == len(self._piece.uses):
             return made
         found: list[Any] = [None] * len(self._piece.uses)
@@ -287,8 +301,8 @@ class StaticScheduleFunction(FunctionNode):
             found[k] = gradient
         return found
 
-    def _made_by_program(self, known: Run, grad_outputs: Any) -> Any:
-        """The gradients of those that get one."""
+    def _arrays_by_program(self, known: Run, grad_outputs: Any) -> Any:
+        """The arrays of the gradients of those that get one; None if the program has none."""
         run, backward, places = known
         inputs = self.inputs
         assert inputs is not None
@@ -306,14 +320,7 @@ class StaticScheduleFunction(FunctionNode):
             if array is None or (array.shape, array.dtype, array.strides) != form:
                 return None
             arrays.append(array)
-        made = self._run(run, backward, tuple(arrays))
-        made = list(map(_make_gradient, made, backward.requires_grad))
-        if backward.shared:
-            given = [g for g in grad_outputs if g is not None]
-            for k, same in enumerate(backward.same):
-                if same != k:
-                    made[k] = made[same] if same >= 0 else given[-1 - same]
-        return made
+        return self._run(run, backward, tuple(arrays))
 
     def _run(self, run: Any, backward: Backward, arrays: tuple[Any, ...]) -> Any:
         assert self._kept is not None
@@ -462,6 +469,17 @@ class StaticScheduleFunction(FunctionNode):
                 if node is not None:
                     node._rank = func.rank + 1
         piece.account.lose(clock() - started + max(piece.backward_meter.gain, 0.0))
+
+
+def _as_gradients(made: Any, backward: Backward, grad_outputs: Any) -> list[Any]:
+    """The Variables of what a program has made: some of them are one."""
+    found = list(map(_make_gradient, made, backward.requires_grad))
+    if backward.shared:
+        given = [g for g in grad_outputs if g is not None]
+        for k, same in enumerate(backward.same):
+            if same != k:
+                found[k] = found[same] if same >= 0 else given[-1 - same]
+    return found
 
 
 def _agree_on_gradient(found: Any, plain: Any, agree: Any) -> bool:

@@ -93,6 +93,8 @@ class Piece:
         self.node_inputs = [*[slot for slot, _ in self.uses], *traced.passive]
         self.input_of = {slot: k for k, slot in reversed([*enumerate(self.node_inputs)])}
         self._node_leaves = list(dict.fromkeys(self.node_inputs))
+        #: Whether the nodes of these have no creator and no gradient.
+        self.are_untouched = _untouched(len(self._node_leaves))
         #: Makes the inputs of the nodes of these, where some stand there several times.
         self._repeat = None
         if len(self._node_leaves) < len(self.node_inputs):
@@ -132,7 +134,15 @@ class Piece:
         self.slots = None if None in slots else slots
         if self.slots is not None:
             arrays = [self._specs[s].requires_grad is None for s in slots]
-            self._read_arrays = _reader(tuple(slots), tuple(arrays))
+            self._read_arrays = _reader(
+                tuple(slots), tuple(["" if plain else "._array" for plain in arrays]))
+        self._read_nodes = _reader(
+            tuple(self._node_leaves), ("._node",) * len(self._node_leaves))
+        #: Whether its inputs are arrays as they are, and nothing is done besides computing.
+        self._is_simple = (
+            self.slots is not None and self.gpu is None
+            and not (self.numbers or self.written or self.states_needed)
+        )
         self._number_inputs()
         self._publish()
 
@@ -299,6 +309,10 @@ class Piece:
         ``places`` are the numbers that the functions would have got in the graph, where others may
         have come between them.
         """
+        due = self._check_is_due()
+        if self._is_simple and not due and not self._unsettled:
+            self._run_simply(run, places)
+            return
         started = time.perf_counter()
         values = run.values
         numbers: tuple[Any, ...] = ()
@@ -317,7 +331,7 @@ class Piece:
             leaves = {i.slot: a for i, a in pairs if i.slot is not None}
         if self.numbers:
             leaves[NUMBERS] = numbers
-        due, live = self._check_is_due(), leaves
+        live = leaves
         if self.gpu is not None and run.guards:  # what backward reads late are the caller's own
             live = {s: run.guards[s][0] if s in run.guards else a for s, a in leaves.items()}
         graph = not (due and self._is_large())
@@ -344,6 +358,38 @@ class Piece:
         if due:
             self._check(run, node, leaves, made, graph)
 
+    def _run_simply(self, run: Any, places: list[int]) -> None:
+        """The same, where nothing is to be checked, drawn, computed before, or written."""
+        started = time.perf_counter()
+        values = run.values
+        arrays = self._read_arrays(values)
+        schedule, backwards = self._compiled
+        made, kept = schedule.forward(arrays)
+        for slot, array in zip(self.results, made, strict=True):
+            values[slot]._array = array
+        if self.chained:
+            live = dict(zip(self._leaf_slots, arrays, strict=True))
+            copies = self._copies_are_cheap
+            leaves = {s: copied(a) for s, a in live.items()} if copies else live
+            node = StaticScheduleFunction(self, leaves, live, None)
+            if kept is not None:
+                node._kept, node._backwards = kept, backwards
+            node._small_results = {
+                self.results[k]: array.tobytes() for k, array in enumerate(made)
+                if array.nbytes <= _SMALL}
+            self._place(node, values, made, places)
+        self.forward_meter.took(time.perf_counter() - started)
+        run.pieces.append(self)
+
+    def _place(self, node: StaticScheduleFunction, values: Any, made: Any, places: Any) -> None:
+        """Put a node in the graph."""
+        node._made = [_ref(array) for array in made]
+        node._places = places
+        node.number = places[-1] if places else next_number()
+        self._attach(node, values)
+        for k in self.retained_outputs:
+            node._retained[k] = made[k]
+
     def _deliver(
         self, run: Run, made: Any, kept: Any, leaves: Any, live: Any, places: list[int]
     ) -> StaticScheduleFunction | None:
@@ -360,17 +406,12 @@ class Piece:
             node._small_results = {
                 slot: array.tobytes() for slot, array in zip(self.results, made, strict=True)
                 if array.nbytes <= _SMALL}
-        node._made = [_ref(array) for array in made]
-        node._places = places
-        node.number = places[-1] if places else next_number()
-        self._attach(node, values)
-        for k in self.retained_outputs:
-            node._retained[k] = made[k]
+        self._place(node, values, made, places)
         return node
 
     def _attach(self, node: StaticScheduleFunction, values: Any) -> None:
         """``FunctionNode._connect`` with the Variables that were handed out."""
-        nodes = tuple([values[slot]._node for slot in self._node_leaves])
+        nodes = self._read_nodes(values)
         rank = max([below._rank for below in nodes], default=0)
         node.inputs = nodes if self._repeat is None else self._repeat(nodes)
         node._leaf_nodes, node.rank = nodes, rank
@@ -383,6 +424,11 @@ class Piece:
                 1 + max([d if s < 0 else values[s]._node._rank + d for s, d in far])
                 for far in self.distances
             ]
+        elif len(heights) == 1:  # a loss, mostly
+            below = values[self.chained[0]]._node
+            below._creator_node, below._rank = node, heights[0]
+            node.outputs = (_ref(below),)
+            return
         outputs = []
         for slot, height in zip(self.chained, heights, strict=True):
             below = values[slot]._node
@@ -513,11 +559,21 @@ class Piece:
 
 
 @functools.lru_cache(256)
-def _reader(slots: tuple[int, ...], are_arrays: tuple[bool, ...]) -> Any:
-    """A function of values that gives the arrays of some, which are arrays or Variables."""
-    items = [f"values[{s}]" + ("" if plain else "._array")
-             for s, plain in zip(slots, are_arrays, strict=True)]
+def _reader(slots: tuple[int, ...], attributes: tuple[str, ...]) -> Any:
+    """A function of values that gives some of them, or their attributes."""
+    items = [f"values[{s}]{name}" for s, name in zip(slots, attributes, strict=True)]
     return eval(f"lambda values: ({''.join([f'{item}, ' for item in items])})")
+
+
+@functools.lru_cache(64)
+def _untouched(n: int) -> Any:
+    """A function of nodes that tells whether all are leaves without a gradient."""
+    names = [f"x{k}" for k in range(n)]
+    tests = [
+        f"{x}._grad_var is None and {x}._creator_node is None and "
+        f"{x}._old_style_grad_generator is None" for x in names
+    ]
+    return eval(f"lambda {', '.join(names)}: {' and '.join(tests) or True}")
 
 
 def _last_uses(apps: Sequence[Application], results: Iterable[int]) -> list[set[int]]:
