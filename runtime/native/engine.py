@@ -9,7 +9,9 @@ finalised.
 from __future__ import annotations
 
 import ctypes
+import functools
 import hashlib
+import importlib.util
 import logging
 import os
 import re
@@ -20,6 +22,8 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+
+from .objects import MAGIC, placed, symbols
 
 logger = logging.getLogger("chainwright")
 
@@ -40,29 +44,57 @@ if hasattr(os, "register_at_fork"):
 
 
 class Engine:
-    """One processor, one LLVM. Raises :class:`ImportError` where llvmlite is missing."""
+    """One processor, one LLVM. Raises :class:`ImportError` where llvmlite is missing.
+
+    LLVM is loaded when something is to be compiled, or takes more than copying to be linked.
+    """
 
     def __init__(self) -> None:
-        import llvmlite
+        found = importlib.util.find_spec("llvmlite")
+        if found is None:
+            raise ImportError("llvmlite is missing")
+        self._functions = dict[str, int]()
+        self._linker: Any = None
+        self._facts = self._machine_facts(found.origin)
+        self.compiled = self.loaded = 0  # modules that LLVM compiled, and that came from disk
+
+    @functools.cached_property
+    def _llvm(self) -> Any:
         import llvmlite.binding as llvm
 
-        self._llvm, self._functions = llvm, dict[str, int]()
         llvm.initialize_native_target()
         llvm.initialize_native_asmprinter()
-        self._machine_facts = (
+        return llvm
+
+    def _machine_facts(self, origin: str | None) -> list[str]:
+        """Triple, processor, its features, versions of LLVM and llvmlite: as LLVM says.
+
+        What it has said once is kept on disk for the same processor and the same file of LLVM.
+        """
+        folder, here = cache_folder(), _processor(origin)
+        path = None
+        if folder is not None and here is not None:
+            path = folder / f"{hashlib.sha256(here.encode()).hexdigest()}.facts"
+        known = _read(path)
+        if known is not None:
+            return known.decode().split("\0")
+        import llvmlite
+
+        llvm = self._llvm
+        facts = [
             llvm.get_default_triple(),
             llvm.get_host_cpu_name(),
             llvm.get_host_cpu_features().flatten(),
             str(llvm.llvm_version_info),
             llvmlite.__version__,
-        )
-        self._linker: Any = None
-        self.compiled = self.loaded = 0  # modules that LLVM compiled, and that came from disk
+        ]
+        _write(path, "\0".join(facts).encode())
+        return facts
 
     @property
     def features(self) -> str:
         """What the processor can do: ``+avx2,-avx512f,...``."""
-        return self._machine_facts[2]
+        return self._facts[2]
 
     def function(self, name: str, text: Callable[[], str]) -> int:
         """The address of a function of a module, whose text is asked for if it is new."""
@@ -101,9 +133,21 @@ class Engine:
         Raises:
             RuntimeError: It is no object, or lacks one of them, or asks for what is not there.
         """
+        try:
+            undefined = self._check_symbols(data, names)
+            addresses = placed(data) if data[: len(MAGIC)] == MAGIC else None
+        except ValueError as error:
+            raise RuntimeError(str(error)) from error
+        return addresses or self._linked_by_llvm(data, names, undefined)
+
+    def _linked_by_llvm(
+        self, data: bytes, names: list[str], undefined: list[str]
+    ) -> dict[str, int]:
         if self._linker is None:
             self._linker = self._new_linker()  # with one, LLVM knows the symbols of the process
-        self._check_symbols(data, names)
+        for name in undefined:  # for which LLVM would end the process
+            if not self._llvm.address_of_symbol(name):
+                raise RuntimeError(f"compiled code asks for {name}, which this process lacks")
         linker, self._linker = self._linker, None  # after an error the next object gets another one
         linker.add_object_file(self._llvm.ObjectFileRef.from_data(data))
         linker.finalize_object()
@@ -124,28 +168,26 @@ class Engine:
     def _machine(self) -> Any:
         llvm = self._llvm
         target = llvm.Target.from_default_triple()
-        _, cpu, features, *_ = self._machine_facts
+        _, cpu, features, *_ = self._facts
         return target.create_target_machine(cpu=cpu, features=features, opt=2, jit=True)
 
-    def _check_symbols(self, data: bytes, names: list[str]) -> None:
-        """What LLVM would end the process for: it takes any object for a sound one."""
-        if sys.platform == "linux" and data[:5] != _ELF:
-            raise RuntimeError("this is no object")
-        if data[:5] != _ELF:
-            return  # of other formats nothing is known here
+    def _check_symbols(self, data: bytes, names: list[str]) -> list[str]:
+        """What an object asks for; LLVM would take any for a sound one, and end the process."""
+        if data[: len(MAGIC)] != MAGIC:
+            if sys.platform == "linux":
+                raise RuntimeError("this is no object")
+            return []  # of other formats nothing is known here
         defined, undefined = symbols(data)
         if set(defined) != set(names):
             raise RuntimeError(f"the compiled module has {defined}, and was to have {names}")
-        for name in undefined:
-            if not self._llvm.address_of_symbol(name):
-                raise RuntimeError(f"compiled code asks for {name}, which this process lacks")
+        return undefined
 
     # -- objects on disk -----------------------------------------------------------------------
 
     def _compiled(self, text: str, machine: Any) -> bytes:
         llvm = self._llvm
         module = llvm.parse_assembly(text)
-        module.triple, module.data_layout = self._machine_facts[0], str(machine.target_data)
+        module.triple, module.data_layout = self._facts[0], str(machine.target_data)
         module.verify()
         options = llvm.create_pipeline_tuning_options(speed_level=2)
         options.loop_vectorization = True
@@ -157,8 +199,21 @@ class Engine:
         folder = cache_folder()
         if folder is None:
             return None
-        key = hashlib.sha256("\0".join([*self._machine_facts, text]).encode()).hexdigest()
+        key = hashlib.sha256("\0".join([*self._facts, text]).encode()).hexdigest()
         return folder / f"{key}.o"
+
+
+def _processor(origin: str | None) -> str | None:
+    """Names this processor and this file of LLVM, without LLVM; None where nothing is known."""
+    try:
+        first, _, _ = Path("/proc/cpuinfo").read_text().partition("\n\n")
+        found = Path(origin or "").parent / "binding" / "libllvmlite.so"
+        facts = found.stat()
+    except OSError:
+        return None
+    wanted = "vendor_id", "cpu family", "model", "stepping", "flags", "Features", "CPU "
+    lines = [line for line in first.splitlines() if line.startswith(wanted)]
+    return "\n".join([*lines, str(found), str(facts.st_size), str(facts.st_mtime_ns)])
 
 
 def python_seconds() -> float:
@@ -241,7 +296,7 @@ def _files(folder: Path) -> list[tuple[float, int, Path]]:
     """When each file was made, its size and path; the oldest first."""
     known = []
     for path in folder.iterdir():
-        if path.suffix not in (".o", ".part"):
+        if path.suffix not in (".o", ".part", ".facts"):
             continue
         try:
             facts = path.stat()
@@ -255,37 +310,6 @@ def cached_files() -> list[tuple[float, int, Path]]:
     """The files of compiled code: when each was made, its size and path; the oldest first."""
     folder = cache_folder()
     return _files(folder) if folder is not None and folder.is_dir() else []
-
-
-_ELF = b"\x7fELF\x02"
-
-
-def symbols(data: bytes) -> tuple[list[str], list[str]]:
-    """The names that an ELF object of 64 bits offers to others, and those that it asks for."""
-    number = int.from_bytes
-    table, size, count = (
-        number(data[40:48], "little"),
-        number(data[58:60], "little"),
-        number(data[60:62], "little"),
-    )
-    sections = [data[table + k * size : table + (k + 1) * size] for k in range(count)]
-    defined, undefined = [], []
-    for section in sections:
-        if number(section[4:8], "little") != 2:  # SHT_SYMTAB
-            continue
-        start, length = number(section[24:32], "little"), number(section[32:40], "little")
-        names = sections[number(section[40:44], "little")]
-        text = number(names[24:32], "little")
-        for at in range(start, start + length, 24):
-            name, place = (
-                number(data[at : at + 4], "little"),
-                number(data[at + 6 : at + 8], "little"),
-            )
-            if name and data[at + 4] >> 4:  # others are its own
-                end = data.index(b"\0", text + name)
-                found = defined if place else undefined
-                found.append(data[text + name : end].decode())
-    return defined, undefined
 
 
 def libc_address(name: str) -> int:

@@ -13,7 +13,7 @@ pytest.importorskip("llvmlite")
 
 from chainwright.runtime.background import BACKGROUND
 from chainwright.runtime.native import engine as module
-from chainwright.runtime.native.engine import Engine, cache_folder, symbols
+from chainwright.runtime.native.engine import Engine, cache_folder
 
 TEXT = """define i64 @{name}(i64 %x) {{
   %y = add i64 %x, 1
@@ -101,8 +101,8 @@ def test_a_full_disk_is_said_once(folder, caplog, monkeypatch):
         raise OSError(errno.ENOSPC, "No space left on device")
 
     monkeypatch.setattr(module.os, "fdopen", full)
-    engine = Engine()
     with caplog.at_level(logging.INFO, "chainwright"):
+        engine = Engine()
         assert call(engine) == 42 and call(engine, "plus_another") == 42
     assert len(caplog.records) == 1 and "No space left" in caplog.text
     assert list(folder.iterdir()) == []  # nothing half written
@@ -125,8 +125,8 @@ def test_a_folder_that_may_only_be_read_serves(folder, caplog, monkeypatch):
 
 def test_a_folder_that_cannot_be_written_is_said_once(folder, caplog):
     folder.parent.joinpath("chainwright").write_text("a file where the folder should be")
-    engine = Engine()
     with caplog.at_level(logging.INFO, "chainwright"):
+        engine = Engine()
         assert call(engine) == 42 and call(engine, "plus_another") == 42
     assert len(caplog.records) == 1 and "not kept on disk" in caplog.text
 
@@ -152,7 +152,7 @@ def test_many_processes_at_once(folder):
     make = [sys.executable, "-c", code]
     running = [subprocess.Popen(make, stdout=subprocess.PIPE, text=True) for _ in range(3)]
     assert [p.communicate()[0].strip() for p in running] == ["42"] * 3
-    assert len(list(folder.iterdir())) == 1
+    assert sorted(path.suffix for path in folder.iterdir()) == [".facts", ".o"]
 
 
 def test_a_symbol_that_is_missing_is_found_before_the_call(folder):
@@ -163,7 +163,35 @@ def test_a_symbol_that_is_missing_is_found_before_the_call(folder):
         Engine().function("calls", lambda: text)
 
 
+def test_llvm_is_not_loaded_for_what_comes_from_disk(folder):
+    call(Engine())
+    code = (
+        "import sys\n"
+        "from chainwright.runtime.native.engine import Engine\n"
+        f"Engine().function('plus_one', lambda: {TEXT.format(name='plus_one')!r})\n"
+        "assert 'llvmlite' not in sys.modules\n"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+@pytest.mark.parametrize("damage", [b"", b"damaged", None])
+def test_what_llvm_has_said_of_the_processor(folder, damage, monkeypatch):
+    first = Engine()
+    (path,) = folder.glob("*.facts")
+    whole = path.read_bytes()
+    if damage is None:
+        monkeypatch.setattr(module, "_processor", lambda origin: "another processor")
+    else:
+        path.write_bytes(damage)
+    assert Engine()._facts == first._facts and len(first._facts) == 5
+    assert path.read_bytes() == whole
+    assert len(list(folder.glob("*.facts"))) == (2 if damage is None else 1)
+    monkeypatch.setattr(module, "_processor", lambda origin: None)
+    assert Engine()._facts == first._facts
+
+
 def test_one_linker_serves_all_objects_and_none_after_an_error(folder, monkeypatch):
+    monkeypatch.setattr(module, "placed", lambda data: None)
     engine = Engine()
     assert [call(engine, f"plus_{k}") for k in range(20)] == [42] * 20
     linker = engine._linker
@@ -176,14 +204,6 @@ def test_one_linker_serves_all_objects_and_none_after_an_error(folder, monkeypat
         call(engine, "not_there")
     assert call(engine, "not_there") == call(engine, "plus_0") == call(engine, "behind") == 42
     assert engine._linker is not linker
-
-
-def test_symbols_of_an_object(folder):
-    engine = Engine()
-    call(engine)
-    (path,) = folder.glob("*.o")
-    defined, undefined = symbols(path.read_bytes()[32:])
-    assert defined == ["plus_one"] and undefined == []
 
 
 def test_no_home_no_folder(monkeypatch):
