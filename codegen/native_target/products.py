@@ -20,7 +20,8 @@ the other rows nor on who computes which columns. Sums and products are joined (
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import NamedTuple
 
 from .driver import FAILED, Function
@@ -35,9 +36,11 @@ INNER, OUTER, ADDED = "inner", "outer", "added"
 #: many blocks of columns a row of the region stands.
 ROWS, DEEP, COLUMNS, A_ROW, A_DEEP, B_DEEP, B_COLUMN, C_ROW, BLOCKS, RUN = range(10)
 NEXT, FAR, EACH, MARK = 10, 13, 16, 17
+#: How many blocks of rows, and for ``inner`` of columns, are done at a time: what caches hold.
+TALL, WIDE = 18, 19
 #: More for ``added``: how many products, whether they are added to what is there, whether this was
 #: the last step: sums that are not finite are NumPy's then, which warns if a sum was the cause.
-PRODUCTS, STARTED, CHECKED = 18, 19, 20
+PRODUCTS, STARTED, CHECKED = 20, 21, 22
 MOST_PRODUCTS = 5  # of a step: with more, their rows leave the second cache
 _TYPES = {"f": ("float", "f32", 4), "d": ("double", "f64", 8)}
 
@@ -203,33 +206,48 @@ class _Writer:
     # -- inner: sums along the lanes -----------------------------------------------------------
 
     def _inner(self, rows: str, columns: str) -> None:
-        f, t, form = self.f, self.t, self.form
-        lanes, size = form.lanes, self.size
+        f, t, lanes = self.f, self.t, self.form.lanes
         whole = f.get(f"sdiv i64 {t[DEEP]}, {lanes}")
         rest = f.get(f"sub i64 {t[DEEP]}, {f.mul(whole, lanes)}")
         mask = self._below(rest, lanes)
+        with self._parts(rows, TALL) as (top, tall), self._parts(columns, WIDE) as (side, wide):
+            with f.loop(tall) as i, f.loop(wide) as block:
+                self._inner_block(f.add(top, i), f.add(side, block), whole, rest, mask)
+
+    @contextmanager
+    def _parts(self, count: str, most: int) -> Iterator[tuple[str, str]]:
+        """A loop over parts of so many as the table says: the first of each, and how many."""
+        f, length = self.f, self.f.item("%table", most)
+        parts = f.get(f"sdiv i64 {f.add(f.add(count, length), -1)}, {length}")
+        with f.loop(parts) as part:
+            first = f.mul(part, length)
+            yield first, f.less(f.get(f"sub i64 {count}, {first}"), length)
+
+    def _inner_block(self, i: str, block: str, whole: str, rest: str, mask: str) -> None:
+        """All items of a block: ``whole`` vectors of inner indices, and a ``rest``."""
+        f, t, form = self.f, self.t, self.form
+        lanes, size = form.lanes, self.size
+        column, lines = self._block(i, block)
+        left = self._rows(self.a, i, A_ROW)
+        # The last block may have fewer columns: it reads the last of them again.
         last = f.add(t[COLUMNS], -1)
-        with f.loop(rows) as i, f.loop(columns) as block:
-            column, lines = self._block(i, block)
-            left = self._rows(self.a, i, A_ROW)
-            # The last block may have fewer columns: it reads the last of them again.
-            right = [
-                f.moved(self.b, f.mul(f.less(f.add(column, j), last), t[B_COLUMN]))
-                for j in range(form.width)
-            ]
-            self._fill(self.sums, "0.0")
-            with f.loop(whole) as step:
-                self._multiply(left, right, f.mul(step, lanes * size))
-            with f.when(f.get(f"icmp ne i64 {rest}, 0")):
-                self._multiply(left, right, f.mul(whole, lanes * size), mask)
-            count = f.get(f"sub i64 {t[COLUMNS]}, {column}")
-            for k, line in enumerate(lines):
-                sums = [f.get(f"load {self.vector}, ptr {p}") for p in self.sums[k]]
-                for start in range(0, form.width, 4):
-                    some = sums[start : start + 4]
-                    total = self._totals([some[j % len(some)] for j in range(4)])
-                    here = self._below(count, 4, start, len(some))
-                    self._store(total, f.moved(line, start * size), here, 4)
+        right = [
+            f.moved(self.b, f.mul(f.less(f.add(column, j), last), t[B_COLUMN]))
+            for j in range(form.width)
+        ]
+        self._fill(self.sums, "0.0")
+        with f.loop(whole) as step:
+            self._multiply(left, right, f.mul(step, lanes * size))
+        with f.when(f.get(f"icmp ne i64 {rest}, 0")):
+            self._multiply(left, right, f.mul(whole, lanes * size), mask)
+        count = f.get(f"sub i64 {t[COLUMNS]}, {column}")
+        for k, line in enumerate(lines):
+            sums = [f.get(f"load {self.vector}, ptr {p}") for p in self.sums[k]]
+            for start in range(0, form.width, 4):
+                some = sums[start : start + 4]
+                total = self._totals([some[j % len(some)] for j in range(4)])
+                here = self._below(count, 4, start, len(some))
+                self._store(total, f.moved(line, start * size), here, 4)
 
     def _multiply(self, left: list[str], right: list[str], at: str, mask: str = "") -> None:
         f = self.f
@@ -279,8 +297,13 @@ class _Writer:
     def _outer(self, rows: str, columns: str) -> None:
         f, t, size = self.f, self.t, self.size
         turns = f.get(f"sdiv i64 {f.add(t[DEEP], DEPTH - 1)}, {DEPTH}")
-        with f.loop(turns) as turn, f.loop(rows) as i, f.loop(columns) as block:
-            start = f.mul(turn, DEPTH)
+        with (
+            self._parts(rows, TALL) as (top, tall),
+            f.loop(turns) as turn,
+            f.loop(tall) as k,
+            f.loop(columns) as block,
+        ):
+            start, i = f.mul(turn, DEPTH), f.add(top, k)
             deep = f.less(f.get(f"sub i64 {t[DEEP]}, {start}"), str(DEPTH))
             column, lines = self._block(i, block)
             left = self._rows(f.moved(self.a, f.mul(start, t[A_DEEP])), i, A_ROW)

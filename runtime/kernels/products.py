@@ -1,8 +1,9 @@
 """Products of matrices of which one side is short, as batches give them.
 
-NumPy's BLAS reaches half of its speed for them. Where there is native code, these products are
-computed by code of our own, in define-by-run and in programs alike: its order of summation is what
-such a product is. Where there is none, and with the target ``numpy``, it is ``a.dot(b)``.
+NumPy's BLAS reaches half of its speed for them, and on some processors for longer ones, too. Where
+there is native code, these products are computed by code of our own, in define-by-run and in
+programs alike: its order of summation is what such a product is. Where there is none, and with the
+target ``numpy``, it is ``a.dot(b)``.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from ..options import OPTIONS
 #: Asked unless the target is ``numpy``: a function that computes the product of two arrays of these
 #: layouts into a third, or None. ``op`` is that of NumPy. It may not depend on when it is asked.
 native: Callable[[Any, Any, Any, str], Callable[[Any, Any, Any], None] | None] | None = None
-SHORT = 128  # the shortest side of all three matrices
+SHORT = 1024  # the shortest side of all three matrices; native code may want it shorter
 WORK = 1 << 19  # products of two numbers
 
 

@@ -92,6 +92,11 @@ class Engine:
         return facts
 
     @property
+    def cpu(self) -> str:
+        """LLVM's name of the processor: ``znver5``, ``sapphirerapids`` ..."""
+        return self._facts[1]
+
+    @property
     def features(self) -> str:
         """What the processor can do: ``+avx2,-avx512f,...``."""
         return self._facts[2]

@@ -36,6 +36,8 @@ logger = logging.getLogger("chainwright")
 
 _KEPT = 256  # layouts that are remembered
 _BLOCK_BYTES = 1 << 15, 1 << 17  # of b that a thread does at a time: inner, outer
+_MANY_BYTES = 1 << 18  # the same where there are many rows
+_HELD_BYTES = 1 << 18  # what some rows, done at a time, read of a (inner) or write of c (outer)
 _SUM_BYTES = 1 << 19  # of all b of a step
 _PARTS = 4  # at least, for threads, as far as there are columns; each reads all rows of a,
 _FEW = 256  # which pays if these are few
@@ -46,16 +48,19 @@ _LEAST_DEPTH, _MOST_DEPTH = 128, 1 << 13
 class Machine:
     """What registers there are: bytes of one, and blocks that fit, by their way.
 
-    Known to be good: x86 with FMA, and vectors of 32 or 64 bytes.
+    Known to be good: x86 with FMA, and vectors of 32 or 64 bytes. ``short`` is how long the
+    shortest side of a product may be: with more, NumPy's BLAS is as good, but for processors of AMD
+    with vectors of 64 bytes, of which it uses one half.
     """
 
-    def __init__(self, features: str) -> None:
+    def __init__(self, features: str, cpu: str = "") -> None:
         found = {f[1:] for f in features.split(",") if f.startswith("+")}
         self.bytes = 0
         if "fma" in found and "avx2" in found:
             self.bytes, self.blocks = 32, {INNER: (3, 4), OUTER: (6, 2), ADDED: (6, 2)}
         if self.bytes and {"avx512f", "avx512vl", "avx512dq", "avx512bw"} <= found:
             self.bytes, self.blocks = 64, {INNER: (4, 6), OUTER: (12, 2), ADDED: (12, 2)}
+        self.short = 1024 if self.bytes == 64 and cpu.startswith("znver") else 128
 
 
 class Products:
@@ -99,7 +104,7 @@ class Products:
     def parts(self, form: Product) -> Parts | None:
         """The functions for a product, and how many rows each of them does; None if NumPy does."""
         way = way_of(form)
-        if way is None:
+        if way is None or min(*form.shapes[0][-2:], form.shapes[1][-1]) > self.machine.short:
             return None
         parts = forms_of(self.machine, way, form.dtype, form.shapes[0][-2])
         return parts if all(self._works(part) for part, _ in parts) else None
@@ -107,7 +112,7 @@ class Products:
     def sum_parts(self, form: Product) -> Parts | None:
         """The same for a product that is one of those that are added up."""
         if way_of(form) != OUTER or form.shapes[0][-1] > products.DEPTH:
-            return None
+            return None  # DEPTH is a short side
         parts = forms_of(self.machine, ADDED, form.dtype, form.shapes[0][-2])
         return parts if all(self._works(part) for part, _ in parts) else None
 
@@ -215,7 +220,7 @@ def region_of(
     """All parts for some blocks of columns at a time, of one matrix after the other."""
     function, (_, m, k, _) = parts[0][0], walk_of(form).lengths
     deep = k if function.way == INNER else min(k, products.DEPTH)
-    most = _BLOCK_BYTES[function.way == OUTER]
+    most = _BLOCK_BYTES[function.way == OUTER] if m <= _FEW else _MANY_BYTES
     tile = max(1, most // (deep * form.dtype.itemsize * function.columns))
     total = _blocks(form, function)
     if m <= _FEW:
@@ -266,7 +271,7 @@ def _sum_steps(
         places = [c._replace(offset=c.offset + first * c_row), Place(products.MARK, 0, each)]
         for a, b in pairs:
             places += [a._replace(offset=a.offset + first * a_row), b]
-        every = (*table, *near_and_far, each, 0, *facts)
+        every = (*table, *near_and_far, each, 0, 0, 0, *facts)
         yield Step(part.name, every, tuple(places), SILENT, "sum of products", (origin,))
         first += rows
 
@@ -304,10 +309,19 @@ def _steps(
         offsets = first * a_row, 0, first * c_row
         operands = [p._replace(offset=p.offset + o) for p, o in zip(places, offsets, strict=True)]
         operands.append(mark)
-        every = (*table, *near, *walk.steps, each, 0)
+        every = (*table, *near, *walk.steps, each, 0, *_at_a_time(form, part))
         steps.append(Step(part.name, every, tuple(operands), kind, form.op, (origin,)))
         first += rows
     return steps
+
+
+def _at_a_time(form: Product, function: Form) -> tuple[int, int]:
+    """How many blocks of rows and of columns caches hold."""
+    _, m, k, n = walk_of(form).lengths
+    size = form.dtype.itemsize
+    deep = k if function.way == INNER else min(n, _BLOCK_BYTES[1] // (products.DEPTH * size))
+    wide = _BLOCK_BYTES[0] // (deep * size * function.columns)
+    return max(1, _HELD_BYTES // (deep * size * function.height)), max(1, wide)
 
 
 def walk_of(form: Product) -> Walk:
@@ -388,5 +402,5 @@ def own_products() -> Products | None:
     if target is None:
         return None
     engine: Engine = target.linker.engine  # type: ignore[attr-defined]
-    machine = Machine(engine.features)
+    machine = Machine(engine.features, engine.cpu)
     return Products(target, machine) if machine.bytes else None

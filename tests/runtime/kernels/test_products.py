@@ -31,8 +31,8 @@ def test_shapes_and_dtypes_decide():
         return products.is_few(np.empty((m, k), dtype), np.empty((k, n), other))
 
     assert is_few(20, 512, 512) and is_few(512, 20, 512) and is_few(512, 512, 20)
-    assert is_few(128, 512, 512, "d", "d") and is_few(2, 2048, 1024)
-    assert not is_few(129, 512, 512) and not is_few(1, 2048, 2048)
+    assert is_few(1024, 2048, 2048, "d", "d") and is_few(2, 2048, 1024)
+    assert not is_few(1025, 2048, 2048) and not is_few(1, 2048, 2048)
     assert is_few(32, 128, 128) and not is_few(32, 128, 127)
     assert not is_few(20, 64, 64) and not is_few(20, 512, 512, "f", "d")
     assert not is_few(20, 512, 512, "e", "e") and not is_few(20, 512, 512, ">f4", ">f4")

@@ -122,6 +122,20 @@ def test_an_item_depends_on_its_row_and_column_only(products, layout):
         assert same_bits(part, whole[:, -columns:])
 
 
+@pytest.mark.parametrize("bytes_", [1, 1 << 14])
+def test_what_caches_hold_changes_nothing(products, bytes_, monkeypatch):
+    """However many rows and columns are done at a time."""
+    products.machine.short = 1024
+    for layout in ("rows by columns", "rows by rows", "columns by rows"):
+        a, b = LAYOUTS[layout][1](*matrices(300, 200, 210))
+        whole = product(products, a, b)
+        with monkeypatch.context() as patch:
+            for name in ("_HELD_BYTES", "_MANY_BYTES"):
+                patch.setattr(f"chainwright.runtime.native.products.{name}", bytes_)
+            patch.setattr("chainwright.runtime.native.products._BLOCK_BYTES", (bytes_, 1 << 17))
+            assert same_bits(product(Products(TARGET, products.machine), a, b), whole)
+
+
 def test_threads_change_nothing(products, monkeypatch):
     for layout in ("rows by columns", "rows by rows", "columns by rows"):
         a, b = LAYOUTS[layout][1](*matrices(33, 700, 600))
@@ -273,6 +287,21 @@ def test_shallow_products_along_the_lanes_are_numpy_s():
         a, b = np.ones((3, k), "f"), np.ones((5, k), "f")
         assert (called(products, a, b.T) is not None) == taken
         assert called(products, a, b.T.copy()) is not None
+
+
+@pytest.mark.parametrize("shape", [(129, 130, 131), (131, 129, 600), (600, 130, 129)])
+def test_processors_say_which_are_short(shape):
+    """Of some, NumPy's BLAS uses one half: all sides may be longer there."""
+    a, b = matrices(*shape)
+    for features, cpu, ours in (
+        (NARROW, "znver3", False), (WIDE, "sapphirerapids", False), (WIDE, "znver5", True)
+    ):  # fmt: skip
+        products = Products(TARGET, Machine(features, cpu))
+        if features in HERE:
+            assert (called(products, a, b) is not None) == ours
+            assert called(products, a[:, :128], b[:128]) is not None
+    a, b = np.ones((1025, 1025), "f"), np.ones((1025, 1030), "f")
+    assert called(Products(TARGET, Machine(HERE[-1], "znver5")), a, b) is None
 
 
 def test_memory_that_does_not_fit_is_refused(products):
