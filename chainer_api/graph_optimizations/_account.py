@@ -42,7 +42,7 @@ _LOSSES = 8  # calls in a row after which the balance is negative, until program
 # For each function application, on this machine. The first time modules are imported, templates
 # and the library's sources read.
 COMPILING, PROVING = Rate(6e-4, 6e-3), Rate(7e-4, 0.01)
-NATIVE = Rate(5e-4, 0.03)  # native code of what is compiled, in the background
+NATIVE = Rate(7e-4, 0.015)  # native code of what is compiled, in the background
 _SETTLING, _SETTLED = 64, 2  # calls in which functions may become native code, and without news
 
 

@@ -30,6 +30,7 @@ logger = logging.getLogger("chainwright")
 LIMIT = 64 << 20  # bytes of objects on disk
 _lock = threading.Lock()
 _in_llvm = 0.0  # seconds
+_CORES = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 _linkers: list[Any] = []  # all there have been: what they have linked is never unmapped
 
 
@@ -222,8 +223,8 @@ def _processor(origin: str | None) -> str | None:
 
 
 def python_seconds() -> float:
-    """CPU seconds of this thread, without those of LLVM, during which other threads go on."""
-    return time.thread_time() - _in_llvm
+    """CPU seconds of this thread, without those of LLVM, where other threads go on meanwhile."""
+    return time.thread_time() - (_in_llvm if _CORES > 1 else 0.0)
 
 
 def cache_folder() -> Path | None:
