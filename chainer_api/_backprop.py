@@ -348,6 +348,9 @@ def _warn_of_one_element():
 
 def backward_from_variable(var, retain_grad, enable_double_backprop, loss_scale):
     """Do what :meth:`chainer.Variable.backward` says."""
+    if not retain_grad and not enable_double_backprop and loss_scale is None and (
+            backward_of_piece(var)):
+        return
     node = var._node
     _tracing.settle('backward')
     with _tracing.aside():

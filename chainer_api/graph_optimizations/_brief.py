@@ -233,6 +233,17 @@ class Watch:
         return raw
 
 
+def _words_of_plans(plans: Sequence[tuple[Any, int, Any]]) -> list[words.Word]:
+    """That the programs are there; whether pieces were dropped changes with each of their uses."""
+    found = []
+    for app, first, plan in plans:
+        own = words.instance_words(plan)
+        if app.plans.get(first) is not plan or not plan.ready() or own is None:
+            raise Moving
+        found += [*words.dict_words(app.plans), *own]
+    return found
+
+
 def _raw(cls: type, name: str) -> Any:
     """What stands in a class or in its bases."""
     for base in cls.__mro__:
@@ -251,14 +262,15 @@ class Brief:
     """Code that does what a proof's does, as long as ``table`` is as it was."""
 
     def __init__(
-        self, lines: Sequence[str], names: dict[str, Any], chain: Any, volatile: set[int]
+        self, lines: Sequence[str], names: dict[str, Any], chain: Any, volatile: set[int],
+        plans: Sequence[tuple[Any, int, Any]],
     ) -> None:
         self._names = names
         self._watch = Watch(names, chain, volatile)
         first = next(k for k, line in enumerate(lines) if line.lstrip().startswith("carrier."))
         kept = [x for line in lines[1:first] if (x := self._kept(line.strip()))]
         self.watched, self._held = self._watch.watched, self._watch.held
-        self.table = words.table_of(self._watch.words)
+        self.table = words.table_of([*self._watch.words, *_words_of_plans(plans)])
         #: How many lines it has less.
         self.saved = first - 1 - len(kept)
         self._finish([*[f"    {line}" for line in kept], *lines[first:]])
@@ -349,8 +361,13 @@ class Brief:
 class Shortcut:
     """Finds a brief way for a proof, and again where what it watched has changed."""
 
-    def __init__(self, lines: Sequence[str], names: dict[str, Any], holds: Any) -> None:
-        self._lines, self._names, self._holds = lines, names, holds
+    def __init__(
+        self, lines: Sequence[str], names: dict[str, Any], holds: Any,
+        plans: tuple[tuple[Any, int, Any], ...],
+    ) -> None:
+        self._lines, self._names, self._holds, self._plans = lines, names, holds, plans
+        #: Of the programs: as long as the table is as it was they are there, or have been dropped.
+        self.pieces = [piece for _, _, plan in plans for piece in plan.pieces]
         self.same: Any = None  # compares
         self.table: np.ndarray | None = None  # as long as there is a brief way
         self.replay: Any = None
@@ -396,12 +413,12 @@ class Shortcut:
             self.table, self.replay = brief.table, brief.replay
 
     def _made(self, chain: Any) -> Brief:
-        brief = Brief(self._lines, self._names, chain, self._volatile)
+        brief = Brief(self._lines, self._names, chain, self._volatile, self._plans)
         if self._last is not None:
             changed = brief.changed_since(self._last)
             if changed:
                 self._volatile |= changed
-                brief = Brief(self._lines, self._names, chain, self._volatile)
+                brief = Brief(self._lines, self._names, chain, self._volatile, self._plans)
         self._last = brief
         return brief
 
