@@ -36,12 +36,16 @@ INNER, OUTER, ADDED = "inner", "outer", "added"
 #: many blocks of columns a row of the region stands.
 ROWS, DEEP, COLUMNS, A_ROW, A_DEEP, B_DEEP, B_COLUMN, C_ROW, BLOCKS, RUN = range(10)
 NEXT, FAR, EACH, MARK = 10, 13, 16, 17
+#: Where the ``MARK`` is stands whether floating-point flags stay as they were: ``np.dot`` does not
+#: warn. That is an instruction of the processor, where a call of the C library takes 80 ns.
+QUIET = MARK
 #: How many blocks of rows, and for ``inner`` of columns, are done at a time: what caches hold.
 TALL, WIDE = 18, 19
 #: More for ``added``: how many products, whether they are added to what is there, whether this was
 #: the last step: sums that are not finite are NumPy's then, which warns if a sum was the cause.
 PRODUCTS, STARTED, CHECKED = 20, 21, 22
 MOST_PRODUCTS = 5  # of a step: with more, their rows leave the second cache
+_FAR = 1 << 62  # no column
 _TYPES = {"f": ("float", "f32", 4), "d": ("double", "f64", 8)}
 
 
@@ -87,7 +91,7 @@ class _Writer:
         self.vector = f"<{form.lanes} x {self.scalar}>"
         bits = 8 * self.size * form.lanes
         self.f = Function(
-            f"void @{form.name}(ptr %args, ptr %table, i64 %rows) "
+            f"internal void @product(ptr %args, ptr %table, i64 %rows) noinline "
             f'"prefer-vector-width"="{bits}" "min-legal-vector-width"="{bits}"'
         )
         self.declared: dict[str, str] = {}
@@ -112,7 +116,19 @@ class _Writer:
             self.first = f.more(f.get(f"sub i64 {first}, {passed}"), "0")
             end = f.less(f.add(f.get(f"sub i64 {last}, {passed}"), 1), blocks)
             self._matrix(f.get(f"sub i64 {end}, {self.first}"))
-        return "\n".join([f.text(), *self.declared.values(), ""])
+        return "\n".join([f.text(), self._entry(), *self.declared.values(), ""])
+
+    def _entry(self) -> str:
+        """The function that others call: it keeps the flags, if they are not to be seen."""
+        self.f = f = Function(f"void @{self.form.name}(ptr %args, ptr %table, i64 %rows)")
+        flags = f.variable()
+        quiet = f.get(f"icmp ne i64 {f.item('%table', QUIET)}, 0")
+        with f.when(quiet):
+            self._call("llvm.x86.sse.stmxcsr", "void", ("ptr", flags))
+        f.call("@product", "ptr %args, ptr %table, i64 %rows")
+        with f.when(quiet):
+            self._call("llvm.x86.sse.ldmxcsr", "void", ("ptr", flags))
+        return f.text()
 
     def _of_matrix(self, operands: list[str], matrix: str) -> list[str]:
         f, t = self.f, self.t
@@ -169,16 +185,19 @@ class _Writer:
             (kind, value), ("ptr", at), ("i32", "1"), (f"<{lanes} x i1>", mask),
         )  # fmt: skip
 
-    def _below(self, count: str, lanes: int, start: int = 0, most: int | None = None) -> str:
-        """The lanes whose number, counted from ``start``, is below ``count``; ``most`` of them."""
-        f, kind = self.f, f"<{lanes} x i64>"
+    def _below(self, count: str, lanes: int, start: int = 0) -> str:
+        """The lanes whose number, counted from ``start``, is below ``count``."""
+        return self._among(count, range(start, start + lanes))
+
+    def _among(self, count: str, numbers: Sequence[int]) -> str:
+        """The lanes whose number is below ``count``."""
+        f, lanes = self.f, len(numbers)
+        kind = f"<{lanes} x i64>"
         one = f.get(f"insertelement {kind} poison, i64 {count}, i32 0")
         zeros = f"<{lanes} x i32> zeroinitializer"
         all_ = f.get(f"shufflevector {kind} {one}, {kind} poison, {zeros}")
-        far = 1 << 62
-        numbers = [start + k if most is None or k < most else far for k in range(lanes)]
-        numbers_text = ", ".join(f"i64 {k}" for k in numbers)
-        return f.get(f"icmp slt {kind} <{numbers_text}>, {all_}")
+        text = ", ".join(f"i64 {number}" for number in numbers)
+        return f.get(f"icmp slt {kind} <{text}>, {all_}")
 
     def _prefetch(self, at: str) -> None:
         arguments = ("ptr", at), ("i32", "0"), ("i32", "3"), ("i32", "1")
@@ -241,13 +260,23 @@ class _Writer:
         with f.when(f.get(f"icmp ne i64 {rest}, 0")):
             self._multiply(left, right, f.mul(whole, lanes * size), mask)
         count = f.get(f"sub i64 {t[COLUMNS]}, {column}")
-        for k, line in enumerate(lines):
-            sums = [f.get(f"load {self.vector}, ptr {p}") for p in self.sums[k]]
-            for start in range(0, form.width, 4):
-                some = sums[start : start + 4]
-                total = self._totals([some[j % len(some)] for j in range(4)])
-                here = self._below(count, 4, start, len(some))
-                self._store(total, f.moved(line, start * size), here, 4)
+        self._store_totals(lines, count)
+
+    def _store_totals(self, lines: list[str], count: str) -> None:
+        """Add up the lanes of a block, of which so many columns are there."""
+        f, form = self.f, self.form
+        places = [(k, j) for k in range(form.height) for j in range(form.width)]
+        most = min(8, form.lanes)
+        for start in range(0, len(places), most):
+            some = places[start : start + most]
+            sums = [f.get(f"load {self.vector}, ptr {self.sums[k][j]}") for k, j in some]
+            total = self._totals([sums[q % len(some)] for q in range(most)])
+            for k in sorted({k for k, _ in some}):
+                columns = [j if row == k else _FAR for row, j in some]
+                first = min(columns)
+                here = (first - columns.index(first)) * self.size  # where the first lane would go
+                mask = self._among(count, [*columns, *[_FAR] * (most - len(some))])
+                self._store(total, f.moved(lines[k], here), mask, most)
 
     def _multiply(self, left: list[str], right: list[str], at: str, mask: str = "") -> None:
         f = self.f
@@ -258,39 +287,27 @@ class _Writer:
                 self._add_product(k, j, x, y)
 
     def _totals(self, sums: list[str]) -> str:
-        """The totals of four vectors, as one vector: halves are added to halves, and so on."""
-        lanes = self.form.lanes
-        half, quarter = lanes // 2, lanes // 4
-        low, high = range(half), range(half, lanes)
-        one, other = [
-            self._fold(x, y, lanes, [*low, *(lanes + k for k in low)],
-                       [*high, *(lanes + k for k in high)])
-            for x, y in (sums[:2], sums[2:])
-        ]  # fmt: skip
-        starts = [0, half, lanes, lanes + half]
-        total = self._fold(
-            one, other, lanes,
-            [s + k for s in starts for k in range(quarter)],
-            [s + quarter + k for s in starts for k in range(quarter)],
-        )  # fmt: skip
-        while quarter > 1:
-            part = quarter // 2
-            total = self._fold(
-                total, "poison", 4 * quarter,
-                [g * quarter + k for g in range(4) for k in range(part)],
-                [g * quarter + part + k for g in range(4) for k in range(part)],
-            )  # fmt: skip
-            quarter = part
+        """The totals of some vectors, as one vector: halves are added to halves, and so on."""
+        width = self.form.lanes  # lanes for each of those that a vector stands for
+        while len(sums) > 1:
+            sums = [self._fold(x, y, width) for x, y in zip(sums[::2], sums[1::2], strict=True)]
+            width //= 2
+        (total,), lanes = sums, self.form.lanes
+        while width > 1:
+            total, lanes, width = self._fold(total, "poison", width, lanes), lanes // 2, width // 2
         return total
 
-    def _fold(self, x: str, y: str, lanes: int, low: Sequence[int], high: Sequence[int]) -> str:
-        f, kind = self.f, f"<{lanes} x {self.scalar}>"
+    def _fold(self, x: str, y: str, width: int, lanes: int = 0) -> str:
+        """Add the second half of each ``width`` lanes to the first, in two vectors or in one."""
+        f = self.f
+        kind = f"<{lanes or self.form.lanes} x {self.scalar}>"
+        starts = range(0, lanes or 2 * self.form.lanes, width)
         parts = []
-        for places in (low, high):
-            text = ", ".join(f"i32 {k}" for k in places)
-            which = f"<{len(places)} x i32> <{text}>"
+        for half in (0, width // 2):
+            text = ", ".join(f"i32 {s + half + k}" for s in starts for k in range(width // 2))
+            which = f"<{len(starts) * width // 2} x i32> <{text}>"
             parts.append(f.get(f"shufflevector {kind} {x}, {kind} {y}, {which}"))
-        return f.get(f"fadd <{len(low)} x {self.scalar}> {parts[0]}, {parts[1]}")
+        return f.get(f"fadd <{len(starts) * width // 2} x {self.scalar}> {parts[0]}, {parts[1]}")
 
     # -- outer: columns along the lanes --------------------------------------------------------
 

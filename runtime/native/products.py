@@ -17,7 +17,6 @@ from typing import Any
 import numpy as np
 
 from chainwright.codegen.native_target import NativeTarget, products
-from chainwright.codegen.native_target.driver import OURS, SILENT
 from chainwright.codegen.native_target.matmul import Walk, product_of, product_region, product_walk
 from chainwright.codegen.native_target.moves import copy_region
 from chainwright.codegen.native_target.products import ADDED, INNER, OUTER, Form
@@ -271,8 +270,8 @@ def _sum_steps(
         places = [c._replace(offset=c.offset + first * c_row), Place(products.MARK, 0, each)]
         for a, b in pairs:
             places += [a._replace(offset=a.offset + first * a_row), b]
-        every = (*table, *near_and_far, each, 0, 0, 0, *facts)
-        yield Step(part.name, every, tuple(places), SILENT, "sum of products", (origin,))
+        every = (*table, *near_and_far, each, 1, 0, 0, *facts)
+        yield Step(part.name, every, tuple(places), label="sum of products", origins=(origin,))
         first += rows
 
 
@@ -302,15 +301,17 @@ def _steps(
     count, _, k, n = walk.lengths
     near, (a_row, a_deep, b_deep, b_column, c_row, _) = walk.strides[:3], walk.strides[3:]
     blocks = -(-n // parts[0][0].columns)
-    kind = SILENT if form.op == "dot" else OURS
+    quiet = int(form.op == "dot")
     steps, first = [], 0
     for part, rows in parts:
         table = rows, k, n, a_row, a_deep, b_deep, b_column, c_row, blocks, count
         offsets = first * a_row, 0, first * c_row
         operands = [p._replace(offset=p.offset + o) for p, o in zip(places, offsets, strict=True)]
         operands.append(mark)
-        every = (*table, *near, *walk.steps, each, 0, *_at_a_time(form, part))
-        steps.append(Step(part.name, every, tuple(operands), kind, form.op, (origin,)))
+        every = (*table, *near, *walk.steps, each, quiet, *_at_a_time(form, part))
+        steps.append(
+            Step(part.name, every, tuple(operands), label=form.op, origins=(origin,))
+        )
         first += rows
     return steps
 
