@@ -394,6 +394,9 @@ class Link(device_resident.DeviceResident):
 
     def cleargrads(self) -> None:
         """Sets the gradients of all parameters to ``None``; to be called before each backward."""
+        known = getattr(self.__dict__.get('schedule_manager'), 'gradients', None)
+        if known is not None and known.clear(self):
+            return
         for param in self.params():
             param.cleargrad()
 

@@ -341,7 +341,9 @@ class Account:
     ) -> bool:
         """A call that went the way to ``app``, with programs."""
         self._count(seconds)
-        forwards = sum([piece.forward_meter.plain for piece in run.pieces])
+        forwards = 0.0
+        for piece in run.pieces:
+            forwards += piece.forward_meter.plain
         if app.plain:
             meter.plain = plain = self._plain_of(app)
             # A call that takes several times as long has been stopped by other work.
@@ -363,8 +365,10 @@ class Account:
             self._partly += 1
             self._saved_partly += gain
         for piece in run.pieces:
-            piece.backward_meter.factor = factor
-            gain += piece.backward_meter.gain
+            backward = piece.backward_meter
+            backward.factor = factor
+            if backward.program:
+                gain += backward.gain
         return self.pays(gain)
 
     def lose(self, seconds: float) -> None:

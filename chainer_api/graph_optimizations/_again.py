@@ -9,9 +9,10 @@ of the rules itself, since each count makes a new version.
 
 from __future__ import annotations
 
+import weakref
 from typing import TYPE_CHECKING, Any
 
-from chainer.link import Chain, ChainList, Link
+from chainer.link import Chain, ChainList, Link, _all_params
 from chainer.variable import Parameter
 from chainwright.runtime.native import words
 
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
     from ._update import Plan
 
 _Words = list[words.Word]
+_CALLS = 16  # of clearing, until it is looked for a faster way
+_cleargrad = Parameter.cleargrad
 
 
 class Unknown(Exception):
@@ -39,7 +42,7 @@ def _object(obj: Any) -> _Words:
 def _tree(link: Any, held: list[Any]) -> _Words:
     """What the parameters of a link and of those below it are, in their order."""
     d, params = link.__dict__, type(link).params
-    if "params" in d or "cleargrads" in d or params not in (
+    if "params" in d or params not in (
         Link.params, Chain.params, ChainList.params
     ):
         raise Unknown
@@ -58,6 +61,56 @@ def _tree(link: Any, held: list[Any]) -> _Words:
     for child in children:
         found += _tree(child, held)
     return found
+
+
+def _parameter(param: Any) -> _Words:
+    """A parameter, whose gradient is cleared by forgetting it."""
+    if type(param) is not Parameter or param._array is None or "cleargrad" in param.__dict__:
+        raise Unknown
+    if Parameter.cleargrad is not _cleargrad:
+        raise Unknown
+    return _object(param)
+
+
+class Gradients:
+    """Those of all parameters of a link, to be cleared again and again."""
+
+    def __init__(self, link: Link) -> None:
+        self._link = weakref.ref(link)  # copies of it share this
+        self._nodes: list[Any] | None = None
+        self._same: Any = None
+        self._table: Any = None
+        self._held: list[Any] = []
+        self._calls, self._wait = 0, _CALLS  # since they were sought, and until they are
+
+    def clear(self, link: Link) -> bool:
+        """Clear them; False, and nothing was done, where something may have changed."""
+        if self._link() is not link:
+            return False
+        if self._nodes is None:
+            self._calls += 1
+            if self._calls >= self._wait:
+                self._find(link)
+            return False
+        if not self._same(self._table):
+            self._nodes = None
+            return False
+        for node in self._nodes:
+            node._grad_var = None
+        return True
+
+    def _find(self, link: Link) -> None:
+        self._calls, self._wait = 0, min(4 * self._wait, 1 << 20)
+        self._same = words.comparison() if words.are_native() else None
+        if self._same is None:
+            return
+        self._held = []
+        try:
+            found, params = _tree(link, self._held), _all_params(link)
+            found += [word for param in params for word in _parameter(param)]
+        except (Unknown, AttributeError, KeyError, TypeError):
+            return
+        self._nodes, self._table = [param._node for param in params], words.table_of(found)
 
 
 class Again:
@@ -94,10 +147,7 @@ class Again:
         self._nodes = [[entry.param._node for entry in part.entries] for part in plan.parts]
 
     def _of_entry(self, entry: Any) -> _Words:
-        param, hyperparam = entry.param, entry.rule.hyperparam
-        if type(param) is not Parameter or "cleargrad" in param.__dict__:
-            raise Unknown
-        return [*_object(param), *_object(hyperparam)]
+        return [*_parameter(entry.param), *_object(entry.rule.hyperparam)]
 
     def holds(self, target: Any, plan: Any) -> bool:
         """Whether all is as it was, but for the rules, which :meth:`begin` looks at."""

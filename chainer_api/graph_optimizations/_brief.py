@@ -18,11 +18,11 @@ from typing import Any
 
 import numpy as np
 
-from chainer import configuration
 from chainer.variable import Variable
 from chainwright.runtime.native import words
 
 _AT_ONCE, _TRIES = 3, 6  # times that a brief way is looked for again: soon, and at all
+_SOON = 64  # uses until it is asked again for native code
 _LONG = 1024  # uses after which it was no mistake
 _LEAST = 8  # guards fewer, or it is no gain
 _HEAP = 1 << 9  # flag of classes that Python code has made
@@ -395,9 +395,10 @@ class Shortcut:
 
     def find(self, use: int, chain: Any, args: Any, kw: Any, carrier: Any) -> None:
         """Look for one, in a call for which the guards hold."""
+        if all([piece.schedule.native_programs is None for piece in self.pieces]):
+            self.at = use + _SOON  # LLVM, which takes time and memory, may not be there yet
+            return
         self.at, self._tries, self._made_at = math.inf, self._tries + 1, use
-        if configuration.peek("static_target") == "numpy":
-            return  # whoever asks for that may not want LLVM in memory
         self.same = words.comparison()
         if self.same is None:
             return

@@ -18,6 +18,7 @@ from chainwright.runtime import Ledger
 
 from . import _array_code  # noqa: F401 - whoever runs define-by-run code natively asks it
 from ._account import COMPILING, Account, clock
+from ._again import Gradients
 from ._node import StaticScheduleFunction
 from ._phrases import Phrases
 from ._piece import Piece, Plan
@@ -620,6 +621,7 @@ class ScheduleManager:
     def __init__(self, chain: Any) -> None:
         self._chain = weakref.ref(chain)
         self._sites: dict[Callable[..., Any], Site] = {}
+        self.gradients = Gradients(chain)
 
     def of(self, chain: Any) -> bool:
         """Whether this manager belongs to ``chain`` (and not to the one it was copied from)."""

@@ -150,6 +150,11 @@ def comparison() -> Callable[[np.ndarray], bool] | None:
     return same if same is not None and _holds(same) else None
 
 
+def are_native() -> bool:
+    """Whether native code is there, so that nothing has to be loaded for it."""
+    return native_target.cache_info().currsize > 0 and native_target() is not None
+
+
 @functools.cache
 def counting() -> Callable[[np.ndarray], bool] | None:
     """Sets the entry of all dictionaries of a :func:`counting_table`, and what their words are.

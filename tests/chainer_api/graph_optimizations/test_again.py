@@ -242,3 +242,52 @@ def test_copies_start_without():
     assert state(other.target, other) == before
     other.update(other.target, *batch(0))
     assert state(other.target, other) == state(model, rule)
+
+
+def clearing_of_a_parameter(m):
+    m.a.W.cleargrad = lambda: setattr(m.a.W, "grad", np.ones((6, 4), "f"))
+
+
+def another_parameter(m):
+    m.a.W = chainer.Parameter(np.ones((6, 4), "f"))
+
+
+CLEARED = {
+    "nothing": lambda m: None,
+    "array": lambda m: setattr(m.a.W, "array", m.a.W.array * 2),
+    "parameter": another_parameter,
+    "clearing of a parameter": clearing_of_a_parameter,
+    "uninitialized": lambda m: m.rest.append(L.Linear(None, 3, initialW=1)),
+    "parameters of a link": lambda m: override_params(m, None),
+    "link": lambda m: setattr(m, "a", copy.deepcopy(m.a)),
+    "item": lambda m: m.rest.__setitem__(1, L.Linear(5, 3, initialW=1)),
+    "new link": lambda m: m.rest.append(L.Linear(3, 3, initialW=1)),
+    "fewer parameters": lambda m: m.a._params.discard("b"),
+    "counter": lambda m: setattr(m, "calls", 1),
+}
+
+
+def cleared(model, k):
+    model(*batch(k)).backward()
+    before = [p.grad is None for p in model.params() if p.array is not None]
+    model.cleargrads()
+    found = {name: None if p._array is None or p.grad is None else p.grad.tobytes()
+             for name, p in model.namedparams()}
+    return before, found, [p._first_grad is None for p in model.params()]
+
+
+@pytest.mark.parametrize("change", CLEARED.values(), ids=CLEARED)
+def test_all_gradients_are_cleared(change, monkeypatch):
+    monkeypatch.setitem(vars(chainer.global_config), "static_target", "native")
+    both = [made(kind, optimizers.SGD)[0] for kind in (Compiled, Net)]
+    for k in range(STEPS):
+        assert cleared(both[0], k) == cleared(both[1], k)
+    assert both[0].schedule_manager.gradients._nodes is not None
+    shallow = [copy.copy(model) for model in both]
+    for model in both:
+        np.random.seed(2)
+        change(model)
+    for k in range(2 * STEPS):
+        assert cleared(both[0], k) == cleared(both[1], k)
+        if k % 8 == 0:
+            assert cleared(shallow[0], k) == cleared(shallow[1], k)

@@ -141,6 +141,7 @@ def shortcuts(model):
 @pytest.fixture(autouse=True)
 def few_checks(monkeypatch):
     monkeypatch.setitem(vars(chainer.global_config), "static_check", "first")
+    monkeypatch.setitem(vars(chainer.global_config), "static_target", "native")
 
 
 @pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES)
