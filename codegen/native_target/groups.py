@@ -44,6 +44,8 @@ from .steps import (
 
 TILE_BYTES = 1 << 14
 ALONE_BYTES = 1 << 17  # of a loop by itself: what a thread does at a time
+#: What a loop computes once more rather than have it stored and read, and how many of these.
+AGAIN, MOST_AGAIN = frozenset({"add", "subtract", "multiply", "negative"}), 8
 COLUMN_BYTES = 1 << 14  # of a sum over rows by itself: less at a time would take longer
 
 
@@ -52,12 +54,14 @@ class Stage:
     """A part of a group: one fused loop, one call of a loop, or one reduction.
 
     ``reads`` are the values that a loop reads, ``seen`` those of its own that others may read.
+    ``again`` are nodes of loops before that this loop computes once more for itself.
     """
 
     form: str
     nodes: list[Node]
     reads: set[Node] = field(default_factory=set)
     seen: set[Node] = field(default_factory=set)
+    again: list[Node] = field(default_factory=list)
 
 
 class Group:
@@ -80,6 +84,10 @@ class Group:
             columns = not self.alone and forms.by_columns(node)
             self._put(node, "columns" if columns else forms.of(node) or "")
         self._sums_last()
+        self.latest = dict(self.stage)  # the last stage that computes a node
+        for k, stage in enumerate(self.stages):
+            if stage.form == "loop":
+                self._compute_again(k, stage)
         self.stored = {n for n in self.stage if self.alone or escaping(n) or self._is_read(n)}
         self.local = frozenset(
             node
@@ -156,26 +164,74 @@ class Group:
         joins = root is x and form == "loop" == self.stages[k].form and x.dims == node.dims
         return k if joins else k + 1
 
+    def _compute_again(self, k: int, stage: Stage) -> None:
+        """Have a loop compute what it reads of loops before, where that takes one array at most.
+
+        A value that nobody else reads from memory is not stored then.
+        """
+        known, reads = set(stage.nodes), set(stage.reads)
+        for node in self.nodes:
+            if node not in reads or not self._is_repeatable(node, k):
+                continue
+            made, needed = self._steps_to(node, k, known)
+            more, after = needed - reads, (reads - {node}) | needed
+            whole = [x for x in more if x.dims == node.dims and x.steps[0] != 0]
+            if len(made) > MOST_AGAIN or len(whole) > 1 or not all(map(self._is_there, more)):
+                continue
+            if len(after) + len(stage.seen) > MOST_OPERANDS:
+                continue
+            stage.again += made
+            known |= {*made}
+            reads = after
+            self.latest.update(dict.fromkeys(made, k))
+
+    def _is_repeatable(self, node: Node, k: int) -> bool:
+        """Whether a loop may compute a value of a loop before, which only loops read."""
+        if node.op not in AGAIN or self._escaping(node) or self.stage.get(node, k) >= k:
+            return False
+        if self._form(node) != "loop":
+            return False
+        users = self._users.get(node, set())
+        if any(self._form(user) != "loop" for user in users):
+            return False
+        return node.dims == self.stages[k].nodes[0].dims
+
+    def _form(self, node: Node) -> str:
+        return self.stages[self.stage[node]].form if node in self.stage else "view"
+
+    def _steps_to(self, node: Node, k: int, known: set[Node]) -> tuple[list[Node], set[Node]]:
+        """The nodes that a loop would compute for a value, and the arrays that it would read."""
+        made: list[Node] = []
+        needed: set[Node] = set()
+
+        def visit(x: Node) -> None:
+            if is_scalar(x) or x in known or x in made or len(made) > MOST_AGAIN:
+                return
+            if not self._is_repeatable(x, k):
+                needed.add(x)
+                return
+            for source in x.inputs:
+                visit(source)
+            made.append(x)
+
+        visit(node)
+        return made, needed
+
+    def _is_there(self, x: Node) -> bool:
+        """Whether a value is in memory anyway."""
+        root = self.roots.get(x, x)
+        return root not in self.stage or self._escaping(root) or self._is_read(root)
+
     def _is_read(self, node: Node) -> bool:
         """Whether a value is read from memory by another part of the group."""
         if self.stages[self.stage[node]].form != "loop":
             return True
-        for user in self.nodes:
-            for x in user.inputs:
-                if self.roots.get(x, x) is node and (
-                    x is not node or self.stage.get(user) != self.stage[node]
-                ):
+        for k, stage in enumerate(self.stages):
+            own = {node} if k == self.stage[node] or node in stage.again else set()
+            for user in (*stage.again, *stage.nodes):
+                if any(x not in own and self.roots.get(x, x) is node for x in user.inputs):
                     return True
         return False
-
-    def last_stage(self, node: Node) -> int:
-        """The last stage that reads a value."""
-        readers = [
-            self.stage[user]
-            for user in self.stage
-            if any(self.roots.get(x, x) is node for x in user.inputs)
-        ]
-        return max([self.stage[node], *readers])
 
     def regions(self) -> list[Region]:
         """What sums over rows starts from; then the steps, one for each stage."""
@@ -209,7 +265,7 @@ class Group:
     def _step(self, stage: Stage, by_rows: bool) -> Step:
         node = stage.nodes[0]
         if stage.form == "loop":
-            return Fused(self, stage.nodes, by_rows).step()
+            return Fused(self, stage.nodes, by_rows, stage.again).step()
         if stage.form == "call":
             return self._call(node, by_rows)[0]
         (x,) = node.inputs
@@ -321,8 +377,10 @@ class Fused:
 
     prefix, reads = "t", "a"  # of the names of steps, and of values that are read
 
-    def __init__(self, group: Memory, nodes: Sequence[Node], by_rows: bool) -> None:
-        self.group, self.nodes, self.by_rows = group, nodes, by_rows
+    def __init__(
+        self, group: Memory, nodes: Sequence[Node], by_rows: bool, again: Sequence[Node] = ()
+    ) -> None:
+        self.group, self.nodes, self.by_rows, self.again = group, nodes, by_rows, again
         self.inputs: dict[Node, str] = {}
         self.strides: list[Ints] = []
         self.numbers: dict[tuple[str, int], str] = {}
@@ -342,7 +400,7 @@ class Fused:
 
     def parts(self) -> tuple[Kernel, Nest, tuple[Place, ...]]:
         """The kernel, the loops it is to run in, and its operands."""
-        for node in self.nodes:
+        for node in (*self.again, *self.nodes):
             self._add(node)
         outs = [node for node in self.nodes if node in self.group.stored]
         sources = [*self.inputs, *outs]

@@ -199,6 +199,7 @@ class NativeWriter(Writer):
     def _times(self) -> dict[Node, tuple[int, int]]:
         """For each block, when it is filled and last read; a stage of a group is one moment."""
         now, moment, span, end = 0, dict[Node, int](), dict[Node, tuple[int, int]](), {}
+        reads = dict[Node, int]()
         for k, part in enumerate(self.parts):
             for unit in part.units:
                 group = self.groups.get(unit.nodes[0])
@@ -206,6 +207,7 @@ class NativeWriter(Writer):
                 for node in unit.nodes:
                     stage = group.stage.get(node, 0) if group is not None else 0
                     moment[node], span[node] = now + stage, (now, now + length - 1)
+                    reads[node] = now + (group.latest.get(node, 0) if group is not None else 0)
                 now += length
             end[k] = now
             now += 1
@@ -218,7 +220,7 @@ class NativeWriter(Writer):
             for x in node.inputs:
                 source = self.roots.get(x, x)
                 if source in self.plan.block:
-                    last = moment[node] if self.plan.is_local(source) else span[node][1]
+                    last = reads[node] if self.plan.is_local(source) else span[node][1]
                     if node.op == "write" or self.part_of[source] != self.part_of[node]:
                         last = end[self.part_of[node]]
                     self._extend(found, source, last, last)
