@@ -395,7 +395,7 @@ class Shortcut:
 
     def find(self, use: int, chain: Any, args: Any, kw: Any, carrier: Any) -> None:
         """Look for one, in a call for which the guards hold."""
-        if all([piece.schedule.native_programs is None for piece in self.pieces]):
+        if not words.are_native():
             self.at = use + _SOON  # LLVM, which takes time and memory, may not be there yet
             return
         self.at, self._tries, self._made_at = math.inf, self._tries + 1, use

@@ -95,6 +95,7 @@ class Piece:
         self._node_leaves = list(dict.fromkeys(self.node_inputs))
         #: Whether the nodes of these have no creator and no gradient.
         self.are_untouched = _untouched(len(self._node_leaves))
+        self._highest = _highest_rank(len(self._node_leaves))
         #: Makes the inputs of the nodes of these, where some stand there several times.
         self._repeat = None
         if len(self._node_leaves) < len(self.node_inputs):
@@ -374,9 +375,9 @@ class Piece:
             node = StaticScheduleFunction(self, leaves, live, None)
             if kept is not None:
                 node._kept, node._backwards = kept, backwards
-            node._small_results = {
-                self.results[k]: array.tobytes() for k, array in enumerate(made)
-                if array.nbytes <= _SMALL}
+            for slot, array in zip(self.results, made, strict=True):
+                if array.nbytes <= _SMALL:
+                    node._small_results[slot] = array.tobytes()
             self._place(node, values, made, places)
         self.forward_meter.took(time.perf_counter() - started)
         run.pieces.append(self)
@@ -412,7 +413,7 @@ class Piece:
     def _attach(self, node: StaticScheduleFunction, values: Any) -> None:
         """``FunctionNode._connect`` with the Variables that were handed out."""
         nodes = self._read_nodes(values)
-        rank = max([below._rank for below in nodes], default=0)
+        rank = self._highest(*nodes)
         node.inputs = nodes if self._repeat is None else self._repeat(nodes)
         node._leaf_nodes, node.rank = nodes, rank
         for slot in self.retained:
@@ -563,6 +564,15 @@ def _reader(slots: tuple[int, ...], attributes: tuple[str, ...]) -> Any:
     """A function of values that gives some of them, or their attributes."""
     items = [f"values[{s}]{name}" for s, name in zip(slots, attributes, strict=True)]
     return eval(f"lambda values: ({''.join([f'{item}, ' for item in items])})")
+
+
+@functools.lru_cache(64)
+def _highest_rank(n: int) -> Any:
+    """A function of nodes that gives their highest rank, 0 for the most part."""
+    names = [f"x{k}" for k in range(n)]
+    some = " or ".join([f"{x}._rank" for x in names]) or "0"
+    ranks = ", ".join([f"{x}._rank" for x in names])
+    return eval(f"lambda {', '.join(names)}: max([{ranks}]) if {some} else 0")
 
 
 @functools.lru_cache(64)

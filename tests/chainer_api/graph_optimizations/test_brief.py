@@ -222,12 +222,13 @@ def test_a_chain_goes_without_collection():
             gc.enable()
 
 
-def test_numpy_programs_do_not_load_native_code(monkeypatch):
-    monkeypatch.setitem(vars(chainer.global_config), "static_target", "numpy")
+def test_nothing_is_loaded_for_it(monkeypatch):
+    monkeypatch.setattr(words, "are_native", lambda: False)
+    monkeypatch.setattr(words, "comparison", None)
     model, _ = made(True)
     for k in range(CALLS):
         stepped(model, k)
-    assert not shortcuts(model)
+    assert not shortcuts(model) and model.schedule_manager.report()[0].without_python
 
 
 def test_all_is_equal_where_words_tell_nothing(monkeypatch):

@@ -50,8 +50,10 @@ def calls_without_python(fault, calls):
     return found
 
 
+@pytest.mark.parametrize("target", ["auto", "native"])  # native code leaves guards out
 @pytest.mark.parametrize("fault", GUARDS, ids=lambda f: f.__name__)
-def test_a_change_is_seen_at_once(fault):
+def test_a_change_is_seen_at_once(fault, target, monkeypatch):
+    monkeypatch.setitem(vars(chainer.global_config), "static_target", target)
     check(fault, CALLS)
     went = calls_without_python(fault, CALLS)
     assert went[CHANGE - 2] and went[CHANGE - 1], "the case is not proved"
