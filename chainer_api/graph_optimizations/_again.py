@@ -77,25 +77,25 @@ class Gradients:
 
     def __init__(self, link: Link) -> None:
         self._link = weakref.ref(link)  # copies of it share this
-        self._nodes: list[Any] | None = None
+        #: Nodes, the table that tells of them, and what is held for it; together, for threads.
+        self.known: tuple[list[Any], Any, list[Any]] | None = None
         self._same: Any = None
-        self._table: Any = None
-        self._held: list[Any] = []
         self._calls, self._wait = 0, _CALLS  # since they were sought, and until they are
 
     def clear(self, link: Link) -> bool:
         """Clear them; False, and nothing was done, where something may have changed."""
         if self._link() is not link:
             return False
-        if self._nodes is None:
+        known = self.known
+        if known is None:
             self._calls += 1
             if self._calls >= self._wait:
                 self._find(link)
             return False
-        if not self._same(self._table):
-            self._nodes = None
+        if not self._same(known[1]):
+            self.known = None
             return False
-        for node in self._nodes:
+        for node in known[0]:
             node._grad_var = None
         return True
 
@@ -104,13 +104,13 @@ class Gradients:
         self._same = words.comparison() if words.are_native() else None
         if self._same is None:
             return
-        self._held = []
+        held: list[Any] = []
         try:
-            found, params = _tree(link, self._held), _all_params(link)
+            found, params = _tree(link, held), _all_params(link)
             found += [word for param in params for word in _parameter(param)]
         except (Unknown, AttributeError, KeyError, TypeError):
             return
-        self._nodes, self._table = [param._node for param in params], words.table_of(found)
+        self.known = [param._node for param in params], words.table_of(found), held
 
 
 class Again:

@@ -369,8 +369,8 @@ class Shortcut:
         #: Of the programs: as long as the table is as it was they are there, or have been dropped.
         self.pieces = [piece for _, _, plan in plans for piece in plan.pieces]
         self.same: Any = None  # compares
-        self.table: np.ndarray | None = None  # as long as there is a brief way
-        self.replay: Any = None
+        #: The table and the code of a brief way, as long as there is one; together, for threads.
+        self.found: tuple[np.ndarray, Callable[..., Any]] | None = None
         self._last: Brief | None = None
         self._volatile = set[int]()
         self._tries = 0
@@ -383,7 +383,7 @@ class Shortcut:
 
     def is_lost(self, use: int) -> None:
         """Something has changed; that may happen now and then, or in each call."""
-        self.table = self.replay = None
+        self.found = None
         if use - self._made_at >= _LONG:
             self._tries = 0
         self.at = use + (1 if self._tries < _AT_ONCE else 4**self._tries)
@@ -411,7 +411,7 @@ class Shortcut:
         if brief.saved < _LEAST or self._holds(chain, args, kw, carrier) is False:
             self.give_up()
         elif self.same(brief.table):
-            self.table, self.replay = brief.table, brief.replay
+            self.found = brief.table, brief.replay
 
     def _made(self, chain: Any) -> Brief:
         brief = Brief(self._lines, self._names, chain, self._volatile, self._plans)

@@ -140,7 +140,7 @@ class Proofs:
         ``form`` is that of its arguments, where these differ.
         """
         proofs = self.proofs
-        if proofs and form is None and proofs[0].shortcut.table is not None:
+        if proofs and form is None and proofs[0].shortcut.found is not None:
             result = self._follow_briefly(proofs[0], settings, chain, args, kw)
             if result is not MISS:
                 return result, None
@@ -157,15 +157,18 @@ class Proofs:
         """The result of a call that is like the last one; MISS where more is to be looked at."""
         started = time.perf_counter()
         n, shortcut = proof.uses + 1, proof.shortcut
-        if proof.settings is not settings or proof.undoes or not (n & (n - 1) and n % 1024):
+        found = shortcut.found
+        if found is None or proof.settings is not settings or proof.undoes:
             return MISS
-        if configuration.peek("static_check") == "always" or not shortcut.same(shortcut.table):
+        if not (n & (n - 1) and n % 1024):  # a check may be due
+            return MISS
+        if configuration.peek("static_check") == "always" or not shortcut.same(found[0]):
             return MISS
         for piece in shortcut.pieces:
             if piece.dropped:
                 return MISS
         carrier = Carrier()
-        result = shortcut.replay(chain, args, kw, carrier)
+        result = found[1](chain, args, kw, carrier)
         if result is not MISS:
             proof.uses = n
             seconds = time.perf_counter() - started
@@ -363,9 +366,10 @@ class Proofs:
 def _replayed(proof: Proof, chain: Any, args: Any, kw: Any, carrier: Carrier) -> Any:
     """The result of a call, or MISS."""
     shortcut = proof.shortcut
-    if shortcut.table is not None:
-        if shortcut.same(shortcut.table):
-            result = shortcut.replay(chain, args, kw, carrier)
+    found = shortcut.found
+    if found is not None:
+        if shortcut.same(found[0]):
+            result = found[1](chain, args, kw, carrier)
             if result is not MISS or carrier.values:
                 return result  # else a guard that is still there fails: perhaps no other does
         else:

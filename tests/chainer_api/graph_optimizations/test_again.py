@@ -282,7 +282,7 @@ def test_all_gradients_are_cleared(change, monkeypatch):
     both = [made(kind, optimizers.SGD)[0] for kind in (Compiled, Net)]
     for k in range(STEPS):
         assert cleared(both[0], k) == cleared(both[1], k)
-    assert both[0].schedule_manager.gradients._nodes is not None
+    assert both[0].schedule_manager.gradients.known is not None
     shallow = [copy.copy(model) for model in both]
     for model in both:
         np.random.seed(2)

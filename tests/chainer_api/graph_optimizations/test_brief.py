@@ -3,6 +3,7 @@
 import gc
 import itertools
 import linecache
+import threading
 import types
 import weakref
 
@@ -135,7 +136,7 @@ def stepped(model, k):
 
 def shortcuts(model):
     (site,) = model.schedule_manager._sites.values()
-    return [p.shortcut for p in site.proofs.proofs if p.shortcut.table is not None]
+    return [p.shortcut for p in site.proofs.proofs if p.shortcut.found is not None]
 
 
 @pytest.fixture(autouse=True)
@@ -238,3 +239,28 @@ def test_all_is_equal_where_words_tell_nothing(monkeypatch):
         assert stepped(model, k) == stepped(plain, k)
     assert not shortcuts(model) and model.schedule_manager.report()[0].without_python
 
+
+
+def test_threads_that_change_what_others_read():
+    model, plain = made(True)[0], made(False)[0]
+    for k in range(CALLS):
+        stepped(model, k)
+    wanted, wrong = {}, []
+    for factor in (0.5, 3.0):
+        plain.factor = factor
+        wanted[factor] = [plain(x_of(k)).array.tobytes() for k in range(4)]
+
+    def call():
+        for k in range(50):
+            found = model(x_of(k % 4)).array.tobytes()
+            if found not in [values[k % 4] for values in wanted.values()]:
+                wrong.append(k)
+            model.cleargrads()
+            model.factor = 0.5 if k % 3 else 3.0
+
+    threads = [threading.Thread(target=call) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not wrong
