@@ -19,6 +19,8 @@ _AT_IMPORT = dict(vars(np))
 class Names:
     """Gives each object one name, and collects the lines that define the module-level ones."""
 
+    shares = False  # see ir.frozen.Scope
+
     def __init__(self) -> None:
         self.header: list[str] = []
         self.constants: dict[str, Any] = {}

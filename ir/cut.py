@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 
 from .alias import roots_of, viewed
 from .graph import Graph, is_effect
 from .make import make, remake
+from .mincut import Network
 from .node import Node
 from .op import OPS
 
@@ -173,28 +175,21 @@ def _is_call(node: Node) -> bool:
 
 def _minimum_cut(reached: Nodes, wanted: Iterable[Node], choice: _Choice) -> set[Node]:
     """Each value is an edge as wide as its bytes, from what it is made of to what needs it."""
-    if all(choice.cost(node) is None for node in reached if choice.is_open(node)):
-        # Small values are computed again where that can be: there is nothing to choose, and no
-        # need of a library that takes longer to load than such a graph to compile.
-        return {node for node in reached if not choice.is_open(node)}
-    import networkx
-
     place = {node: k for k, node in enumerate(reached)}
-    network = networkx.DiGraph()
-    network.add_nodes_from(["source", "sink"])
+    network = Network()
     for node, k in place.items():
         cost = choice.cost(node)
-        network.add_edge((k, 0), (k, 1), **({} if cost is None else {"capacity": cost}))
+        network.add((k, 0), (k, 1), math.inf if cost is None else cost)
         if not choice.is_open(node):
-            network.add_edge("source", (k, 0))
+            network.add("source", (k, 0))
             continue
         if choice.again(node):
-            network.add_edge("source", (k, 0), capacity=choice.again(node))
+            network.add("source", (k, 0), choice.again(node))
         for source in node.inputs:
             if source in place:
-                network.add_edge((place[source], 1), (k, 0))
+                network.add((place[source], 1), (k, 0))
     for node in wanted:
         if node in place:
-            network.add_edge((place[node], 1), "sink")
-    _, (before, after) = networkx.minimum_cut(network, "source", "sink")
-    return {node for node, k in place.items() if (k, 0) in before and (k, 1) in after}
+            network.add((place[node], 1), "sink")
+    after = network.sink_side("source", "sink")
+    return {node for node, k in place.items() if (k, 0) not in after and (k, 1) in after}

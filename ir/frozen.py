@@ -18,6 +18,11 @@ from .node import Box, IRError, Slot
 class Scope(Protocol):
     """Gives names to what program text refers to."""
 
+    @property
+    def shares(self) -> bool:
+        """Whether library ops are called as define-by-run calls them: in native code, if any."""
+        ...
+
     def numpy(self, path: str) -> str:
         """The name that stands for ``numpy.<path>``."""
         ...

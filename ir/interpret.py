@@ -18,6 +18,8 @@ from .op import OPS
 class Environment:
     """Names for one expression."""
 
+    shares = False
+
     def __init__(self) -> None:
         self.names: dict[str, Any] = {}
 

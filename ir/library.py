@@ -95,7 +95,10 @@ _TEMPLATE: dict[str, Any] = {"args": None, "kwargs": (), "n_outputs": None}
 
 
 def register_library(
-    name: str, implementation: Callable[..., Any], n_outputs: int | None = None
+    name: str,
+    implementation: Callable[..., Any],
+    n_outputs: int | None = None,
+    shared: Callable[..., Any] | None = None,
 ) -> None:
     """Make a library op of a function of arrays and plain settings.
 
@@ -103,11 +106,13 @@ def register_library(
     inputs in order if left out), ``kwargs``, and ``view`` where this call's result shares memory
     with an input: True for the first, the number of another, and a tuple with such an entry or
     None for each result where there are several. With ``n_outputs`` it returns a tuple, named by
-    ``pick`` nodes.
+    ``pick`` nodes. ``shared`` does the same, in native code where there is any: it may not stand
+    in programs that native code falls back on.
     """
 
     def text(node: Node, args: Sequence[str], scope: Scope, out: str | None = None) -> str:
-        return template_text(scope.value(implementation, name), node, args, scope)
+        function = shared if shared is not None and scope.shares else implementation
+        return template_text(scope.value(function, name), node, args, scope)
 
     attrs = _TEMPLATE | {"n_outputs": n_outputs, "view": False}
     register(Op(name, "library", None, text, attrs))

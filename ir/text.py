@@ -21,6 +21,8 @@ COMMENT_COLUMN = 60
 class PrintScope:
     """Names as they read best, for text that is never run."""
 
+    shares = False
+
     def numpy(self, path: str) -> str:
         return path
 

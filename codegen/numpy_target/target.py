@@ -6,9 +6,18 @@ from chainwright.ir import Graph, Node
 from chainwright.ir.fusion import fuse, has_rows
 from chainwright.ir.passes import Pass, drop_dead, merge_common
 
+from ..names import Names
 from ..program import Program
 from .select import select_large
-from .writer import generate
+from .writer import Writer, with_copies
+
+
+class _SharingNames(Names):
+    shares = True
+
+
+class _Writer(Writer):
+    made_names = _SharingNames
 
 
 class NumpyTarget:
@@ -23,8 +32,12 @@ class NumpyTarget:
         return has_rows(node)
 
     def program(self, graph: Graph, title: str, saved_count: int = 0) -> Program:
-        """See :func:`~chainwright.codegen.numpy_target.generate`."""
-        return generate(graph, title=title, saved_count=saved_count)
+        """See :func:`~chainwright.codegen.numpy_target.generate`.
+
+        Library ops are called as define-by-run calls them: until there is native code for all of
+        the program, it is not to be slower.
+        """
+        return _Writer(with_copies(graph), title, saved_count).program()
 
 
 NUMPY = NumpyTarget()

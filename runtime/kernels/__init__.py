@@ -24,8 +24,6 @@ def library_op(name: str) -> Callable[[F], F]:
     """Declare a function to be the library op ``name``: a row of the op table."""
 
     def declare(implementation: F) -> F:
-        register_library(name, implementation)
-
         @functools.wraps(implementation)
         def call(*args: Any, **kwargs: Any) -> Any:
             for arg in args:
@@ -38,6 +36,7 @@ def library_op(name: str) -> Callable[[F], F]:
                     return done
             return implementation(*args, **kwargs)
 
+        register_library(name, implementation, shared=call)
         return call  # type: ignore[return-value]
 
     return declare
