@@ -37,9 +37,10 @@ def worker(start, stop, step):
     from ways import all_chains, ways
 
     logging.disable(logging.CRITICAL)
-    gc.freeze()  # programs collect garbage, which would look at all modules each time
     for seed in range(start, stop, step):
         print(json.dumps({"begun": seed}), flush=True)
+        gc.collect()
+        gc.freeze()  # programs collect garbage: only theirs is to be looked at
         recipe, counts = random_programs.program(seed), collections.Counter()
 
         def count(model, counts=counts):
