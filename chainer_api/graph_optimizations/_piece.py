@@ -115,6 +115,7 @@ class Piece:
         #: Of each use: which function of the piece it is, and which input of it.
         self.use_positions = [(use.app, use.input) for use in traced.uses]
         self.order_matters = traced.leaves_of_order()
+        self._takes_arrays = traced.takes_arrays
         self._orders: dict[Any, Any] = {}
         self.behind = traced.inputs_behind()
         self.siblings, self.covers = _relatives([traced._values[s] for s in self.chained])
@@ -233,7 +234,7 @@ class Piece:
         """The first ranks of leaves with which gradients are added up in the same order."""
         known = self._orders.get(ranks)
         if known is None:
-            low = min(ranks)
+            low = 0 if self._takes_arrays else min(ranks)
             slots = dict(zip(self.order_matters, [r - low for r in ranks], strict=True))
             signature = order_of_sums(self.apps, slots)
             known = self._orders.setdefault(("order", signature), ranks)

@@ -8,6 +8,7 @@ What may not happen: a recorded value that other inputs would have made differen
 
 from __future__ import annotations
 
+import functools
 import os
 import sys
 from collections.abc import Callable, Iterable, Sequence
@@ -305,7 +306,15 @@ class Traced:
             for slot in app.inputs:
                 if not self.apart or slot not in self._aliases:
                     counts[slot] = counts.get(slot, 0) + 1
-        return leaves if max(counts.values(), default=0) >= 3 and len(leaves) > 1 else []
+        compared = len(leaves) + self.takes_arrays
+        return leaves if max(counts.values(), default=0) >= 3 and compared > 1 else []
+
+    @functools.cached_property
+    def takes_arrays(self) -> bool:
+        """Whether functions are applied to arrays: their rank is 0, whatever those of leaves are."""
+        made = {slot for app in self.apps for slot in app.output_slots}
+        taken = {slot for app in self.apps for slot in app.inputs}
+        return not taken <= made | self._aliases.keys()
 
     def _set_ranks(self, ranks: dict[int, int]) -> None:
         for slot, aliases in self._aliases.items():

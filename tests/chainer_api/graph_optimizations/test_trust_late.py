@@ -241,6 +241,58 @@ def test_gradients_are_added_in_the_order_of_define_by_run(inside, behind, large
     assert report.hits == 4 and not report.failed_checks
 
 
+USES = {
+    "scaled": lambda v, scaled: (scaled(v) * v, v * 2),
+    "last": lambda v, scaled: (v * 2, v * 3, scaled(v)),
+    "first": lambda v, scaled: (scaled(v) * 3, F.tanh(v), v * 2 + 1),
+    "twice": lambda v, scaled: (scaled(v) + scaled(v * 2), v * 3, F.sin(v)),
+}
+SCALED = {  # by how many functions the array goes through before it meets the value
+    0: lambda v, table: v * np.full(v.shape, 3, "f"),
+    1: lambda v, table: v * F.broadcast_to(table, v.shape),
+    2: lambda v, table: F.scale(v, table, 1),
+    4: lambda v, table: F.scale(v, F.exp(F.tanh(table)), 1),
+}
+
+
+@pytest.mark.parametrize("height", [0, 1, 2, 3, 5])
+@pytest.mark.parametrize("through", SCALED)
+@pytest.mark.parametrize("uses", USES)
+def test_arrays_among_the_inputs_of_a_part(uses, through, height):
+    """An array has the rank 0, however high the value stands that a part begins with."""
+
+    class Model(chainer.Chain):
+        def __init__(self):
+            super().__init__()
+            self.table = np.linspace(0.3, 2, 4, dtype="f")
+
+        def forward(self, x):
+            v = x
+            for _ in range(height):
+                v = v * 1.1
+            self.kept = v
+            self.read = v.array.sum()  # a part ends here
+            return USES[uses](v, lambda u: SCALED[through](u, self.table))
+
+    class Compiled(Model):
+        forward = chainer.static_graph(Model.forward)
+
+    def calls(model):
+        found = []
+        for k in range(6):
+            x = chainer.Variable(np.random.RandomState(k).randn(30, 4).astype("f"))
+            results = model(x)
+            results = results if k % 2 else results[:-1]
+            sum([F.sum(y * y) for y in results]).backward()
+            found.append(x.grad.tobytes())
+        return found
+
+    compiled = Compiled()
+    assert calls(compiled) == calls(Model())
+    report = compiled.schedule_manager.report()[0]
+    assert report.hits == 4 and not report.failed_checks
+
+
 def test_grad_runs_nothing_for_inputs_that_a_result_does_not_depend_on():
     """One node stands for functions of which some lead to the input, and others to the result."""
 
