@@ -311,7 +311,7 @@ class Traced:
 
     @functools.cached_property
     def takes_arrays(self) -> bool:
-        """Whether functions are applied to arrays: their rank is 0, whatever those of leaves are."""
+        """Whether functions are applied to arrays: they have the rank 0, whatever leaves have."""
         made = {slot for app in self.apps for slot in app.output_slots}
         taken = {slot for app in self.apps for slot in app.inputs}
         return not taken <= made | self._aliases.keys()

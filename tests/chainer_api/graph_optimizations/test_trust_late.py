@@ -241,7 +241,7 @@ def test_gradients_are_added_in_the_order_of_define_by_run(inside, behind, large
     assert report.hits == 4 and not report.failed_checks
 
 
-USES = {
+USED = {
     "scaled": lambda v, scaled: (scaled(v) * v, v * 2),
     "last": lambda v, scaled: (v * 2, v * 3, scaled(v)),
     "first": lambda v, scaled: (scaled(v) * 3, F.tanh(v), v * 2 + 1),
@@ -257,7 +257,7 @@ SCALED = {  # by how many functions the array goes through before it meets the v
 
 @pytest.mark.parametrize("height", [0, 1, 2, 3, 5])
 @pytest.mark.parametrize("through", SCALED)
-@pytest.mark.parametrize("uses", USES)
+@pytest.mark.parametrize("uses", USED)
 def test_arrays_among_the_inputs_of_a_part(uses, through, height):
     """An array has the rank 0, however high the value stands that a part begins with."""
 
@@ -272,7 +272,7 @@ def test_arrays_among_the_inputs_of_a_part(uses, through, height):
                 v = v * 1.1
             self.kept = v
             self.read = v.array.sum()  # a part ends here
-            return USES[uses](v, lambda u: SCALED[through](u, self.table))
+            return USED[uses](v, lambda u: SCALED[through](u, self.table))
 
     class Compiled(Model):
         forward = chainer.static_graph(Model.forward)

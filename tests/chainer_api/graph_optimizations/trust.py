@@ -186,9 +186,16 @@ class Description:
             self.array(path + ".grad", grad)
 
     def array(self, path, value):
-        data = b"" if value.dtype == object else value.tobytes()
+        data = b"" if value.dtype == object else _without_kinds_of_nan(value).tobytes()
         facts = str(value.dtype), value.shape, value.strides, value.flags.writeable
         self.facts.append((path, "array", *facts, data))
+
+
+def _without_kinds_of_nan(value):
+    """Which of two NaNs comes out is left open, and so is its sign: see docs/targets.md."""
+    if value.dtype.kind != "f" or not np.isnan(value).any():
+        return value
+    return np.where(np.isnan(value), value.dtype.type("nan"), value)
 
 
 def _random_state(source):
