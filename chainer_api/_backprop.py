@@ -492,7 +492,7 @@ def _chain_behind(func):
 def _gradients_of_one(func, targets, node, gy):
     """Return the gradients of ``func``, of whose outputs only ``node`` has one."""
     if func._is_piece:
-        set_ones = {x for x in func.inputs if x._creator_node is None and x._grad_var is not None}
+        set_ones = {x for x in func.inputs if x._creator_node is None and x.grad_var is not None}
         func._prepare_backward(set_ones, (float('inf'), 0))
     return _gradients(func, targets, (gy,) if len(func.outputs) == 1 else tuple(
         [gy if y() is node else None for y in func.outputs]), {})
@@ -540,8 +540,8 @@ def _backward_one(func, node, gy):
         x = inputs[i]
         if not func._is_piece and checked(func, i, gx) is None:
             continue  # those of a piece are right by construction
-        old = x._grad_var
-        x._grad_var = gx if old is None else chainer.functions.add(old, gx)
+        old = x.grad_var
+        x.grad_var = gx if old is None else chainer.functions.add(old, gx)
 
 
 def backward(outputs, grad_outputs=None, *, enable_double_backprop=False):
@@ -612,8 +612,8 @@ def _backward_to_leaves(grads, start, retain_grad, loss_scale):
     for node in start:
         if node._creator_node is None:
             leaves[node] = None
-            if node._grad_var is not None:
-                grads[node].insert(0, node._grad_var)
+            if node.grad_var is not None:
+                grads[node].insert(0, node.grad_var)
         push(node._creator_node)
     debug = _peek('debug')
     lazy = _peek('lazy_grad_sum')
@@ -642,8 +642,9 @@ def _backward_to_leaves(grads, start, retain_grad, loss_scale):
                 leaves[x] = None
                 if x._old_style_grad_generator is not None:
                     _refuse_old_style(x)
-                if x._grad_var is not None:
-                    grads[x] = [x._grad_var]
+                gv = x.grad_var
+                if gv is not None:
+                    grads[x] = [gv]
         if len(func.outputs) > 1:
             _use_set_gradients(func, grads, retain_grad)
         if order is not None:
@@ -735,7 +736,7 @@ def _total(node, gradients, order):
 
 
 def _has_set_gradients(nodes):
-    return any([y is not None and y._grad_var is not None for y in nodes])
+    return any([y is not None and y.grad_var is not None for y in nodes])
 
 
 def _use_set_gradients(func, grads, retain_grad):
@@ -746,7 +747,7 @@ def _use_set_gradients(func, grads, retain_grad):
     reached = [y in grads for y in nodes]
     for k in func.siblings_of(reached):
         y = nodes[k]
-        if y is not None and y._grad_var is not None:
+        if y is not None and y.grad_var is not None:
             grads[y] = [y._grad_var]
             if not retain_grad:
                 y._grad_var = None

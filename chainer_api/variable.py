@@ -130,17 +130,22 @@ class VariableNode:
     @property
     def grad(self):
         """Gradient array."""
-        gv = self._grad_var
+        gv = self.grad_var
         return None if gv is None else gv._array
 
     @property
     def grad_var(self):
-        """Gradient variable."""
-        return self._grad_var
+        """Gradient of the variable. It goes with the variable, if the node lives longer."""
+        # It stands here, where backward finds it without asking for the variable. So what is set
+        # in haste on the node of one that is gone is taken away by whoever looks for it.
+        gv = self._grad_var
+        if gv is not None and self._variable() is None:
+            self._grad_var = gv = None
+        return gv
 
     @grad_var.setter
     def grad_var(self, g):
-        self._grad_var = g
+        self._grad_var = g if self._variable() is not None else None
 
     @property
     def label(self):
@@ -170,6 +175,7 @@ class VariableNode:
         variable._array = self._data
         variable._requires_grad = self._requires_grad
         variable._node = self
+        self._grad_var = None
         self._variable = weakref.ref(variable)
         return variable
 

@@ -169,7 +169,7 @@ class StaticScheduleFunction(FunctionNode):
         gys: tuple[Any, ...] = (gy,)
         if len(outputs) > 1:
             others = [y for ref in outputs if (y := ref()) is not None and y is not node]
-            if any([y._grad_var is not None for y in others]):
+            if any([y.grad_var is not None for y in others]):
                 return False
             gys = tuple([gy if ref() is node else None for ref in outputs])
         started = time.perf_counter()

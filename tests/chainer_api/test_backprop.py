@@ -432,3 +432,49 @@ def test_wrong_gradients_on_the_way(wrong, exception, text):
     loss = F.sum(Doubled(wrong).apply((F.tanh(x),))[0])
     with pytest.raises(exception, match=text):
         loss.backward()
+
+
+# -- Nodes that live longer than their Variables: all expected is what the original gives ------
+
+@pytest.mark.parametrize("gone", ["never", "before", "after"])
+@pytest.mark.parametrize("several", [False, True])
+def test_the_gradient_of_a_leaf_goes_with_its_variable(gone, several):
+    x, z = (ones(2, 3) for _ in range(2))
+    y = x * 2 + (z * x if several else 0)
+    node = x.node
+    if gone == "before":
+        del x
+    F.sum(y).backward()
+    if gone == "after":
+        del x
+    there = gone == "never"
+    assert (node.grad_var is not None) == (node.grad is not None) == there
+    F.sum(y).backward()
+    assert (node.get_variable().grad is not None) == there
+    if there:
+        np.testing.assert_array_equal(node.grad, np.full((2, 3), 6 if several else 4, 'f'))
+
+
+def test_gradients_that_are_retained_go_with_their_variables():
+    x = ones(3)
+    y, z = x * 2, x * 3
+    loss = F.sum(y * z)
+    held, gone = y.node, z.node
+    del z
+    loss.backward(retain_grad=True)
+    assert held.grad is not None
+    assert gone.grad is None
+    assert gone.get_variable().grad is None
+
+
+def test_a_gradient_set_on_an_output_counts_while_its_variable_lives():
+    for held in (True, False):
+        x = ones(2, 4)
+        a, b = F.split_axis(x, 2, 1)
+        b.grad = np.ones((2, 2), 'f')
+        node = b.node
+        if not held:
+            del b
+        F.sum(a).backward()
+        np.testing.assert_array_equal(x.grad, [[1, 1, held, held]] * 2)
+        assert node.grad is None

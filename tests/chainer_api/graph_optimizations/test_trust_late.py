@@ -4,6 +4,7 @@ Define-by-run's backward finds in them what has been written, and so does a prog
 indexes, masks, weights and statistics, as arguments and as attributes, small and large programs.
 """
 
+import contextlib
 import threading
 
 import numpy as np
@@ -318,3 +319,89 @@ def test_grad_runs_nothing_for_inputs_that_a_result_does_not_depend_on():
         return found
 
     assert calls(Compiled()) == calls(Model())
+
+
+# -- Leaves inside of a method, of which nobody holds the Variable ------
+
+def _without_backprop(h):
+    with chainer.no_backprop_mode():
+        return F.sigmoid(h)
+
+
+def _unchained(h):
+    v = F.sigmoid(h)
+    v.unchain()
+    return v
+
+
+INNER = {
+    "without backprop": _without_backprop, "unchained": _unchained,
+    "of an array": lambda h: chainer.Variable(h.array * 2),
+    "used twice": lambda h: (v := _without_backprop(h)) * v,
+}
+
+
+def carrying_leaves(inner, how):
+    """A fault: state that is carried over calls, with leaves of all of them, and a look."""
+
+    class Hook(chainer.FunctionHook):
+        def __init__(self, seen):
+            self.seen = seen
+
+        def forward_postprocess(self, function, in_data):
+            self.seen.append(function.label)
+
+        def backward_postprocess(self, function, in_data, out_grad):
+            self.seen.append((function.label, len(in_data)))
+
+    def make():
+        class Model(Base):
+            state = None
+
+            def forward(self, x, z):
+                h = INNER[inner](z) + z
+                if self.state is not None:
+                    h = h + F.broadcast_to(F.mean(self.state, 0), h.shape)
+                self.state = F.tanh(h)
+                return h * x
+
+            def step(self, k):
+                x, z, seen, looks = variable(k), variable(k + 500), [], k % 5 == 4
+                with Hook(seen) if looks and how == "hook" else contextlib.nullcontext():
+                    y = self(x, z)
+                    total(y).backward()
+                if looks and how == "walk":
+                    seen += _leaves_before(y)
+                return y, x, z, seen
+
+        return Model
+
+    return make
+
+
+def _leaves_before(y):
+    """What can be read of the nodes before a Variable that no function has made."""
+    found, seen, stack = [], set(), [y.creator_node]
+    while stack:
+        func = stack.pop(0)
+        if func in seen:
+            continue
+        seen.add(func)
+        for x in func.inputs:
+            if x.creator_node is not None:
+                stack.append(x.creator_node)
+            else:
+                grad = None if x.grad is None else x.grad.tobytes()
+                found.append((func.label, x.get_variable_or_none() is None, grad))
+    return found
+
+
+@pytest.mark.parametrize("how", ["hook", "walk"])
+@pytest.mark.parametrize("large", [False, True])
+@pytest.mark.parametrize("inner", INNER)
+def test_gradients_of_leaves_that_nobody_holds(inner, large, how, monkeypatch):
+    """They go with their Variables: a later backward through the same graph starts anew."""
+    if large:
+        monkeypatch.setattr(_piece, "_LARGE", -1)
+    with chainer.using_config("static_budget", None):
+        check(carrying_leaves(inner, how), 12)
