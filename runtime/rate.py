@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+_MANY = 16  # items, beside which the time that any number takes is small
+
 
 class Rate:
     """Seconds for each item of some work, as measured so far, and once for the first time.
@@ -20,9 +22,10 @@ class Rate:
         self.seconds, self._once = seconds, once
 
     def learn(self, seconds: float, items: int) -> None:
-        """So long did some items take."""
+        """So long did some items take: the fewer, the less it tells what each of many takes."""
         seconds, self._once = max(seconds - self._once, 0.0), 0.0
-        self.seconds += 0.3 * (seconds / max(items, 1) - self.seconds)
+        weight = 0.3 * min(items / _MANY, 1.0)
+        self.seconds += weight * (seconds / max(items, 1) - self.seconds)
 
     def of(self, items: int) -> float:
         """How long some items are going to take."""

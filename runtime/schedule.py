@@ -154,6 +154,8 @@ class Schedule:
         self.native_seconds = 0.0  # that it took to make them
         #: Told of the seconds of Python, which other threads have waited for.
         self.on_native: Callable[[float], None] | None = None
+        #: Asked, with the seconds that forward has run for, whether native code is worth its time.
+        self.native_pays: Callable[[float], bool] | None = None
         self._earlier: dict[str, Profile] = {}  # times of NumPy programs, until native ones ran
         self._runner = Runner(self.program)
         self.backwards = {
@@ -193,7 +195,8 @@ class Schedule:
         if self._left > 0:
             self._left -= 1
             return
-        if OPTIONS.budget() is None or self._ran >= _RAN:
+        pays = self._ran >= _RAN and (self.native_pays is None or self.native_pays(self._ran))
+        if pays or OPTIONS.budget() is None:
             self.ask_for_native()
 
     def ask_for_native(self) -> None:

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 _CALLS = 10  # calls' time that may be owed to begin with
 _HORIZON = 200  # calls in which what is spent is to come back
 # What programs are expected to save, as long as none has run: a part of a call's time, less what
-# it takes to come to a program and to make a Variable of its result.
-_GAIN, _AROUND = 0.7, 50e-6
+# it takes to come to programs and to make Variables of their results; the least that is tried for.
+_GAIN, _AROUND, _LEAST = 0.7, 25e-6, 0.15
 _GAIN_OF_PROOF = 0.1  # of a call's time
 _LONG_AGO = 64  # calls since another thread has called
 _KNOWN = 8  # calls with programs, until it is known what they save
@@ -31,7 +31,8 @@ _LONGEST = 1024  # calls until it is asked again whether a trace pays
 _NOTINGS = 6  # calls that may be noted in any case: they tell numbers from constants
 _BACKWARD = 2.2  # times as long as forward: forward and backward, where functions are small
 _WARM, _COLD = 3, 0.4  # the first calls are slow; what is a usual call's time then
-_GAIN_OF_PHRASE, _PAYBACK = 0.3, 1000  # and the calls in which what a phrase costs has to come back
+_GAIN_OF_PHRASE = 0.3
+_PAYBACK = 1000  # calls in which what is spent has to come back, or as many as there were so far
 MATCHING, _COUNTING = 2e-6, 1e-6  # seconds to compare a function with a phrase, and to count it
 AROUND_NODE = 25e-6  # seconds in which backward comes to a program among several nodes, and goes on
 _COMING = 10e-6  # seconds to come to the program of a phrase, and back
@@ -41,8 +42,9 @@ _LOSSES = 8  # calls in a row after which the balance is negative, until program
 
 # For each function application, on this machine. The first time modules are imported, templates
 # and the library's sources read.
-COMPILING, PROVING = Rate(6e-4, 6e-3), Rate(7e-4, 0.01)
-NATIVE = Rate(7e-4, 0.015)  # native code of what is compiled, in the background
+COMPILING, PROVING = Rate(4e-4, 8e-3), Rate(7e-4, 0.01)
+NATIVE = Rate(6e-4, 0.02)  # native code of what is compiled, in the background
+_GOOD_PART = 0.1  # of a method's time, that functions take which become native code soon
 _SETTLING, _SETTLED = 64, 2  # calls in which functions may become native code, and without news
 
 
@@ -98,6 +100,7 @@ class Account:
         self._counted = 0
         self.coarse_pieces: list[Piece] = []  # that are to be cut
         self.plain = 0.0  # seconds of a call without programs
+        self.ways = 1  # that calls have gone
         self.calls = self._notings = 0
         self._weight = 1.0
         self._thread = self._shared_until = 0  # who has called last; see is_shared
@@ -127,12 +130,24 @@ class Account:
         served = ledger.with_python + ledger.without_python - self._partly
         gain = self._weight * max(_GAIN * self.plain - _AROUND * results, 0.0)
         if served >= _KNOWN:
-            gain = max(ledger.saved - self._saved_partly, 0.0) / served
+            gain = (ledger.saved - self._saved_partly) / served
+        share, least = self._share(calls), _LEAST * self._weight * self.plain
         seconds = self._seconds_to_compile(applications)
-        wait = self._wait(self._missing(seconds, self._share(calls) * gain))
+        wait = self._wait(self._missing(seconds, share * max(gain, 0.0)))
+        wait = max(wait, self._comes_back_in(seconds, share * max(gain, least)))
         if _budget() < math.inf:
             wait = max(wait, self._settles_at - self.calls)
         return wait
+
+    def _comes_back_in(self, seconds: float, gain: float) -> int:
+        """In how many calls it is likely that what saves ``gain`` in each will have paid.
+
+        A method goes on for as long as it has gone on, at least.
+        """
+        calls = seconds / max(gain, 1e-12)
+        if calls <= max(_PAYBACK, self.calls) or _budget() == math.inf:
+            return 0
+        return 1 + int(min(calls - self.calls, self.calls, _LONGEST))
 
     def _seconds_to_compile(self, applications: int) -> float:
         seconds = COMPILING.of(applications)
@@ -142,6 +157,15 @@ class Account:
         """Programs of some functions have become native code; called by another thread."""
         self.ledger.spent["native"] += seconds
         NATIVE.learn(seconds, applications)
+
+    def native_pays(self, applications: int, since: float, ran: float) -> bool:
+        """Whether native code of functions pays, by the seconds that they ``ran`` as NumPy calls.
+
+        They are a good part of the time that the method has taken since it had taken ``since``, or
+        come to what native code takes to be made.
+        """
+        part = _GOOD_PART * (self.in_method - since)
+        return ran >= min(part, NATIVE.of(applications))
 
     def _wait(self, missing: float) -> int:
         """In how many calls there is to be enough for what seconds are missing for."""
@@ -154,7 +178,7 @@ class Account:
         """Whether functions may be traced that are a ``share`` of those that a call applies."""
         gain = share * self._weight * self.plain * _GAIN_OF_PHRASE
         seconds = self._seconds_to_compile(applications)
-        if _budget() < math.inf and seconds > _PAYBACK * gain:
+        if self._comes_back_in(seconds, gain):
             return False
         return self._owed + seconds <= _budget() * self._weight * self.in_method
 
@@ -167,19 +191,20 @@ class Account:
         gain = self._share(calls) * _GAIN_OF_PROOF * self.plain
         seconds = PROVING.of(applications)
         missing, tried = self._missing(seconds, gain), self.ledger.spent["prove"]
-        if tried:  # however much programs save: proofs may be tried in vain
-            part = tried + seconds - _budget() / 2 * self._weight * self.in_method
-            missing = max(missing, part)
-        return self._wait(missing)
+        own = tried + seconds - _budget() / 2 * self._weight * self.in_method
+        # However much programs save, proofs may be tried in vain; and where programs save nothing,
+        # they may do so without the method's Python.
+        missing = max(missing, own) if tried else min(missing, own)
+        return max(self._wait(missing), self._comes_back_in(seconds, self._weight * gain))
 
     def _share(self, calls: int) -> float:
         """The part of the calls to come that go a way which ``calls`` have gone.
 
-        By those that were looked at, without the first: of many ways that hardly come again, the
-        one that has come twice is no more likely than others.
+        By those that were looked at, without the first of each way: of many that hardly come again,
+        the one that has come twice is no more likely than others, or than one to come.
         """
-        looked_at = self.calls - self._asleep
-        return max(calls - 1, 0.5) / max(looked_at - 1, calls - 1, 0.5)
+        others = self.calls - self._asleep - 1 + self.ways - 1
+        return max(calls - 1, 0.5) / max(others, calls - 1, 0.5)
 
     def _missing(self, seconds: float, gain: float) -> float:
         """Seconds that are missing to spend ``seconds`` on what saves ``gain`` in each call.

@@ -204,8 +204,10 @@ class Piece:
         graphs = {key: backward.graph for key, backward in self.backwards.items()}
         self.schedule = self._schedule(traced.forward, graphs)
         weight = sum([app.weight for app in self.apps])
-        self.schedule.on_native = functools.partial(self.account.went_native, weight)
-        self.same_bits = self.schedule.exact and self.schedule.repeatable
+        made, account = self.schedule, self.account
+        made.on_native = functools.partial(account.went_native, weight)
+        made.native_pays = functools.partial(account.native_pays, weight, account.in_method)
+        self.same_bits = made.exact and made.repeatable
         self.agree = same_bytes if self.same_bits else close
         self.account.spend("compile", started)
         self.dirty = False

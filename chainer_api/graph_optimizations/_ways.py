@@ -129,8 +129,11 @@ class Ways:
         """Whether any has."""
         return any([a.hot for a in self])
 
-    def remember(self, app: Application) -> None:
-        """A call has gone this way: forget those that were not taken for the longest time."""
+    def remember(self, app: Application) -> int:
+        """A call has gone this way: forget those that were not taken for the longest time.
+
+        How many there are.
+        """
         if app not in self._ways:
             self._ways[app] = 0
             cold = self._by_age(False)
@@ -138,6 +141,7 @@ class Ways:
             while len(cold) > MANY or len(cold) > _COLD and functions > _FUNCTIONS:
                 functions -= cold[0].depth
                 self.drop(cold.pop(0))
+        return len(self._ways)
 
     def compiled(self, app: Application) -> None:
         """A way has got programs."""

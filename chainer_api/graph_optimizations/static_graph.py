@@ -380,7 +380,7 @@ class Site:
     def _learn(self, run: Run) -> None:
         """Trace what has been seen twice, as far as the account allows it."""
         app = run.app
-        self.ways.remember(app)
+        self.account.ways = self.ways.remember(app)
         least = _LONGEST
         for sync in run.syncs:
             seen = sync.app.sightings[sync.first] = sync.app.sightings.get(sync.first, 0) + 1

@@ -260,13 +260,16 @@ def sample(dtype: np.dtype[Any], seed: int, size: int = 211) -> np.ndarray:
 def laid_out(shape: Any, dtype: np.dtype[Any], strides: Any, seed: int) -> np.ndarray:
     """Random numbers in an array of this layout."""
     array = _like(shape, dtype, strides)
+    array[...] = np.resize(_random(dtype, seed), array.shape)
+    return array
+
+
+@functools.cache
+def _random(dtype: np.dtype[Any], seed: int) -> np.ndarray:
     rng = np.random.default_rng(seed)
     if dtype.kind == "f":
-        block = (rng.standard_normal(10007) * 3).astype(dtype)
-    else:
-        block = rng.integers(-9, 99, 10007).astype(dtype)
-    array[...] = np.resize(block, array.shape)
-    return array
+        return (rng.standard_normal(10007) * 3).astype(dtype)
+    return rng.integers(-9, 99, 10007).astype(dtype)
 
 
 def _like(shape: Any, dtype: np.dtype[Any], strides: Any) -> np.ndarray:
