@@ -333,6 +333,8 @@ def _describe_param(param):
 
 def _source_of(function):
     try:
-        return inspect.getsource(function).strip()
+        source = inspect.getsource(function).strip()
     except (OSError, TypeError):  # made at an interactive prompt
-        return '<lambda>'
+        source = ''
+    # Since Python 3.13 the text of ``python -c`` passes for that of all that eval has made.
+    return source if 'lambda' in source else '<lambda>'

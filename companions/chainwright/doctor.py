@@ -3,6 +3,7 @@
 Nothing of ``chainer`` is imported here: what is examined may be broken.
 """
 import base64
+import csv
 import hashlib
 import importlib.metadata
 import importlib.util
@@ -61,20 +62,24 @@ def _dependants():
     return sorted(names)
 
 
-def _has_changed(file):
+def _has_changed(path, recorded):
     """Whether an installed file is no more what was installed."""
-    path = pathlib.Path(file.locate())
     if not path.exists():
         return True
-    if file.hash is None:
+    mode, _, expected = recorded.partition('=')
+    if not expected:
         return False
-    digest = hashlib.new(file.hash.mode, path.read_bytes()).digest()
-    return base64.urlsafe_b64encode(digest).rstrip(b'=').decode() != file.hash.value
+    digest = hashlib.new(mode, path.read_bytes()).digest()
+    return base64.urlsafe_b64encode(digest).rstrip(b'=').decode() != expected
 
 
 def _changed_files(distribution):
-    files = [file for file in distribution.files or () if '__pycache__' not in file.parts]
-    return [str(file) for file in files if _has_changed(file)]
+    # Not distribution.files: since Python 3.12 files that are missing are missing there, too.
+    rows = csv.reader((distribution.read_text('RECORD') or '').splitlines())
+    return [
+        name for name, recorded, *_ in rows
+        if '__pycache__' not in name.split('/')
+        and _has_changed(pathlib.Path(distribution.locate_file(name)), recorded)]
 
 
 def _import_problems():

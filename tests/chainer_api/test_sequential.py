@@ -1,6 +1,7 @@
 """Sequential."""
 import copy
 import functools
+import linecache
 import pickle
 
 import numpy as np
@@ -284,4 +285,13 @@ def test_str():
     assert lines[7] == '7\tint'
     assert 'lambda x: x' in lines[8]
     assert str(Sequential()) == ''
+
+
+@pytest.mark.parametrize('text', [None, 'import sys\nprint(sys.argv)\n', ''])
+def test_str_of_functions_without_a_source(text, monkeypatch):
+    """Code of eval says that it stands in "<string>", and so does that of python -c."""
+    monkeypatch.delitem(linecache.cache, '<string>', raising=False)
+    if text is not None:
+        monkeypatch.setitem(linecache.cache, '<string>', (
+            len(text), None, text.splitlines(True), '<string>'))
     assert str(Sequential(eval('lambda x: x'))) == '0\t<lambda>'
