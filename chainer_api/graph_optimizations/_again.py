@@ -36,7 +36,7 @@ def _known(found: _Words | None) -> _Words:
 
 def _object(obj: Any) -> _Words:
     """An object with all of its attributes."""
-    return [*words.class_of(obj), *_known(words.instance_words(obj))]
+    return [*_known(words.class_of(obj)), *_known(words.instance_words(obj))]
 
 
 def _tree(link: Any, held: list[Any]) -> _Words:
@@ -136,7 +136,7 @@ class Again:
             raise Unknown
         self._t = rules[0].t
         for rule in rules:
-            found += [*words.class_of(rule), _known(words.instance_words(rule))[0]]
+            found += [*_known(words.class_of(rule)), _known(words.instance_words(rule))[0]]
             hooks = (rule._pre_update_hooks, rule._post_update_hooks)
             for table in (rule._state, *hooks):
                 found += words.dict_words(table)

@@ -24,7 +24,9 @@ from chainwright.codegen.native_target.words import COUNT, UNCHANGED
 from .available import native_target
 from .loops import layout
 
-_KNOWN = {(3, 11)}  # versions of Python that this was tried with
+# Versions of Python that this was tried with. In 3.13 a dictionary keeps its version while the
+# attributes of its object are set, and nobody who watches it is told.
+_KNOWN = {(3, 11), (3, 12)}
 _METH_O = 8
 _TAG = 384  # of a class: tp_version_tag, four bytes and four of padding
 _DICT = -24  # of an object with a managed dictionary: where that is, once somebody has asked for it
@@ -58,17 +60,21 @@ def word_at(address: int) -> Word:
     return address, _read(address).value
 
 
-def class_of(obj: Any) -> list[Word]:
-    """The class of an object, and everything that is looked up there."""
-    return [(id(obj) + object.__basicsize__ - 8, id(type(obj))), *class_words(type(obj))]
+def class_of(obj: Any) -> list[Word] | None:
+    """The class of an object, and everything that is looked up there; None if not known."""
+    found = class_words(type(obj))
+    if found is None:
+        return None
+    return [(id(obj) + object.__basicsize__ - 8, id(type(obj))), *found]
 
 
-def class_words(cls: type) -> list[Word]:
-    """The attributes of a class and of its bases."""
+def class_words(cls: type) -> list[Word] | None:
+    """The attributes of a class and of its bases; None where it has no version."""
     if not cls.__flags__ & _HEAP:
         return []  # nobody can change those
     getattr(cls, "__init__", None)  # so that there is a version
-    return [word_at(id(cls) + _TAG)]
+    at, version = word_at(id(cls) + _TAG)
+    return [(at, version)] if version & 0xFFFFFFFF else None
 
 
 def dict_words(d: dict[Any, Any]) -> list[Word]:
@@ -259,12 +265,15 @@ def _classes_tell() -> bool:
     for k in range(4):
         for owner in (Base, Child):
             owner.attribute = k  # type: ignore[attr-defined]
-            ((at, _),) = class_words(Child)
-            seen.add(_read(at).value & 0xFFFFFFFF)
+            ((_, version),) = class_words(Child) or [(0, 0)]
+            seen.add(version & 0xFFFFFFFF)
     owner = Base()
     owner.__class__ = Child
-    ours, (at, word) = class_of(ModuleType("m")), class_of(owner)[0]
-    return len(seen) == 8 and 0 not in seen and _read(at).value == word == id(Child) and bool(ours)
+    found = class_of(owner)
+    if len(seen) != 8 or 0 in seen or not found or not class_of(ModuleType("m")):
+        return False
+    at, word = found[0]
+    return _read(at).value == word == id(Child)
 
 
 def _holds(same: Callable[[np.ndarray], bool]) -> bool:

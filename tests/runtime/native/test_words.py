@@ -111,6 +111,13 @@ def test_classes_that_nobody_can_change_have_no_version():
     assert words.class_words(int) == words.class_words(types.ModuleType) == []
 
 
+def test_classes_without_a_version_are_not_known(monkeypatch):
+    """There are only so many versions: a class may have got none, and its word never changes."""
+    monkeypatch.setattr(words, "word_at", lambda at: (at, 1 << 32))
+    assert words.class_words(Child) is words.class_of(Child()) is None
+    assert len(words.class_of([])) == 1
+
+
 SETS = {
     "added": lambda s: s.add("c"),
     "removed": lambda s: s.discard("a"),
