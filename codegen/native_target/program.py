@@ -29,7 +29,7 @@ from .driver import (
 )
 from .products import PREFIX
 from .settle import Flags, Settlement
-from .steps import Loop, Place, Region, Step
+from .steps import Item, Loop, OwnLoop, Place, Region, Step
 
 #: Programs with fewer bytes of values keep the GIL: taking it back costs more than it gives others.
 BRIEF_BYTES = 1 << 17
@@ -114,7 +114,7 @@ class Segment:
                     items += [0] * (3 * len(step.operands))
         for at, step, alone in pending:
             table = items[at + 1] = len(items)
-            items += [linker.loop(x) if isinstance(x, Loop) else x for x in step.table]
+            items += [_number(x, linker) for x in step.table]
             for k, place in enumerate(step.operands):
                 slot, offset = self._at(place, table)
                 if place.value in alone:
@@ -190,6 +190,12 @@ def check_of(base: Base, linker: Linker) -> list[int]:
         return [-1]
     shape, dtype, strides = base.layout
     return [len(shape), linker.descriptor(dtype), *shape, *strides]
+
+
+def _number(item: Item, linker: Linker) -> int:
+    if isinstance(item, Loop):
+        return linker.loop(item)
+    return linker.driver(item.name) if isinstance(item, OwnLoop) else item
 
 
 def _address(step: Step, linker: Linker) -> int:

@@ -12,8 +12,9 @@ from chainwright.ir import Node
 from chainwright.ir.op import OPS
 from chainwright.ir.reductions import axes_of
 
-from .driver import FIRST_ITEMS, FOREIGN, RESULT, VALUE
-from .steps import Ints, Item, Loop, Place, Reduction, Step, bits, is_number
+from .driver import FIRST_ITEMS, FOREIGN, OURS, RESULT, VALUE
+from .pairwise import KINDS, SHORTEST, SUM
+from .steps import Ints, Item, Loop, OwnLoop, Place, Reduction, Step, bits, is_number
 
 _REDUCTIONS = {"sum": "add", "prod": "multiply", "max": "maximum", "min": "minimum"}
 
@@ -116,6 +117,17 @@ def reduce_step(
         start = (RESULT, 0)
     padded = [(1, 0, 0)] * (3 - len(loops)) + loops
     # A loop of one turn that is put around has stride 0, like a reduced one: its first turn starts.
-    table: list[Item] = [Loop(ufunc, dtypes, 0), Loop(ufunc, dtypes, 1), CUT, *start]
-    table += [dtype.itemsize, *rows, *(v for loop in padded for v in loop)]
-    return Step("reduce", tuple(table), operands, FOREIGN, f"{form.ufunc}.reduce")
+    own = _is_ours(form, loops[-1])
+    table: list[Item] = [Loop(ufunc, dtypes, 0), Loop(ufunc, dtypes, 1)]
+    if own:
+        table = [OwnLoop(f"{SUM}_{dtype.char}"), 0]
+    table += [CUT, *start, dtype.itemsize, *rows, *(v for loop in padded for v in loop)]
+    kind = OURS if own else FOREIGN
+    return Step("reduce", tuple(table), operands, kind, f"{form.ufunc}.reduce")
+
+
+def _is_ours(form: Reduction, inner: tuple[int, int, int]) -> bool:
+    """Whether the inner loop adds up one run of items that lie side by side."""
+    n, stride, out = inner
+    run = form.ufunc == "add" and form.dtype.char in KINDS and stride == form.dtype.itemsize
+    return run and not out and min(n, CUT, n % CUT or CUT) >= SHORTEST

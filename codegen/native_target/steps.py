@@ -55,7 +55,14 @@ class Loop:
     part: int
 
 
-Item = int | Loop
+@dataclass(frozen=True)
+class OwnLoop:
+    """The address of a function of the driver's that has the form of a loop of NumPy."""
+
+    name: str
+
+
+Item = int | Loop | OwnLoop
 
 
 @dataclass(frozen=True, slots=True)

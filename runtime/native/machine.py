@@ -14,7 +14,15 @@ from typing import Any
 
 import numpy as np
 
-from chainwright.codegen.native_target import driver, llvm, places, products, windows, words
+from chainwright.codegen.native_target import (
+    driver,
+    llvm,
+    pairwise,
+    places,
+    products,
+    windows,
+    words,
+)
 from chainwright.codegen.native_target.forms import Forms
 from chainwright.codegen.native_target.groups import Group
 from chainwright.codegen.native_target.matmul import product_region
@@ -66,7 +74,8 @@ class MachineLinker:
         self.engine = Engine()
         self._threads = Threads(lambda: self.driver("worker"))
         texts = [driver.driver_text(found), words.words_text(found)]
-        self._text = "\n".join([*texts, *places.texts(), *windows.texts()])
+        texts += [*places.texts(), *windows.texts(), *pairwise.texts()]
+        self._text = "\n".join(texts)
 
     def kernel(self, kernel: Kernel) -> int:
         return self.engine.function(llvm.name_of(kernel), lambda: llvm.kernel_text(kernel))
