@@ -41,7 +41,7 @@ class Amounts:
         self.equal = 8 if quick else 24
         self.all = 40 if quick else 200
         self.steady = 15 if quick else 60
-        self.settle = 200 if quick else 3000
+        self.settle = 200 if quick else 10000
         self.tries = 1 if quick else 2
         self.seconds = 12 if quick else 25  # for all calls of a model, and for the steady ones
         self.memory_calls = 0 if quick else 400  # programs and their native code run by then
@@ -342,7 +342,7 @@ def table(rows, quick):
             f"NumPy {np.__version__}, Python {sys.version.split()[0]}, one thread"
             f"{', few calls' if quick else ''}. Written by `benchmarks/bench_models.py`, which "
             "says how it is measured. First and second call: in plain calls. Speed-up: of forward "
-            "and backward in steady state, after 3,000 calls or 12 seconds; with Python: where "
+            "and backward in steady state, after 10,000 calls or 12 seconds; with Python: where "
             "nothing is proved, so that the method's Python runs in each call. First 200 calls "
             "(fewer where they take long): their time with everything included, as a part of "
             "define-by-run's, and in brackets CPU time, in which compiling in the background "

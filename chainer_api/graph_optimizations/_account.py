@@ -31,6 +31,7 @@ _LONGEST = 1024  # calls until it is asked again whether a trace pays
 _NOTINGS = 6  # calls that may be noted in any case: they tell numbers from constants
 _BACKWARD = 2.2  # times as long as forward: forward and backward, where functions are small
 _WARM, _COLD = 3, 0.4  # the first calls are slow; what is a usual call's time then
+_STEP = 0.1  # by which a call may change what is thought a usual call's time
 _GAIN_OF_PHRASE = 0.3
 _PAYBACK = 1000  # calls in which what is spent has to come back, or as many as there were so far
 MATCHING, _COUNTING = 2e-6, 1e-6  # seconds to compare a function with a phrase, and to count it
@@ -44,6 +45,7 @@ _LOSSES = 8  # calls in a row after which the balance is negative, until program
 # and the library's sources read.
 COMPILING, PROVING = Rate(4e-4, 8e-3), Rate(7e-4, 0.01)
 NATIVE = Rate(6e-4, 0.02)  # native code of what is compiled, in the background
+_OF_LATE = 0.05  # the weight of the last call in averages
 _GOOD_PART = 0.1  # of a method's time, that functions take which become native code soon
 _SETTLING, _SETTLED = 64, 2  # calls in which functions may become native code, and without news
 
@@ -100,11 +102,11 @@ class Account:
         self._counted = 0
         self.coarse_pieces: list[Piece] = []  # that are to be cut
         self.plain = 0.0  # seconds of a call without programs
-        self.ways = 1  # that calls have gone
+        self.ways = 1  # that calls have gone, as far as they were looked at
+        self.seen = 0  # calls of which the way was noted
         self.calls = self._notings = 0
         self._weight = 1.0
         self._thread = self._shared_until = 0  # who has called last; see is_shared
-        self._asleep = 0  # calls that were left alone
         self._balance = 0.0  # of the last calls: seconds saved
         self._before = 0.0  # see times_anew
         self._lost = 0.0  # since the last call; see lose
@@ -200,10 +202,11 @@ class Account:
     def _share(self, calls: int) -> float:
         """The part of the calls to come that go a way which ``calls`` have gone.
 
-        By those that were looked at, without the first of each way: of many that hardly come again,
-        the one that has come twice is no more likely than others, or than one to come.
+        By those of which the way is known, without the first of each way: of many that hardly come
+        again, the one that has come twice is no more likely than others, or than one to come.
         """
-        others = self.calls - self._asleep - 1 + self.ways - 1
+        ledger = self.ledger
+        others = self.seen + ledger.with_python + ledger.without_python - 1 + self.ways - 1
         return max(calls - 1, 0.5) / max(others, calls - 1, 0.5)
 
     def _missing(self, seconds: float, gain: float) -> float:
@@ -264,7 +267,9 @@ class Account:
 
     def called(self, run: Run, seconds: float) -> bool:
         """A call has ended; whether programs pay."""
-        self._weight = _BACKWARD if run.settings.backprop else 1.0
+        weight = _BACKWARD if run.settings.backprop else 1.0
+        # On average: the calls of an evaluation do not tell what a way of training gains.
+        self._weight += (weight - self._weight) * (_OF_LATE if self.calls else 1.0)
         app = run.app if run.phrases is None else run.phrases.root
         app.last = self.calls
         if run.programs:
@@ -331,8 +336,11 @@ class Account:
     def _takes(self, seconds: float) -> None:
         """So long a call without programs has taken."""
         # The first calls make what is kept for later ones.
-        cold = _COLD if self.calls <= _WARM else 1.0
-        self.plain = min(cold * seconds, 1.01 * self.plain) if self.plain else cold * seconds
+        seconds *= _COLD if self.calls <= _WARM else 1.0
+        # Towards the median: of training and evaluation, say, and whatever else the machine does.
+        # The first calls tell what they take as soon as functions have become native code.
+        low = (1 - _STEP) * self.plain if self.calls > _SETTLING else 0.0
+        self.plain = min(max(seconds, low), (1 + _STEP) * self.plain) if self.plain else seconds
         if self.calls <= _SETTLING:
             news = NEWS.state()
             if news is None or news != self._news:
@@ -343,7 +351,6 @@ class Account:
         """A call has ended that was left alone; ``seconds`` if it was timed."""
         self.ledger.eager_calls += 1
         self.calls += 1
-        self._asleep += 1
         if seconds:
             self._takes(seconds)
         self.in_method += seconds or self.plain

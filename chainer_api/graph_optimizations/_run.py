@@ -110,11 +110,8 @@ class Run:
         if site.phrases.counts:
             self.counts, self.step = True, _count
             return
-        if site.forms.differ and form is not None:
-            follow = site.forms.hot.get(form, 0) > 0
-        else:
-            follow = any([c.hot for c in site.root.all_children()])
-        if not follow:
+        follows = form is None or not site.forms.differ or site.forms.follows(form)
+        if not follows or not any([c.hot for c in site.root.all_children()]):
             self._note_from_here()
 
     # -- the ways of a function

@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Callable, Iterator
 
+from chainer import configuration
+
 from ._tree import Application
 from ._values import form_of
 
@@ -39,8 +41,12 @@ class Forms:
         self.differ = False  # whether calls have left such ways
 
     def of(self, arguments: object) -> int:
-        """The form of the arguments of a call, which is counted."""
-        form = hash(form_of(arguments))
+        """The form of the arguments of a call, which is counted.
+
+        A call of an evaluation goes another way than one of training with the same arguments.
+        """
+        train, backprop = configuration.peek("train"), configuration.peek("enable_backprop")
+        form = hash((form_of(arguments), bool(train), bool(backprop)))
         calls = self._calls
         calls[form] = calls.pop(form, 0) + 1
         self._all += 1
@@ -88,6 +94,17 @@ class Forms:
             return True
         n = self.calls_before(form) + 1 - _OFTEN
         return n in (1, 2) or n > 2 and n & (n - 1) == 0
+
+    def follows(self, form: int) -> bool:
+        """Whether such a call is to follow the ways that have programs.
+
+        That is tried where such calls are known that nothing is said of, and now and then where
+        they have left a way: later ways may be theirs.
+        """
+        n, score = self.calls_before(form), self.hot.get(form)
+        if score is None:
+            return n > 0
+        return score > 0 or score >= -_WORTH and n & (n - 1) == 0
 
     def give_up(self, form: int | None) -> None:
         """Calls with such arguments have no program: they are not looked at for a while."""

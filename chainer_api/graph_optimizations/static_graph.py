@@ -381,6 +381,7 @@ class Site:
         """Trace what has been seen twice, as far as the account allows it."""
         app = run.app
         self.account.ways = self.ways.remember(app)
+        self.account.seen += bool(run.syncs)
         least = _LONGEST
         for sync in run.syncs:
             seen = sync.app.sightings[sync.first] = sync.app.sightings.get(sync.first, 0) + 1

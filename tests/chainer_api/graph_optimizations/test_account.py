@@ -32,7 +32,7 @@ def account(monkeypatch):
 
 
 def after(account, calls, spent=0.0, saved=0.0, hits=0):
-    account.calls, account.in_method = calls, float(calls)
+    account.calls, account.in_method, account.seen = calls, float(calls), calls - hits
     account.ledger.spent["trace"], account.ledger.saved = spent, saved
     account.ledger.with_python = hits
     return account

@@ -1,5 +1,7 @@
 """Which ways keep programs, which forms of arguments are looked at, and how long."""
 
+import time
+
 import numpy as np
 import pytest
 from compare import pair
@@ -8,6 +10,7 @@ import chainer
 import chainer.functions as F
 import chainer.links as L
 from chainer.graph_optimizations import _node, _ways
+from chainer.graph_optimizations._account import Account
 from chainer.graph_optimizations._tree import Application
 from chainer.graph_optimizations._ways import FEW, MANY, Forms, Ways
 
@@ -120,6 +123,52 @@ def test_forms_that_come_often_are_looked_at_though_the_method_is_left_alone():
     forms.give_up(form)
     assert not forms.wakes(form)
     assert sum(forms.is_given_up(form) for _ in range(2000)) == 1020
+
+
+def test_ways_are_followed_by_forms_that_are_known():
+    forms = Forms()
+    form = forms.of((np.zeros(1),))
+    assert not forms.follows(form)  # nobody knows whether it comes again
+    assert forms.of((np.zeros(1),)) == form and forms.follows(form)
+    with chainer.using_config("train", False):
+        assert forms.of((np.zeros(1),)) != form  # another way, with the same arguments
+    forms.has_gone(form, left=True, hot=False)
+    follows = []
+    for _ in range(40):
+        forms.of((np.zeros(1),))
+        follows.append(forms.follows(form))
+    assert [k for k, f in enumerate(follows) if f] == [0, 2, 6, 14, 30]
+    forms.has_gone(form, left=False, hot=True)
+    assert forms.follows(form)
+
+
+def test_evaluation_does_not_end_the_programs_of_training(monkeypatch):
+    """It leaves the way of training, with the same arguments, before anything is known of them."""
+
+    class WithDropout(chainer.Chain):
+        def __init__(self):
+            super().__init__()
+            with self.init_scope():
+                self.l = L.Linear(3, 4)
+
+        @chainer.static_graph
+        def forward(self, x):
+            time.monotonic()  # it needs its Python
+            return F.tanh(F.dropout(F.tanh(self.l(x))))
+
+    model, x = WithDropout(), inputs(4)
+    for _ in range(6):
+        model(x)
+    (site,) = model.schedule_manager._sites.values()
+    site.forms.hot.clear()  # as where a way has waited, and was compiled between calls
+    monkeypatch.setattr(Account, "allows_noting", lambda account: False)
+    for _ in range(3):
+        with chainer.using_config("train", False), chainer.no_backprop_mode():
+            model(x)
+        hits = model.schedule_manager.report()[0].hits
+        for _ in range(5):
+            model(x)
+        assert model.schedule_manager.report()[0].hits == hits + 5
 
 
 def test_where_most_forms_come_back_programs_are_those_of_whole_calls():
