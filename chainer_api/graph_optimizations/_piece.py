@@ -465,6 +465,8 @@ class Piece:
         # The program takes these for arrays that are only read. The functions get them themselves:
         # what is written into them before backward counts there.
         before = {slot: copied(leaves[slot]) for slot in self.read}
+        if node is not None and not graph:  # which is built from what was there before
+            leaves = {**leaves, **{slot: copied(leaves[slot]) for slot in self.written}}
         with _tracing.aside():
             rebuilt = self.rebuild(leaves, run.states, nodes, graph=graph)
         self.forward_meter.took_plainly(clock() - started)

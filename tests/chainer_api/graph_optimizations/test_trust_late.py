@@ -166,6 +166,25 @@ def hooks_around_a_late_backward():
     return Model
 
 
+def statistics_in_a_second_derivative():
+    """A check writes statistics, too; the graph that is built later begins with those before."""
+
+    class Model(Base):
+        def forward(self, x, z):
+            with chainer.using_config("train", not chainer.config.train):
+                h = self.bn(z) + z
+            return self.bn(h) + self.bn(z) * x
+
+        def step(self, k):
+            x, z = variable(k), variable(k + 500)
+            y = total(self(x, z))
+            grads = chainer.grad([y], [x, z], enable_double_backprop=True)
+            sum((F.sum(g * g) for g in grads), y).backward()
+            return grads, x, z
+
+    return Model
+
+
 @pytest.mark.parametrize("large", [False, True])
 @pytest.mark.parametrize(
     "make",
@@ -174,13 +193,14 @@ def hooks_around_a_late_backward():
         hooks_around_a_late_backward,
         functions_that_raise_within_try,
         statistics_that_are_read_and_then_written,
+        statistics_in_a_second_derivative,
         functions_applied_by_another_thread,
         tuples_of_calls_and_of_the_text,
     ],
 )
 def test_found_by_random_programs(make, large, monkeypatch):
     monkeypatch.setattr(_piece, "_LARGE", -1 if large else 1 << 40)
-    check(make)
+    check(make, 18)  # with several calls that are checked
 
 
 # -- Views of what is written ------
