@@ -136,10 +136,15 @@ class Account:
         share, least = self._share(calls), _LEAST * self._weight * self.plain
         seconds = self._seconds_to_compile(applications)
         wait = self._wait(self._missing(seconds, share * max(gain, 0.0)))
-        wait = max(wait, self._comes_back_in(seconds, share * max(gain, least)))
+        if self._owed + seconds > 0.0:
+            wait = max(wait, self._comes_back_in(seconds, share * max(gain, least)))
         if _budget() < math.inf:
             wait = max(wait, self._settles_at - self.calls)
         return wait
+
+    def forgets(self) -> None:
+        """Ways are not known any more: what share goes them is to be seen anew."""
+        self.seen = -self.ledger.with_python - self.ledger.without_python
 
     def _comes_back_in(self, seconds: float, gain: float) -> int:
         """In how many calls it is likely that what saves ``gain`` in each will have paid.

@@ -550,6 +550,7 @@ class Site:
         """Forget the children with a key, and all ways through them."""
         with self.lock:
             gone = parent.children.pop(key, ())
+            self.account.forgets()
             for way in self.ways:
                 if way.depth > parent.depth and way.path(parent.depth + 1)[0] in gone:
                     self.ways.lose(way)

@@ -86,6 +86,19 @@ def test_what_is_spent_has_to_come_back_in_as_many_calls_as_there_were(account):
     assert after(account, 20000).wait_for_trace(150, 2000) == 0
 
 
+def test_what_was_saved_may_be_spent_on_rare_ways(account):
+    assert after(account, 20000, spent=100.0, saved=600.0).wait_for_trace(400, 20) == 0
+    assert after(account, 20000, spent=300.0, saved=600.0).wait_for_trace(400, 20) > 0
+
+
+def test_shares_are_seen_anew_when_ways_are_forgotten(account):
+    after(account, 1000, hits=900)
+    assert account._share(3) < 0.01
+    account.forgets()
+    account.seen += 3
+    assert account._share(3) == 1.0
+
+
 def test_where_nothing_is_saved_it_is_tried_late(account):
     assert after(account, 999).wait_for_trace(200, 999, 10**6) > 0
     assert after(account, 2000).wait_for_trace(200, 2000, 10**6) == 0
