@@ -2,9 +2,9 @@
 
 NumPy adds up a run in halves, until 128 items or fewer are left; of these eight sums go side by
 side, which are then added up pairwise (Higham, "The accuracy of floating point summation", 1993).
-Its own loop takes any stride, so that its eight sums are no vector. In: the two lowest arguments of
-such a loop. What may not happen: another order, or a result of its own for a run of fewer than
-eight items, which NumPy adds up one after the other.
+Its own loop takes any stride, so that its eight sums are no vector. In: the arguments of such a
+loop, for one run. Out: the run is added to the result. What may not happen: another order, or a run
+of fewer than eight items, which NumPy adds up one after the other.
 """
 
 from __future__ import annotations
