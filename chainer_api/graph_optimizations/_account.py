@@ -204,6 +204,12 @@ class Account:
         missing = max(missing, own) if tried else min(missing, own)
         return max(self._wait(missing), self._comes_back_in(seconds, self._weight * gain))
 
+    def wait_for_lean(self, applications: int, fewer: int, calls: int) -> int:
+        """In how many calls functions may be traced again, for so many pieces of programs fewer."""
+        gain = self._share(calls) * self._weight * fewer * AROUND_NODE
+        seconds = self._seconds_to_compile(applications)
+        return max(self._wait(self._missing(seconds, gain)), self._comes_back_in(seconds, gain))
+
     def _share(self, calls: int) -> float:
         """The part of the calls to come that go a way which ``calls`` have gone.
 

@@ -21,6 +21,7 @@ from chainer.variable import Parameter, Variable
 
 from ._device import elsewhere, gpu_of
 from ._interpreter import Interpreter
+from ._lean import Code, Ran
 from ._own import Bound, Closure, OwnObject
 from ._random import (
     PLAIN_DRAWS,
@@ -129,7 +130,7 @@ class Dry:
         self._states: dict[Application, Any] = {}  # the generator before that
         self._aliases: dict[int, Variable] = {}  # of Variables of the outside
         self.numbers: dict[tuple[Application, str], Any] = {}  # that are inputs of programs
-        self.plans: list[tuple[Application, int, Any]] = []
+        self.ran: list[Ran] = []  # programs
         self.decided: int | None = None
         self.plain_draws, self.draws_anything = True, False
         self._python_state: Any = None  # of Python's generator, before it is asked
@@ -174,7 +175,7 @@ class Dry:
                 random.setstate(self._python_state)
             if configuration.local_entries.__dict__ != before:
                 raise AssertionError("the configuration has changed")
-        if not self.plans:
+        if not self.ran:
             raise NotProvable("no program")
         self._finish(result)
         return result
@@ -218,6 +219,7 @@ class Dry:
         r.names["failed"], r.names["undone"] = _failed, _undone
         r.names["report"] = __import__("chainer").reporter.report
         r.names["first_state"] = generator_state if self.plain_draws else whole_generator_state
+        self.code = Code(r.lines, r.names, self.ran)
 
     def _distinct_writes(self) -> None:
         """Two objects of which one is written must be two in other calls, too."""
@@ -238,7 +240,7 @@ class Dry:
     def _guarded(self) -> None:
         """A guard is written: it may be one on what the call itself computes."""
         begun = (
-            self.plans or self.draws_anything or self._copies or self.app.eager is not None
+            self.ran or self.draws_anything or self._copies or self.app.eager is not None
             or self._python_state is not None
         )
         if begun and self.decided is None:
@@ -353,8 +355,6 @@ class Dry:
             if may_fail or place < last:
                 r.lines[place] = f"carrier.undo.append(({text}, copied({text})))"
                 self.undoes = True
-            else:
-                del r.lines[place]
 
     def draws(self, name: str) -> None:
         """Random numbers are drawn from here on: where a guard fails the generator is set back."""
@@ -639,8 +639,7 @@ class Dry:
         for s in self.leaves:
             if s.ref == "?":
                 raise NotProvable("a promised array is a leaf")
-        lines = []
-        n = len(self.values)
+        n, variables = len(self.values), dict[int, int]()
         results = {slot for piece in plan.pieces for slot in piece.results}
         names: list[str] = ["None"] * (n - self._placed)
         for k, sym in enumerate(self.values[self._placed :], self._placed):
@@ -648,23 +647,23 @@ class Dry:
                 names[k - self._placed] = sym.ref
             elif k in results:
                 names[k - self._placed] = sym.ref
-                lines.append(
+                variables[k] = len(r.lines)
+                r.line(
                     f"{sym.ref} = new(Variable); {sym.ref}._requires_grad = "
                     f"{sym.value._requires_grad}"
                 )
         for (a, name), v in self.numbers.items():
             if a in self.pending:
-                lines.append(f"carrier.numbers[{r.const(a)}, {name!r}] = {r.ref(v)}")
-        for line in lines:
-            r.line(line)
+                r.line(f"carrier.numbers[{r.const(a)}, {name!r}] = {r.ref(v)}")
+        values_at, placed, self._placed = len(r.lines), self._placed, n
         r.line(f"carrier.values += [{', '.join(names)}]")
-        self._placed = n
         for slot in {slot for piece in plan.pieces for slot in piece.written}:
             self._save_later(self.values[slot].ref, may_fail=False)  # itself it leaves no half
         drawn = any([a.draws for a in self.pending])
         then = "; carrier.drawn = []; carrier.states = {}" if drawn else ""
+        self.ran.append(
+            Ran(app, first, plan, placed, names, variables, values_at, len(r.lines), then))
         r.line(f"{r.const(plan)}.run(carrier){then}")
-        self.plans.append((app, first, plan))
         self._preview(plan)
         self.pending, self.first = [], app.depth + 1
 

@@ -55,8 +55,9 @@ class Piece:
     def __init__(
         self, name: str, apps: Sequence[Application], specs: dict[int, Spec],
         results: Iterable[int], account: Account, names: dict[int, str], apart: bool = False,
+        arrays: Set[int] = frozenset(), same: dict[int, int] | None = None,
     ) -> None:
-        self._apart = apart
+        self._apart, self._arrays, self._same = apart, arrays, same or {}
         self.name, self.apps, self.account, self._names = name, apps, account, names
         self._specs, self.results = specs, sorted(results)
         self.keys: dict[Any, None] = {}
@@ -121,7 +122,7 @@ class Piece:
         self.siblings, self.covers = _relatives([traced._values[s] for s in self.chained])
         self.states_needed = any(app.draws for app in apps)
         self._order_of_inputs()
-        self._last_uses = _last_uses(apps, self.results)
+        self._last_uses = _last_uses(apps, self.results, self._same)
 
     def _order_of_inputs(self) -> None:
         slots = [i.slot for i in self.inputs]
@@ -215,7 +216,8 @@ class Piece:
 
     def _traced(self) -> Traced:
         return Traced(
-            self.name, self.apps, self._specs, self.results, self._names, self._apart)
+            self.name, self.apps, self._specs, self.results, self._names, self._apart,
+            self._arrays, self._same)
 
     def _schedule(self, forward: Graph, backwards: Any) -> Schedule:
         try:
@@ -510,13 +512,13 @@ class Piece:
         """
         values: dict[int, Any] = {}
         by_slot: dict[int, list[Variable]] = {}
-        functions = []
+        functions, same = [], self._same
         now = np.random.get_state() if states else None
         hooks, _hooks.function_hooks = _hooks.function_hooks, None  # they see each function once
         try:
             for k, app in enumerate(self.apps):
                 func = app.with_arrays(
-                    lambda s: values[s]._array if s in values else leaves[s]
+                    lambda s: values[s]._array if (s := same.get(s, s)) in values else leaves[s]
                 )
                 for (j, name), number in zip(self.numbers, leaves.get(NUMBERS, ()), strict=True):
                     if j == k:
@@ -553,6 +555,8 @@ class Piece:
         if value is not None:
             return value
         spec = self._specs[slot]
+        if slot in self._same:
+            return values[self._same[slot]]._array
         if spec.requires_grad is None:
             return leaves[slot]
         k = self.input_of.get(slot) if nodes is not None else None
@@ -591,12 +595,14 @@ def _untouched(n: int) -> Any:
     return eval(f"lambda {', '.join(names)}: {' and '.join(tests) or True}")
 
 
-def _last_uses(apps: Sequence[Application], results: Iterable[int]) -> list[set[int]]:
+def _last_uses(
+    apps: Sequence[Application], results: Iterable[int], same: dict[int, int]
+) -> list[set[int]]:
     """After each application: the slots of values that are not needed any more."""
     last: dict[int, int] = {}
     for k, app in enumerate(apps):
         for slot in (*reads(app), *app.output_slots):
-            last[slot] = k
+            last[same.get(slot, slot)] = k
     found: list[set[int]] = [set() for _ in apps]
     for slot, k in last.items():
         if slot not in set(results):
@@ -644,15 +650,19 @@ class Plan:
     def __init__(
         self, name: str, apps: Sequence[Application], specs: dict[int, Spec],
         wanted: Iterable[int], account: Account, names: dict[int, str],
-        ends: Set[int] | None = None,
+        ends: Set[int] | None = None, arrays: Set[int] = frozenset(),
+        same: dict[int, int] | None = None,
     ) -> None:
-        self.apps, self.ends = apps, ends
+        self.apps, self.ends, self.names = apps, ends, names
+        #: Results of which only the arrays are wanted; arrays taken that are those of results.
+        self.arrays, self.same = arrays, same
         self.slots = [slot for app in apps for slot in app.output_slots]
         self.wanted = set(wanted)
         self.results = frozenset(self.wanted)
         self.pieces: list[Piece] = []
-        for group, results in groups_of(apps, self.results, ends):
-            piece = Piece(name, group, specs, results, account, names, ends is not None)
+        for group, results, apart in groups_of(apps, self.results, ends, arrays):
+            piece = Piece(
+                name, group, specs, results, account, names, ends is not None, apart, same)
             self.pieces.append(piece)
         #: Slots of what is written before the last piece runs, which may fail.
         self._written_early = {s for piece in self.pieces[:-1] for s in piece.written}
@@ -688,14 +698,17 @@ class Plan:
 
 
 def groups_of(
-    apps: Sequence[Application], results: Set[int], ends_of_coarse: Set[int] | None = None
-) -> Iterable[tuple[list[Application], set[int]]]:
-    """The applications of each piece, and the slots that it gives.
+    apps: Sequence[Application], results: Set[int], ends_of_coarse: Set[int] | None = None,
+    arrays: Set[int] = frozenset(),
+) -> Iterable[tuple[list[Application], set[int], set[int]]]:
+    """The applications of each piece, the slots that it gives, and those outside of its graph.
 
+    Of ``arrays``, some of the results, only the arrays are wanted: they are no part of the graph,
+    as far as no later piece takes them.
     In coarse pieces one result may be computed from another one, if that is not one of the
     ``ends``: where gradients might be added in another order, the engine has them dissolved.
     """
-    ends: set[int] = set(results)
+    ends: set[int] = set(results) - arrays
     if ends_of_coarse is not None:
         ends.intersection_update(ends_of_coarse)
     while True:
@@ -713,7 +726,7 @@ def groups_of(
     for k, group in enumerate(groups):
         made = {slot for app in group for slot in app.output_slots}
         later = {slot for g in groups[k + 1 :] for app in g for slot in reads(app)}
-        yield group, made & (results | later)
+        yield group, made & (results | later), made & arrays - later
 
 
 def _used_on_both_sides(groups: list[list[Application]]) -> set[int]:

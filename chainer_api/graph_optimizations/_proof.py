@@ -20,8 +20,9 @@ from chainer.variable import Variable
 from ._account import PROVING, Meter, clock
 from ._brief import Shortcut
 from ._dry import Carrier, Dry, NoWay
+from ._lean import Code
 from ._own import OwnObject
-from ._residual import MISS, PLAIN, NotProvable, Sym
+from ._residual import MISS, PLAIN, NotProvable, Residual, Sym
 from ._tree import Application
 from ._ways import MANY
 
@@ -37,6 +38,7 @@ _OTHER = 4  # misses for arguments of a form, until a proof is taken for one of 
 _FIRST = 3  # of one way that are made before they have served
 _SERVED = 4  # calls that those of a way must have served, each on average, before there are more
 _MISSES, _SHARE = 64, 8  # a proof goes that has missed so often, and so many times as it was used
+_LEAN, _LEAN_AT_ONCE = 32, 3  # uses until programs for calls without Python are thought of
 _SHORT, _SHORT_AT_ONCE = 512, 5  # uses until a way without most guards is looked for
 _LOST = 8  # calls in a row that are read in vain, as they go other ways
 
@@ -45,12 +47,14 @@ class Proof:
     """What one way of a method's calls does, where certain things are as they are."""
 
     def __init__(self, dry: Dry, result: Any, settings: Any) -> None:
-        self.settings, self.app, self.plans = settings, dry.app, dry.plans
+        self.settings, self.app = settings, dry.app
+        self.plans = [(ran.app, ran.first, ran.plan) for ran in dry.ran]
         #: Attributes that are set: of which of the objects that ``holds`` gives, name and value.
         self.sets: list[tuple[int, str, Any]] = []
         self.holds, self.replay = _compiled(dry, self.sets)
-        self.shortcut = Shortcut(
-            dry.residual.lines, dry.residual.names, self.holds, tuple(dry.plans))
+        self._code: Code | None = dry.code
+        self._names = dry.residual.names
+        self.shortcut = Shortcut(dry.code.lines, self._names, self.holds, tuple(self.plans))
         self.expected = _described(result)
         self.meter = Meter()
         #: How many functions come before values that the call computes decide; None if none do.
@@ -58,13 +62,39 @@ class Proof:
         #: Whether arrays of the outside are written before all is known, and put back then.
         self.undoes = dry.undoes
         self.uses = self.misses = 0
-        self._look_for_shortcut()
+        at_once = configuration.peek("static_budget") is None
+        self.shortcut.wanted_at(_SHORT_AT_ONCE if at_once else _SHORT)
+        #: The use after which fewer programs are thought of.
+        self.lean_at: float = _LEAN_AT_ONCE if at_once else _LEAN
         #: By the forms of arguments: misses, as long as no call had one that it is for.
         self.forms: dict[int, float] = {}
 
-    def _look_for_shortcut(self) -> None:
-        budget = configuration.peek("static_budget")
-        self.shortcut.wanted_at(_SHORT if budget is not None else _SHORT_AT_ONCE)
+    def becomes_lean(self, site: Site) -> None:
+        """Have fewer programs, now or later, if that is possible."""
+        assert self._code is not None
+        needs = self._code.needs()
+        functions = sum([len(need.apps) for need in needs])
+        fewer = sum([need.fewer for need in needs])
+        wait = site.account.wait_for_lean(functions, fewer, self.uses) if needs else 0
+        self.lean_at = self.uses + wait if wait else math.inf
+        if wait:
+            return
+        code, self._code = self._code, None
+        plans = site.compile_lean(needs, self.plans[0][2].names) if needs else None
+        if plans is None:
+            return
+        r = Residual()
+        r.lines = code.written_with(needs, plans)
+        r.names = {**self._names, **{f"lean{k}": plan for k, plan in enumerate(plans)}}
+        self.replay = r.function("chain, args, kw, carrier")
+        gone = [ran for need in needs for ran in need.ran]
+        self.plans = [
+            *[(ran.app, ran.first, ran.plan) for ran in code.ran if ran not in gone],
+            *[(need.app, -need.first, plan) for need, plan in zip(needs, plans, strict=True)],
+        ]
+        at = self.shortcut.at
+        self.shortcut = Shortcut(r.lines, r.names, self.holds, tuple(self.plans))
+        self.shortcut.wanted_at(max(at, self.uses + 1) if at < math.inf else self.uses + _SHORT)
 
     def ready(self) -> bool:
         """Whether the programs are still there."""
@@ -160,7 +190,7 @@ class Proofs:
         found = shortcut.found
         if found is None or proof.settings is not settings or proof.undoes:
             return MISS
-        if not (n & (n - 1) and n % 1024):  # a check may be due
+        if not (n & (n - 1) and n % 1024) or n >= proof.lean_at:  # a check may be due
             return MISS
         if configuration.peek("static_check") == "always" or not shortcut.same(found[0]):
             return MISS
@@ -208,7 +238,9 @@ class Proofs:
             if form is not None:
                 proof.forms[form] = -math.inf
             self._count(proof, started, carrier)
-            if proof.uses >= proof.shortcut.at:
+            if proof.uses >= proof.lean_at:
+                proof.becomes_lean(self.site)
+            elif proof.uses >= proof.shortcut.at:
                 self._shorten(proof, chain, args, kw)
             return result, None
         return MISS, None

@@ -11,7 +11,7 @@ from __future__ import annotations
 import functools
 import os
 import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence, Set
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
@@ -113,9 +113,12 @@ class Traced:
 
     def __init__(
         self, name: str, apps: Sequence[Application], specs: Any, results: Iterable[int],
-        names: dict[int, str], apart: bool = False,
+        names: dict[int, str], apart: bool = False, arrays: Set[int] = frozenset(),
+        same: dict[int, int] | None = None,
     ) -> None:
         self.apart = apart  # whether gradients of several uses of a leaf are added up elsewhere
+        #: Results that are no part of the graph; arrays taken that are those of results.
+        self._arrays, self._same = arrays, same or {}
         self.name, self.apps, self._specs, self._names = name, apps, specs, names
         self.results = sorted(results)
         self.inputs: list[Input] = []
@@ -168,7 +171,9 @@ class Traced:
             app.renew()
         if app.fails and (app.in_try or _uses_linear_algebra(rec.nodes[mark:])):
             raise Untraceable(app, f"{app.label} may raise an exception for some values")
-        writes = frozenset(s for s in app.arrays.values() if rec.is_written(self._values[s]))
+        writes = frozenset(
+            s for s in app.arrays.values()
+            if s not in self._same and rec.is_written(self._values[s]))
         if draws and gpu is not None:
             raise Untraceable(app, f"{app.label} draws random numbers on a GPU")
         if tuple(draws) != app.draws or writes != app.writes:
@@ -182,6 +187,7 @@ class Traced:
 
     def _attribute(self, slot: int) -> np.ndarray:
         """An array among a function's attributes: the user's own, read and written in place."""
+        slot = self._same.get(slot, slot)
         if slot not in self._values:
             array = self._array(slot)
             node = self.session.recorder.external(array, f"v{slot}")
@@ -191,6 +197,8 @@ class Traced:
         return value._array if isinstance(value, Variable) else value
 
     def _input(self, k: int, slot: int) -> Any:
+        if slot in self._same:
+            return self._values[self._same[slot]]._array
         value = self._values.get(slot)
         if value is None:
             if slot in self._as_attributes:  # it may be written later: running statistics
@@ -258,7 +266,9 @@ class Traced:
         self.forward = Graph(
             tuple([i.node for i in self.inputs]), tuple(rec.nodes), tuple(nodes), name=self.name
         )
-        self.chained = [s for s in self.results if values[s].creator_node is not None]
+        self.chained = [
+            s for s in self.results
+            if values[s].creator_node is not None and s not in self._arrays]
         reached = _reached([values[s] for s in self.chained])
         self.uses = [use for use in self.uses if id(use.alias.node) in reached]
         self.passive = [  # inputs of the graph through which no gradient flows
@@ -396,7 +406,7 @@ class Traced:
 
     def _is_array(self, slot: int) -> bool:
         """Whether a leaf is an array of the user's, no Variable."""
-        return type(self._values[slot]) is np.ndarray
+        return type(self._values.get(slot)) is np.ndarray
 
     def _late_leaf(self, slot: int) -> np.ndarray:
         spec: Spec = self._specs[slot]

@@ -221,7 +221,8 @@ class Application:
         self.constants_at: set[Any] = set()  # places where numbers must be constants
         self.eager: str | None = None  # why it is applied for real, between programs
         self.kept = False  # whether it is known as a program needs it: from the second sighting on
-        self.plans: dict[int, Any] = {}  # by depth of the first pending application
+        #: By depth of the first pending application; by minus that, those of calls without Python.
+        self.plans: dict[int, Any] = {}
         self.sightings: dict[int, int] = {}  # how often a call has stopped here, likewise
         self.draws: tuple[Draw, ...] = ()  # known once it has been traced
         self.writes: frozenset[int] = frozenset()  # slots of arrays that it changes; likewise

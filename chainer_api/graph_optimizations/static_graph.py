@@ -19,6 +19,7 @@ from chainwright.runtime import Ledger
 from . import _array_code  # noqa: F401 - whoever runs define-by-run code natively asks it
 from ._account import COMPILING, Account, clock
 from ._again import Gradients
+from ._lean import Need
 from ._node import StaticScheduleFunction
 from ._phrases import Phrases
 from ._piece import Piece, Plan
@@ -118,11 +119,11 @@ def _without_collection(method: Method) -> Method:
     """Let the garbage collector rest meanwhile: it would take a fifth of the time, in vain."""
 
     @functools.wraps(method)
-    def call(*args: Any) -> None:
+    def call(*args: Any) -> Any:
         was = gc.isenabled()
         gc.disable()
         try:
-            method(*args)
+            return method(*args)
         finally:
             if was:
                 gc.enable()
@@ -503,6 +504,37 @@ class Site:
         labels = "; ".join(dict.fromkeys(label_of(self.name, piece) for piece in new))
         reason = f"a way through the method was seen for the second time: {labels}"
         self.ledger.add("compile", reason, line_of(self.method), seconds)
+
+    @_without_collection
+    def compile_lean(self, needs: Sequence[Need], names: dict[int, str]) -> list[Plan] | None:
+        """Compile programs for calls that go without their Python; None if that does not work."""
+        started, found = clock(), list[Plan]()
+        with self.lock:
+            for need in needs:
+                try:
+                    found.append(self._lean_plan(need, names))
+                except Untraceable:
+                    return None
+        seconds = clock() - started
+        COMPILING.learn(seconds, sum([a.weight for plan in found for a in plan.apps]))
+        labels = "; ".join([label_of(self.name, piece) for plan in found for piece in plan.pieces])
+        reason = f"without its Python a call needs fewer programs: {labels}"
+        self.ledger.add("compile", reason, line_of(self.method), seconds)
+        return found
+
+    def _lean_plan(self, need: Need, names: dict[int, str]) -> Plan:
+        old = need.app.plans.get(-need.first)
+        slots, arrays = need.slots, need.arrays
+        if old is not None and old.ready() and old.same == need.same:
+            if need.slots <= old.wanted and need.arrays >= old.arrays & need.slots:
+                return old
+            slots, wanted = slots | old.wanted, (slots - arrays) | (old.wanted - old.arrays)
+            arrays = slots - wanted
+        specs = specs_of(need.app.path(1))
+        plan = Plan(
+            self.name, need.apps, specs, slots, self.account, names, None, arrays, need.same)
+        need.app.plans[-need.first] = plan
+        return plan
 
     @_without_collection
     def _renew(self, piece: Any) -> None:

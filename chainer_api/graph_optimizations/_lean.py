@@ -1,0 +1,242 @@
+"""Fewer and larger programs for calls that go without their Python.
+
+In: the code of a proof, and where programs run in it. Out: what these programs would have to give
+if no local variable of the method held anything, and the code with such programs. A Variable that
+only the method's Python holds cuts a program into pieces, of which each takes its time; so does a
+value that is read, even if it is only handed to the next function. What may not happen: a value
+left out that the rest of the code, or anybody after the call, could ask for. So a value is left out
+only where its name stands nowhere, and programs are joined only where all that stands between them
+is understood.
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections.abc import Sequence, Set
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ._piece import groups_of
+from ._tree import Application, Spec, reads, specs_of
+
+_ARRAY = re.compile(r"\s*(v\d+) = (s\d+)\._array")
+_OF_KIND = re.compile(r"if type\((v\d+)\) is not (k\d+): return .*")
+_OF_LAYOUT = re.compile(
+    r"if type\((v\d+)\) is not ndarray or \1\.shape != k\d+ or \1\.dtype is not (k\d+) and "
+    r"\1\.dtype != \2 or \1\.strides != k\d+: return .*"
+)
+_DISTINCT = re.compile(r"(\s*if len\(\{)((?:id\(\w+\), )*id\(\w+\))\}\) != \d+(: return .*)")
+#: What may stand between programs that are joined: guards, reads and arithmetic, draws.
+_HARMLESS = re.compile(
+    r"\s*(if .*: return .*|v\d+ = [\w.]+(\[[^][()]*\])*|v\d+ = -?[\w.]+( [-+*/%]{1,2} -?[\w.]+)*|"
+    r"carrier\.first_state = first_state\(\)|carrier\.(numbers|states)\[.*\] = .*|"
+    r"carrier\.drawn\.append\(.*\))"
+)
+_TOGETHER = 8  # programs that may be joined into one
+
+
+class Ran(NamedTuple):
+    """Where a program runs in the code of a proof: numbers of lines, what stands for values.
+
+    ``names`` are those of the values from the slot ``placed`` on, ``variables`` the lines that make
+    the results.
+    """
+
+    app: Application
+    first: int
+    plan: Any
+    placed: int
+    names: list[str]
+    variables: dict[int, int]
+    values_at: int
+    run_at: int
+    then: str
+
+
+class Need(NamedTuple):
+    """What a program, in the place of those that ``ran`` one after the other, has to give.
+
+    Of ``arrays`` only the arrays are wanted. ``same`` are slots of arrays that are those of results
+    of the program itself.
+    """
+
+    ran: list[Ran]
+    slots: frozenset[int]
+    arrays: frozenset[int]
+    same: dict[int, int]
+
+    @property
+    def app(self) -> Application:
+        return self.ran[-1].app
+
+    @property
+    def first(self) -> int:
+        return self.ran[0].first
+
+    @property
+    def apps(self) -> list[Application]:
+        return self.app.path(self.first)
+
+    @property
+    def fewer(self) -> int:
+        """How many pieces are spared."""
+        pieces = sum([len(ran.plan.pieces) for ran in self.ran])
+        return pieces - len(list(groups_of(self.apps, self.slots, None, self.arrays)))
+
+
+class Code:
+    """The lines of a proof's code, the objects that they name, and the programs."""
+
+    def __init__(self, lines: Sequence[str], names: dict[str, Any], ran: Sequence[Ran]) -> None:
+        self.lines, self._names, self.ran = lines, names, ran
+        self._specs = specs_of(ran[-1].app.path(1))
+
+    @functools.cached_property
+    def _words(self) -> list[Set[str]]:
+        """What stands in each line behind the first program."""
+        first = self.ran[0].run_at
+        return [set[str]()] * first + [_words_of(line) for line in self.lines[first:]]
+
+    @functools.cached_property
+    def _arrays(self) -> list[tuple[str, str]]:
+        """Names of arrays, and of the Variables that they are those of."""
+        found = [_ARRAY.fullmatch(line) for line in self.lines[self.ran[0].run_at :]]
+        return [(m[1], m[2]) for m in found if m is not None]
+
+    def needs(self) -> list[Need]:
+        """What programs have to give that are to be joined, or cut into fewer pieces."""
+        found: list[Need] = []
+        at = 0
+        while at < len(self.ran):
+            for end in range(min(len(self.ran), at + _TOGETHER), at, -1):
+                need = self._need(self.ran[at:end])
+                if need is not None and (need.fewer > 0 or end == at + 1):
+                    break
+            if need is not None and need.fewer > 0:
+                found.append(need)
+            at = end
+        return found
+
+    def _need(self, group: Sequence[Ran]) -> Need | None:
+        """What one program has to give in the place of some; None if they cannot be joined."""
+        same: dict[int, int] = {}
+        for k, after in enumerate(group[1:], 1):
+            found = self._between(group[:k], after)
+            if found is None:
+                return None
+            same |= found
+        last, apps = group[-1], group[-1].app.path(group[0].first)
+        behind = range(last.run_at + 1, len(self.lines))
+        rest = [k for k in behind if _DISTINCT.fullmatch(self.lines[k]) is None]
+        words = set[str]().union(*[self._words[k] for k in rest])
+        later = {
+            slot for ran in self.ran if ran.app.depth > last.app.depth
+            for app in ran.app.path(ran.first) for slot in reads(app)
+        }
+        made = {slot for app in apps for slot in app.output_slots}
+        slots = {slot for slot in made if slot in later or f"s{slot}" in words}
+        text = "\n".join([self.lines[k] for k in rest])
+        arrays = {slot for slot in slots - later if _is_read_as_array(f"s{slot}", text)}
+        if same and (self._arrays_of(group).keys() & words or not _are_inside(apps, slots, same)):
+            return None
+        return Need(group, frozenset(slots), frozenset(arrays), same)
+
+    def _arrays_of(self, group: Sequence[Ran]) -> dict[str, int]:
+        """The names of arrays of results, and the slots of these."""
+        results = {f"s{slot}": slot for ran in group for slot in ran.plan.results}
+        return {name: results[of] for name, of in self._arrays if of in results}
+
+    def _between(self, group: Sequence[Ran], after: Ran) -> dict[int, int] | None:
+        """The arrays of results that the next program takes; None if more is between them."""
+        last, arrays = group[-1], self._arrays_of(group)
+        if any([piece.written for piece in last.plan.pieces]):
+            return None
+        secret = {*arrays, *[f"s{slot}" for ran in group for slot in ran.plan.results]}
+        block = {*after.variables.values(), after.values_at}
+        for k in range(last.run_at + 1, after.run_at):
+            line = self.lines[k]
+            if k in block or self._says_nothing(line, arrays):
+                continue
+            if _HARMLESS.fullmatch(line) is None or not secret.isdisjoint(self._words[k]):
+                return None
+        names = enumerate(after.names, after.placed)
+        same = {slot: arrays[name] for slot, name in names if name in arrays}
+        written = {slot for app in after.app.path(after.first) for slot in app.writes}
+        alike = [_layout(self._specs[s]) == _layout(self._specs[of]) for s, of in same.items()]
+        return same if all(alike) and written.isdisjoint(same) else None
+
+    def _says_nothing(self, line: str, arrays: dict[str, int]) -> bool:
+        """Whether it gives an array of a result a name, or tells what is known of such an array."""
+        line = line.strip()
+        if line == "pass" or _DISTINCT.fullmatch(line) is not None:
+            return True
+        if (m := _ARRAY.fullmatch(line)) is not None:
+            return m[1] in arrays
+        if (m := _OF_KIND.fullmatch(line)) is not None:
+            return m[1] in arrays and self._names[m[2]] is np.ndarray
+        return (m := _OF_LAYOUT.fullmatch(line)) is not None and m[1] in arrays
+
+    def written_with(self, needs: Sequence[Need], plans: Sequence[Any]) -> list[str]:
+        """The code with other programs; their names are ``lean<k>``."""
+        lines: list[str | None] = [*self.lines]
+        for k, (need, plan) in enumerate(zip(needs, plans, strict=True)):
+            self._write(lines, need, plan, f"lean{k}")
+        return [line for line in lines if line is not None]
+
+    def _write(self, lines: list[str | None], need: Need, plan: Any, name: str) -> None:
+        drawn, indent = "", self.lines[need.ran[0].run_at].partition("k")[0]
+        for ran in need.ran:
+            gone = {slot for slot in ran.variables if slot not in plan.results}
+            for slot in gone:
+                lines[ran.variables[slot]] = None
+            names = [
+                "None" if slot in gone or slot in need.same else text
+                for slot, text in enumerate(ran.names, ran.placed)
+            ]
+            lines[ran.values_at] = f"{indent}carrier.values += [{', '.join(names)}]"
+            lines[ran.run_at] = None
+            drawn = ran.then or drawn
+        lines[need.ran[-1].run_at] = f"{indent}{name}.run(carrier){drawn}"
+        arrays = self._arrays_of(need.ran) if need.same else {}
+        for k in range(need.ran[0].run_at + 1, len(lines)):
+            line = lines[k]
+            if line is None or arrays.keys().isdisjoint(_words_of(line)):
+                continue
+            lines[k] = _without(line, arrays) if _DISTINCT.fullmatch(line) else None
+
+
+def _without(line: str, names: Set[str]) -> str:
+    """A guard that objects are different ones, of fewer of them."""
+    m = _DISTINCT.fullmatch(line)
+    assert m is not None
+    ids = [x for x in m[2].split(", ") if x[3:-1] not in names]
+    return f"{m[1]}{', '.join(ids)}}}) != {len(ids)}{m[3]}"
+
+
+def _are_inside(apps: Sequence[Application], slots: Set[int], same: dict[int, int]) -> bool:
+    """Whether arrays that are those of results are taken by the piece that makes these.
+
+    Nobody else may have them: who can reach an array may write into it, and backward would have to
+    see that.
+    """
+    for group, results, _ in groups_of(apps, slots):
+        made = {slot for app in group for slot in app.output_slots}
+        taken = {same[slot] for app in group for slot in reads(app) if slot in same}
+        if not taken <= made - results:
+            return False
+    return True
+
+
+def _words_of(line: str) -> Set[str]:
+    return {*re.findall(r"\w+", line)}
+
+
+def _is_read_as_array(name: str, text: str) -> bool:
+    """Whether all that is asked of a Variable is its array."""
+    return all(re.findall(rf"\b{name}\b(\._array\b)?", text))
+
+
+def _layout(spec: Spec) -> tuple[Any, ...]:
+    return spec.shape, spec.dtype, spec.strides, spec.gpu

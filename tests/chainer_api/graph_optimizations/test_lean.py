@@ -1,0 +1,299 @@
+"""Methods whose values are read within: without their Python they need fewer programs.
+
+What local variables hold, and arrays that only go to the next function, do not cut programs then.
+Whatever a caller can reach is as it was, and what the method computes from a value is computed.
+"""
+
+import numpy as np
+import pytest
+from trust import Base, decorated_class, difference, run, simple, total, variable, variables_in
+
+import chainer
+import chainer.functions as F
+
+
+def policy(self, x):
+    h = F.tanh(self.a(x))
+    mean, value = self.b(h), F.sum(h, axis=1, keepdims=True)
+    advantage = x - value
+    likelihood = -F.sum((x - mean) ** 2, axis=1, keepdims=True) / 2
+    return F.mean(advantage**2) - F.mean(likelihood * advantage.array)
+
+
+def array_and_variable_of_one_value(self, x):
+    h = self.a(x)
+    y = h * h.array + F.exp(h)
+    return F.sum(y * y.array + h)
+
+
+def three_in_turn(self, x):
+    h = F.tanh(self.a(x))
+    h = h * self.b(h).array
+    h = F.relu(h) + h.array
+    return F.sum(h * h.array)
+
+
+def a_target_without_graph(self, x):
+    with chainer.no_backprop_mode():
+        target = F.max(self.b(x), axis=1, keepdims=True)
+    y = self.a(x)
+    return F.mean_squared_error(F.broadcast_to(target.array, y.shape), y)
+
+
+def draws_on_both_sides(self, x):
+    h = F.dropout(self.a(x), 0.3)
+    keep = F.dropout(h, 0.5)
+    return F.sum(F.dropout(h * keep.array, 0.2))
+
+
+def numbers_that_change(self, x):
+    self.factor = getattr(self, "factor", 1.0) * 0.9
+    h = self.a(x) * self.factor
+    return F.sum(h * h.array * (self.factor + 1))
+
+
+def statistics_before(self, x):
+    h = self.bn(self.a(x))
+    return F.sum(h * F.tanh(h).array)
+
+
+def statistics_behind(self, x):
+    h = self.a(x)
+    return F.sum(self.bn(h * F.tanh(h).array) * x)
+
+
+def values_that_are_used_thrice(self, x):
+    h = self.a(x)
+    y = F.exp(h) + F.sin(h)
+    return F.sum(y * h.array + F.cos(h) * y + y.array * h)
+
+
+#: And how many pieces of programs are left.
+JOINED = {
+    policy: 1, array_and_variable_of_one_value: 1, three_in_turn: 1, a_target_without_graph: 1,
+    draws_on_both_sides: 1, numbers_that_change: 1, statistics_before: 3, statistics_behind: 1,
+    values_that_are_used_thrice: 1,
+}  # fmt: skip
+
+
+def the_array_is_returned(self, x):
+    h = self.a(x)
+    y = F.exp(h)
+    return F.sum(y * y.array + h), y.array
+
+
+def the_array_is_kept(self, x):
+    h = self.a(x)
+    self.last = F.tanh(h).array
+    return F.sum(h * self.last)
+
+
+def the_value_is_returned(self, x):
+    h = self.a(x)
+    y = F.exp(h)
+    return F.sum(y * y.array + h), y
+
+
+def the_value_is_kept(self, x):
+    h = F.tanh(self.a(x))
+    self.h = h
+    k = F.exp(h) * h.array
+    return F.sum(k * k.array)
+
+
+def a_list_of_all(self, x):
+    hs = [self.a(x)]
+    for _ in range(3):
+        hs.append(F.tanh(self.b(hs[-1])) + hs[-1].array)
+    return hs
+
+
+def a_value_decides(self, x):
+    h = self.a(x)
+    k = F.tanh(h)
+    if float(k.array.max()) > 0.9:
+        k = k * 2
+    return F.sum(k * h.array)
+
+
+def numpy_between(self, x):
+    h = F.softmax(self.a(x))
+    best = h.array.argmax(axis=1).astype("i")
+    weights = np.where(h.array > 0.3, h.array, np.float32(0))
+    return F.sum(F.select_item(h, best)) + F.sum(self.b(h) * weights)
+
+
+def a_part_of_the_array(self, x):
+    h = self.a(x)
+    return F.sum(self.b(h)[:2] * h.array[1:])
+
+
+def a_variable_of_the_array(self, x):
+    h = F.exp(self.a(x))
+    return F.sum(self.b(h) * chainer.Variable(h.array))
+
+
+def printed_shapes(self, x):
+    h = F.exp(self.a(x))
+    self.shape, self.kind = h.array.shape, h.array.dtype.char
+    return F.sum(self.b(h) * h.array) / h.array.size
+
+
+def labels_from_values(self, x):
+    h = self.a(x)
+    t = F.argmax(self.b(h), axis=1)
+    return F.softmax_cross_entropy(h, t.array)
+
+
+def cut_by_what_is_kept(self, x):
+    h = self.a(x)
+    self.middle = F.tanh(h)
+    k = self.middle * h.array + self.b(self.middle)
+    return F.sum(k * self.middle.array) + F.sum(k.array)
+
+
+def an_array_that_changes_between(self, x):
+    h = self.a(x)
+    weights = np.ones((3, 4), "f")
+    k = h * weights
+    other = k.array
+    weights += 1
+    return F.sum(F.tanh(k) * weights * other)
+
+
+def an_array_of_the_chain_changes_between(self, x):
+    k = self.a(x) * self.weights
+    other = k.array
+    self.weights *= 0.9
+    return F.sum(F.tanh(k) * self.weights * other)
+
+
+OTHERS = [
+    an_array_that_changes_between, an_array_of_the_chain_changes_between,
+    the_array_is_returned, the_array_is_kept, the_value_is_returned, the_value_is_kept,
+    a_list_of_all, a_value_decides, numpy_between, a_part_of_the_array, a_variable_of_the_array,
+    printed_shapes, labels_from_values, cut_by_what_is_kept,
+]  # fmt: skip
+
+
+def backward(self, k):
+    x = variable(k)
+    y = self(x)
+    total(y).backward()
+    return y, x
+
+
+def backward_of_all_that_is_retained(self, k):
+    x = variable(k)
+    y = self(x)
+    total(y).backward(retain_grad=True)
+    loss = variables_in(y)[0]
+    below = [node.get_variable_or_none() for node in loss.creator.inputs]
+    return y, x, below, loss.creator.label, loss.creator.rank
+
+
+def written_before_backward(self, k):
+    """All arrays that a caller can reach are written into."""
+    x = variable(k)
+    y = self(x)
+    loss = total(y)
+    arrays = [v.array for v in variables_in(y)]
+    arrays += [a for a in vars(self).values() if isinstance(a, np.ndarray)]
+    arrays += [a for a in (y if isinstance(y, tuple) else ()) if isinstance(a, np.ndarray)]
+    for array in arrays:
+        array *= 1.5
+    loss.backward()
+    return y, x
+
+
+def second_derivatives(self, k):
+    x = variable(k)
+    y = self(x)
+    (g,) = chainer.grad([total(y)], [x], enable_double_backprop=True)
+    F.sum(g * g).backward()
+    return y, x, g
+
+
+def an_update_between(self, k):
+    x = variable(k)
+    y, z = self(x), self(variable(k + 1))
+    self.a.W.array[...] += 0.01
+    total([y, z]).backward()
+    return y, z, x
+
+
+def in_evaluation(self, k):
+    x = variable(k)
+    with chainer.using_config("train", k % 2 == 0), chainer.using_config("enable_backprop", k > 8):
+        return self(x), x
+
+
+STEPS = [
+    backward, backward_of_all_that_is_retained, written_before_backward, second_derivatives,
+    an_update_between, in_evaluation,
+]  # fmt: skip
+
+
+def model_of(method, step):
+    def make():
+        cls = simple(method, weights=lambda: np.ones((3, 4), "f"))
+        cls.step = step
+        return cls
+
+    make.__name__ = f"{method.__name__}, {step.__name__}"
+    return make
+
+
+def name_of(function):
+    return function.__name__
+
+
+@pytest.mark.parametrize("target", ["numpy", "native"])
+@pytest.mark.parametrize("step", STEPS, ids=name_of)
+@pytest.mark.parametrize("method", [*JOINED, *OTHERS], ids=name_of)
+def test_same_as_define_by_run(method, step, target):
+    make = model_of(method, step)
+    with chainer.using_config("static_target", target):
+        expected, actual = run(make, False, 20), run(make, True, 20)
+    assert difference(expected, actual) is None
+
+
+@pytest.mark.parametrize("method", JOINED, ids=name_of)
+def test_one_program(method):
+    """As many pieces as are needed, and one where nothing but arrays is handed on."""
+    model = decorated_class(model_of(method, backward))()
+    for k in range(16):
+        model.cleargrads()
+        model.step(k)
+    (site,) = model.schedule_manager._sites.values()
+    pieces = [sum(len(plan.pieces) for _, _, plan in proof.plans) for proof in site.proofs.proofs]
+    assert JOINED[method] in pieces
+    (report,) = model.schedule_manager.report()
+    assert report.without_python > 6
+    assert any("needs fewer programs" in e.reason for e in report.events) is (JOINED[method] == 1)
+    assert "distrusted" not in {e.kind for e in report.events}
+
+
+def test_programs_are_renewed_with_what_other_proofs_need():
+    """Of one way: a method that hands out another value than before, as an attribute says."""
+
+    class Model(Base):
+        kept = None
+
+        def forward(self, x):
+            h = F.tanh(self.a(x))
+            k = self.b(h)
+            loss = F.sum(k * h.array)
+            values = {"h": h, "k": k, None: None}
+            return loss, values[self.kept]
+
+        def step(self, k):
+            self.kept = (None, "h", "k")[k // 8 % 3]
+            return super().step(k)
+
+    expected, actual = run(lambda: Model, False, 60), run(lambda: _copy(Model), True, 60)
+    assert difference(expected, actual) is None
+
+
+def _copy(cls):
+    return type(cls.__name__, (cls,), {"forward": cls.forward})
