@@ -352,9 +352,8 @@ class Plan:
         self.others: list[Any] = []
         #: Whether sweeps update all parameters.
         self.is_whole = False
-        #: There is code that is still to be compiled.
-        self.waits = False
-        self._uses = 0
+        self._waiting: list[SweepCode] = []  # still to be compiled
+        self._uses = 0  # also of plans before it that found the same
         parts: dict[Key, Part] = {}
         seen: set[int] = set()
         for param in params:
@@ -380,7 +379,7 @@ class Plan:
                 part.link()
                 self.parts.append(part)
             else:
-                self.waits = self.waits or not part.code.hopeless
+                self._waiting += [] if part.code.hopeless else [part.code]
                 self.others += [e.param for e in part.entries]
         self.is_whole = sum([len(part.entries) for part in self.parts]) == len(params) > 0
 
@@ -435,7 +434,16 @@ class Plan:
     def is_due(self) -> bool:
         """Whether to look again at the parameters, more and more rarely where some do not fit."""
         self._uses += 1
-        return self.waits or bool(self.others) and self._uses & (self._uses - 1) == 0
+        if any([code.ready() for code in self._waiting]):
+            return True
+        return bool(self.others) and self._uses & (self._uses - 1) == 0
+
+    def made_anew(self) -> Plan:
+        """What is known by now."""
+        plan = Plan(self.params)
+        if len(plan.others) == len(self.others):
+            plan._uses = self._uses
+        return plan
 
 
 def _overlap(todo: list[list[Any]]) -> bool:
@@ -634,8 +642,10 @@ class Updates:
         self._errors.look()
         if self._errors.kinds is None:
             return False
-        if plan is None or not plan.is_of(params) or plan.is_due():
+        if plan is None or not plan.is_of(params):
             plan = self._plan = Plan(params)
+        elif plan.is_due():
+            plan = self._plan = plan.made_anew()
         if not plan.parts:
             return False
         todo = self._todo(plan)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import functools
+import struct
 import sys
 from typing import Any
 
@@ -58,7 +59,7 @@ def layout() -> Layout | None:
         return None
     items = tuple.__basicsize__
     array = np.empty((3, 5, 7), np.int16).transpose(2, 0, 1)
-    found = Layout(items, *[_HEAD + k for k in (-8, 0, 8, 16, 24, 40, 48)])
+    found = Layout(items, *[_HEAD + k for k in (-8, 0, 8, 16, 24, 40, 48, 8)])
     holder = (array, found)
     read = ctypes.c_int64.from_address
     if read(id(holder) + items).value != id(array) or read(id(holder) + items + 8).value != id(
@@ -82,4 +83,14 @@ def layout() -> Layout | None:
         told = ctypes.c_int32.from_address(at + found.flags).value
         if bool(told & WRITEABLE) is not writeable:
             return None
-    return found if read(at + found.descr).value == id(array.dtype) else None
+    if read(at + found.descr).value != id(array.dtype):
+        return None
+    dtypes = map(np.dtype, [*"?bBhHiIqQefd", ">f"])
+    return found if all(_kind_is_at(found.kind, dtype) for dtype in dtypes) else None
+
+
+def _kind_is_at(offset: int, dtype: np.dtype[Any]) -> bool:
+    """Whether a dtype has its kind, letter, byte order and number where they are expected."""
+    kind, letter, order, _, number = struct.unpack("cccci", ctypes.string_at(id(dtype) + offset, 8))
+    told = (dtype.kind.encode(), dtype.char.encode(), dtype.byteorder.encode(), dtype.num)
+    return (kind, letter, order, number) == told

@@ -1,6 +1,7 @@
 """Native programs: listing, segments, warnings, and what stands in where they cannot run."""
 
 import logging
+import pickle
 import warnings
 
 import numpy as np
@@ -9,6 +10,7 @@ from ir_graphs import Building, array
 
 from chainwright.codegen.native_target import NativeTarget
 from chainwright.codegen.native_target.llvm import kernel_text, name_of
+from chainwright.codegen.native_target.settle import Settlement
 from chainwright.ir import Graph, build, interpret
 from chainwright.runtime.native import native_target
 
@@ -117,6 +119,31 @@ def test_arrays_of_another_layout_are_computed_by_numpy():
     x = np.random.default_rng(2).standard_normal((7, 6)).astype("f").T
     expected = interpret(softmax(6, 7), np.ascontiguousarray(x))[0]
     np.testing.assert_array_equal(run(program, x)[0], expected)
+
+
+def with_its_own_dtype(array):
+    """An array from a pickle: its dtype equals NumPy's, and is another object."""
+    found = pickle.loads(pickle.dumps(array))
+    assert found.dtype == array.dtype and found.dtype is not array.dtype
+    return found
+
+
+@pytest.mark.parametrize("form", [with_its_own_dtype, lambda a: with_its_own_dtype(a) * 1])
+def test_arrays_from_a_pickle_are_computed_by_native_code(monkeypatch, form):
+    def replaced(*_):
+        raise AssertionError("NumPy has computed it")
+
+    monkeypatch.setattr(Settlement, "_replaced", replaced)
+    x = np.random.default_rng(2).standard_normal((6, 7)).astype("f")
+    got = run(native(softmax(6, 7)), form(x))[0]
+    assert got.tobytes() == interpret(softmax(6, 7), x)[0].tobytes()
+
+
+@pytest.mark.parametrize("dtype", [">f4", "i4"])
+def test_arrays_of_another_dtype_are_not_taken_for_those_expected(dtype):
+    x = np.random.default_rng(2).integers(0, 5, (6, 7)).astype(dtype)
+    got = run(native(softmax(6, 7)), x)[0]
+    np.testing.assert_allclose(got, interpret(softmax(6, 7), x.astype("f"))[0], 1e-6)
 
 
 def with_guards(shape, dtype, rng):

@@ -412,6 +412,24 @@ def test_copies_and_pickles_start_anew():
     assert facts(optimizer.target, optimizer) == facts(again.target, again)
 
 
+@pytest.mark.parametrize("pickled", [False, True])
+@pytest.mark.parametrize("compiled", [False, True])
+def test_plans_are_made_rarely(monkeypatch, compiled, pickled):
+    """Where parameters have no sweep (as two of this model), and while code is being compiled."""
+    if not compiled:
+        monkeypatch.setattr(_update.SweepCode, "ready", lambda self: False)
+    _, _, optimizer = trained(optimizers.Adam, True)
+    if pickled:
+        optimizer = pickle.loads(pickle.dumps(optimizer))
+    plans = []
+    for k in range(24):
+        give_gradients(optimizer.target, np.random.RandomState(k))
+        optimizer.update()
+        plans.append(optimizer._updates._plan)
+    assert len(set(plans)) < 8
+    assert sweeps(optimizer) == (4 if compiled else 0)
+
+
 @pytest.mark.parametrize("setting", [("static_step", False), ("static_target", "numpy")])
 def test_settings(monkeypatch, setting):
     monkeypatch.setitem(vars(chainer.global_config), *setting)
