@@ -19,6 +19,7 @@ import numpy as np
 
 from chainer import optimizer
 from chainer.backends import cuda
+from chainer.link import _all_params
 from chainer.optimizer_hooks._elementwise import ElementwiseHook
 from chainer.variable import Parameter
 from chainwright.ir import Graph
@@ -235,8 +236,15 @@ class Part:
         for array, _, *states in arrays:
             self._known += [array, None, *states]
 
-    def arrays(self) -> list[Any] | None:
-        """The arrays of the sweep; None if anything is not as it was."""
+    def stands(self) -> bool:
+        """Whether all but the gradients is as it was."""
+        return self.arrays(gradients=False) is not None
+
+    def arrays(self, gradients: bool = True) -> list[Any] | None:
+        """The arrays of the sweep; None if anything is not as it was.
+
+        Without ``gradients``, these may be missing, here and in the parameters.
+        """
         assert self.sweep is not None
         grads: list[Any] = []
         held: list[Any] = []
@@ -252,14 +260,15 @@ class Part:
                     or (*state,) != names
                 ):
                     return None
-                grads.append(param._node._grad_var._array)
+                if gradients:
+                    grads.append(param._node._grad_var._array)
                 held.append(param._array)
                 held += state.values()
         except Exception:  # there is no gradient; or attributes are such as cannot be compared
             return None
         if not all(map(operator.is_, held, self._held)):
             return None
-        return self.arrays_with(grads)
+        return self.arrays_with(grads) if gradients else []
 
     def arrays_with(self, grads: list[Any]) -> list[Any]:
         """The arrays of the sweep, with these gradients."""
@@ -704,6 +713,9 @@ class Updates:
         return None
 
     def _find_again(self, target: Any, plan: Plan) -> None:
+        # What is watched from now on has to be what the plan was made of.
+        if not plan.is_of(_all_params(target)) or not all([p.stands() for p in plan.parts]):
+            return
         try:
             self._again = Again(target, plan)
         except (Unknown, AttributeError, KeyError, TypeError):

@@ -172,6 +172,32 @@ def test_a_change_is_seen_at_once(change, monkeypatch):
         stepped(both, k)
 
 
+@pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES)
+def test_a_change_before_the_first_update_alike(change, monkeypatch):
+    """What is watched is looked for between two updates: it may be another state than the last."""
+    monkeypatch.setitem(vars(chainer.global_config), "static_target", "native")
+    monkeypatch.setitem(vars(chainer.global_config), "static_check", "first")
+    both = [made(Net, optimizers.Adam) for _ in range(2)]
+
+    def update(m, r, *args):
+        with chainer.using_config("static_step", m is both[0][0]):
+            r.update(m, *args)
+
+    is_next = False
+    for k in range(STEPS):
+        updates = both[0][1]._updates
+        is_next = updates is not None and updates._alike >= updates._wait
+        if is_next:
+            break
+        stepped(both, k, update)
+    assert is_next and not knows(both)
+    for model, rule in both:
+        np.random.seed(1)
+        change(model, rule)
+    for k in range(STEPS, 2 * STEPS):
+        stepped(both, k, update)
+
+
 @pytest.mark.parametrize("name, value", [
     ("static_step", False), ("static_target", "numpy"), ("static_check", "always"),
     ("debug", True), ("lazy_grad_sum", True),
