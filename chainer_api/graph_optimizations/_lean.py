@@ -18,22 +18,32 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from chainer.variable import Variable
+
 from ._piece import groups_of
+from ._safe import gives_new
 from ._tree import Application, Spec, reads, specs_of
 
-_ARRAY = re.compile(r"\s*(v\d+) = (s\d+)\._array")
+_ARRAY = re.compile(r"\s*(v\d+) = ([sv]\d+)\._array")
+_VARIABLE = re.compile(r"\s*(v\d+) = Variable\((v\d+)(?:, requires_grad=\w+)?\)")
 _OF_KIND = re.compile(r"if type\((v\d+)\) is not (k\d+): return .*")
 _OF_LAYOUT = re.compile(
     r"if type\((v\d+)\) is not ndarray or \1\.shape != k\d+ or \1\.dtype is not (k\d+) and "
     r"\1\.dtype != \2 or \1\.strides != k\d+: return .*"
 )
+_OF_GRADIENT = re.compile(r"if (v\d+)\._requires_grad is not \w+: return .*")
 _DISTINCT = re.compile(r"(\s*if len\(\{)((?:id\(\w+\), )*id\(\w+\))\}\) != \d+(: return .*)")
-#: What may stand between programs that are joined: guards, reads and arithmetic, draws.
-_HARMLESS = re.compile(
-    r"\s*(if .*: return .*|v\d+ = [\w.]+(\[[^][()]*\])*|v\d+ = -?[\w.]+( [-+*/%]{1,2} -?[\w.]+)*|"
-    r"carrier\.first_state = first_state\(\)|carrier\.(numbers|states)\[.*\] = .*|"
-    r"carrier\.drawn\.append\(.*\))"
-)
+#: What may stand between programs that are joined: guards, reads, what makes new values, draws.
+_HARMLESS = [re.compile(rf"\s*{text}") for text in (
+    r"if .*: return .*",
+    r"v\d+ = [\w.]+(\[[^][()]*\])*",
+    r"v\d+ = -?[\w.]+( [-+*/%<>=!]{1,2} -?[\w.]+)*",
+    r"v\d+ = v\d+\.(astype|copy)\(.*\)",
+    r"carrier\.first_state = first_state\(\)",
+    r"carrier\.(numbers|states)\[.*\] = .*",
+    r"carrier\.drawn\.append\(.*\)",
+)]  # fmt: skip
+_CALL = re.compile(r"\s*v\d+ = (\w+)\(.*\)")
 _TOGETHER = 8  # programs that may be joined into one
 
 
@@ -100,9 +110,10 @@ class Code:
         return [set[str]()] * first + [_words_of(line) for line in self.lines[first:]]
 
     @functools.cached_property
-    def _arrays(self) -> list[tuple[str, str]]:
-        """Names of arrays, and of the Variables that they are those of."""
-        found = [_ARRAY.fullmatch(line) for line in self.lines[self.ran[0].run_at :]]
+    def _named(self) -> list[tuple[str, str]]:
+        """Names of arrays of Variables, and of Variables of arrays; and of what they are."""
+        lines = self.lines[self.ran[0].run_at :]
+        found = [_ARRAY.fullmatch(line) or _VARIABLE.fullmatch(line) for line in lines]
         return [(m[1], m[2]) for m in found if m is not None]
 
     def needs(self) -> list[Need]:
@@ -144,9 +155,13 @@ class Code:
         return Need(group, frozenset(slots), frozenset(arrays), same)
 
     def _arrays_of(self, group: Sequence[Ran]) -> dict[str, int]:
-        """The names of arrays of results, and the slots of these."""
-        results = {f"s{slot}": slot for ran in group for slot in ran.plan.results}
-        return {name: results[of] for name, of in self._arrays if of in results}
+        """The names of arrays of results, and of Variables of these, and the slots of results."""
+        known = {f"s{slot}": slot for ran in group for slot in ran.plan.results}
+        found: dict[str, int] = {}
+        for name, of in self._named:
+            if of in known:
+                found[name] = known[name] = known[of]
+        return found
 
     def _between(self, group: Sequence[Ran], after: Ran) -> dict[int, int] | None:
         """The arrays of results that the next program takes; None if more is between them."""
@@ -159,7 +174,7 @@ class Code:
             line = self.lines[k]
             if k in block or self._says_nothing(line, arrays):
                 continue
-            if _HARMLESS.fullmatch(line) is None or not secret.isdisjoint(self._words[k]):
+            if not self._is_harmless(line) or not secret.isdisjoint(self._words[k]):
                 return None
         names = enumerate(after.names, after.placed)
         same = {slot: arrays[name] for slot, name in names if name in arrays}
@@ -167,16 +182,23 @@ class Code:
         alike = [_layout(self._specs[s]) == _layout(self._specs[of]) for s, of in same.items()]
         return same if all(alike) and written.isdisjoint(same) else None
 
+    def _is_harmless(self, line: str) -> bool:
+        """Whether it may stand before a program as well as behind it."""
+        if (m := _CALL.fullmatch(line)) is not None:
+            return m[1] in ("int", "float", "len", "min", "max") or gives_new(self._names.get(m[1]))
+        return any(text.fullmatch(line) for text in _HARMLESS)
+
     def _says_nothing(self, line: str, arrays: dict[str, int]) -> bool:
-        """Whether it gives an array of a result a name, or tells what is known of such an array."""
+        """Whether it gives an array of a result a name, or tells what is known of such a one."""
         line = line.strip()
         if line == "pass" or _DISTINCT.fullmatch(line) is not None:
             return True
-        if (m := _ARRAY.fullmatch(line)) is not None:
-            return m[1] in arrays
         if (m := _OF_KIND.fullmatch(line)) is not None:
-            return m[1] in arrays and self._names[m[2]] is np.ndarray
-        return (m := _OF_LAYOUT.fullmatch(line)) is not None and m[1] in arrays
+            return m[1] in arrays and self._names[m[2]] in (np.ndarray, Variable)
+        for told in (_ARRAY, _VARIABLE, _OF_LAYOUT, _OF_GRADIENT):
+            if (m := told.fullmatch(line)) is not None:
+                return m[1] in arrays
+        return False
 
     def written_with(self, needs: Sequence[Need], plans: Sequence[Any]) -> list[str]:
         """The code with other programs; their names are ``lean<k>``."""

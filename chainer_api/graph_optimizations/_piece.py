@@ -30,7 +30,7 @@ from ._device import ARRAYS, at, live_values, schedule
 from ._held import LARGE
 from ._node import NUMBERS, Rebuilt, StaticScheduleFunction
 from ._random import set_generator_state
-from ._trace import Backward, Input, Traced, Untraceable, gpu_of_apps, order_of_sums
+from ._trace import Backward, Input, Traced, Untraceable, as_taken, gpu_of_apps, order_of_sums
 from ._tree import Application, Settings, Spec, reads
 from ._values import check_is_due, close, copied, same_bytes
 
@@ -556,7 +556,7 @@ class Piece:
             return value
         spec = self._specs[slot]
         if slot in self._same:
-            return values[self._same[slot]]._array
+            return as_taken(values[self._same[slot]]._array, spec)
         if spec.requires_grad is None:
             return leaves[slot]
         k = self.input_of.get(slot) if nodes is not None else None

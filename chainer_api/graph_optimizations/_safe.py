@@ -98,6 +98,11 @@ def handler(function: Any) -> Any:
         return None
 
 
+def gives_new(function: Any) -> bool:
+    """Whether all that it does is to give a new value, or to draw from NumPy's generator."""
+    return handler(function) in (_numpy, _draw)
+
+
 def name_of(function: Any) -> str:
     module = getattr(function, "__module__", None)
     name = getattr(function, "__qualname__", None) or repr(function)

@@ -198,7 +198,7 @@ class Traced:
 
     def _input(self, k: int, slot: int) -> Any:
         if slot in self._same:
-            return self._values[self._same[slot]]._array
+            return as_taken(self._values[self._same[slot]]._array, self._specs[slot])
         value = self._values.get(slot)
         if value is None:
             if slot in self._as_attributes:  # it may be written later: running statistics
@@ -422,6 +422,13 @@ class Traced:
             node = self.session.recorder.input(array, name, "gradient")
             known = self._late[key] = (Late(node, leaf, output), array)
         return known[1]
+
+
+def as_taken(array: Any, spec: Spec) -> Any:
+    """An array as a function takes it that is described: as it is, or as that of a Variable."""
+    if spec.requires_grad is None:
+        return array
+    return Variable(array, requires_grad=spec.requires_grad)
 
 
 def replace_array(attributes: dict[str, Any], key: Any, old: Any, new: Any) -> None:

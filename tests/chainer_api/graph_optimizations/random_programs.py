@@ -228,7 +228,7 @@ for _ in range(1 + {n} % 3):
     {o} = F.tanh({o}) + {b} * 0.5
 ---
 {o} = {a}
-while float(F.sum({o} * {o}).array) > 5:
+while 5 < float(F.sum({o} * {o}).array) < 1e30:
     {o} = {o} * 0.6
 ---
 (g,) = chainer.grad([F.sum(F.tanh({a}) ** 3)], [{a}], enable_double_backprop=True)

@@ -68,11 +68,30 @@ def values_that_are_used_thrice(self, x):
     return F.sum(y * h.array + F.cos(h) * y + y.array * h)
 
 
+def variables_of_arrays(self, x):
+    h = F.exp(self.a(x))
+    k = chainer.Variable(h.array)
+    return F.sum(self.b(h) * k + F.tanh(k) + chainer.Variable(F.sin(h).array, requires_grad=False))
+
+
+def one_variable_of_an_array_used_thrice(self, x):
+    k = chainer.Variable(F.exp(self.a(x)).array)
+    return F.sum(self.b(k) * k + F.tanh(k))
+
+
+def noise_between(self, x):
+    h = self.a(x)
+    k = F.tanh(h)
+    noise = np.random.randn(3, 4).astype("f")
+    return F.sum(h * k.array * noise + np.ones((3, 4), "f"))
+
+
 #: And how many pieces of programs are left.
 JOINED = {
     policy: 1, array_and_variable_of_one_value: 1, three_in_turn: 1, a_target_without_graph: 1,
     draws_on_both_sides: 1, numbers_that_change: 1, statistics_before: 3, statistics_behind: 1,
-    values_that_are_used_thrice: 1,
+    values_that_are_used_thrice: 1, variables_of_arrays: 1,
+    one_variable_of_an_array_used_thrice: 1, noise_between: 1,
 }  # fmt: skip
 
 
@@ -128,11 +147,6 @@ def a_part_of_the_array(self, x):
     return F.sum(self.b(h)[:2] * h.array[1:])
 
 
-def a_variable_of_the_array(self, x):
-    h = F.exp(self.a(x))
-    return F.sum(self.b(h) * chainer.Variable(h.array))
-
-
 def printed_shapes(self, x):
     h = F.exp(self.a(x))
     self.shape, self.kind = h.array.shape, h.array.dtype.char
@@ -171,7 +185,7 @@ def an_array_of_the_chain_changes_between(self, x):
 OTHERS = [
     an_array_that_changes_between, an_array_of_the_chain_changes_between,
     the_array_is_returned, the_array_is_kept, the_value_is_returned, the_value_is_kept,
-    a_list_of_all, a_value_decides, numpy_between, a_part_of_the_array, a_variable_of_the_array,
+    a_list_of_all, a_value_decides, numpy_between, a_part_of_the_array,
     printed_shapes, labels_from_values, cut_by_what_is_kept,
 ]  # fmt: skip
 
