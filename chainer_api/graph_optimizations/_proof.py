@@ -20,7 +20,7 @@ from chainer.variable import Variable
 from ._account import PROVING, Meter, clock
 from ._brief import Shortcut
 from ._dry import Carrier, Dry, NoWay
-from ._lean import Code
+from ._lean import Code, Need
 from ._own import OwnObject
 from ._residual import MISS, PLAIN, NotProvable, Residual, Sym
 from ._tree import Application
@@ -71,30 +71,32 @@ class Proof:
 
     def becomes_lean(self, site: Site) -> None:
         """Have fewer programs, now or later, if that is possible."""
-        assert self._code is not None
-        needs = self._code.needs()
+        code, self.lean_at = self._code, math.inf
+        if code is None:  # another thread has been here
+            return
+        needs = code.needs()
         functions = sum([len(need.apps) for need in needs])
         fewer = sum([need.fewer for need in needs])
-        wait = site.account.wait_for_lean(functions, fewer, self.uses) if needs else 0
-        self.lean_at = self.uses + wait if wait else math.inf
-        if wait:
+        if needs and (wait := site.account.wait_for_lean(functions, fewer, self.uses)):
+            self.lean_at = self.uses + wait
             return
-        code, self._code = self._code, None
+        self._code = None
         plans = site.compile_lean(needs, self.plans[0][2].names) if needs else None
-        if plans is None:
-            return
+        if plans is not None:
+            self._goes_on_with(code, needs, plans)
+
+    def _goes_on_with(self, code: Code, needs: list[Need], plans: list[Any]) -> None:
+        """Run other programs from now on."""
         r = Residual()
         r.lines = code.written_with(needs, plans)
         r.names = {**self._names, **{f"lean{k}": plan for k, plan in enumerate(plans)}}
-        self.replay = r.function("chain, args, kw, carrier")
+        replay = r.function("chain, args, kw, carrier")
         gone = [ran for need in needs for ran in need.ran]
-        self.plans = [
-            *[(ran.app, ran.first, ran.plan) for ran in code.ran if ran not in gone],
-            *[(need.app, -need.first, plan) for need, plan in zip(needs, plans, strict=True)],
-        ]
-        at = self.shortcut.at
-        self.shortcut = Shortcut(r.lines, r.names, self.holds, tuple(self.plans))
-        self.shortcut.wanted_at(max(at, self.uses + 1) if at < math.inf else self.uses + _SHORT)
+        found = [(ran.app, ran.first, ran.plan) for ran in code.ran if ran not in gone]
+        found += [(need.app, -need.first, plan) for need, plan in zip(needs, plans, strict=True)]
+        shortcut, at = Shortcut(r.lines, r.names, self.holds, tuple(found)), self.shortcut.at
+        shortcut.wanted_at(max(at, self.uses + 1) if at < math.inf else self.uses + _SHORT)
+        self.plans, self.replay, self.shortcut = found, replay, shortcut
 
     def ready(self) -> bool:
         """Whether the programs are still there."""
@@ -239,7 +241,7 @@ class Proofs:
                 proof.forms[form] = -math.inf
             self._count(proof, started, carrier)
             if proof.uses >= proof.lean_at:
-                proof.becomes_lean(self.site)
+                self._make_lean(proof)
             elif proof.uses >= proof.shortcut.at:
                 self._shorten(proof, chain, args, kw)
             return result, None
@@ -258,6 +260,13 @@ class Proofs:
         started = clock()
         proof.shortcut.find(proof.uses, chain, args, kw, Carrier())
         self.site.account.spend("prove", started)
+
+    def _make_lean(self, proof: Proof) -> None:
+        """Have a proof run fewer programs, if that is possible; the call itself has ended well."""
+        try:
+            proof.becomes_lean(self.site)
+        except Exception as e:
+            logger.warning("programs are not joined: %s: %s", type(e).__name__, e)
 
     def _drop(self, proof: Proof) -> None:
         self.proofs = tuple([p for p in self.proofs if p is not proof])
