@@ -178,6 +178,11 @@ PURE = """
 {o} = {a} + np.zeros((len({a}), 4), 'f')
 {o} = {a} * ({a}.array > 0) + np.tanh({b}.array) * 0.5
 {o} = chainer.Variable({a}.array * 2) * {b}
+{o} = {a} * {b}.array
+{o} = F.exp(-{a} * {a}) * {a}.array + {b}.data
+{o} = chainer.Variable({a}.array) * {b} + {a}
+{o} = F.tanh(chainer.Variable({a}.array, requires_grad=False)) + {a} * {b}
+{o} = {a} + F.sigmoid({b}).array * {b}
 {o} = {a} * np.eye(4, dtype='f')[np.argmax({a}.array, axis=1)]
 {o} = {a}[:, np.argsort({b}.array[0])]
 {o} = ({a}.array > 0).astype('f') * {b}
