@@ -406,7 +406,9 @@ class Objects(Computing):
             obj.attributes[name] = value
             return
         if kind is not Sym:
-            raise NotProvable(f"an attribute of a {self.class_of(obj).__name__} is set")
+            what = f"the class {obj.__name__}" if isinstance(obj, type) else (
+                f"an instance of {self.class_of(obj).__name__}")
+            raise NotProvable(f"an attribute of {what} is set")
         self._set_outside(obj, name, value)
 
     def _set_outside(self, obj: Sym, name: str, value: Any) -> None:

@@ -363,15 +363,15 @@ class Run:
 
     # -- following
 
-    def apply_between(self, func: FunctionNode, inputs: Any, app: Application) -> Any:
+    def apply_between(self, func: FunctionNode, inputs: Any, app: Application, why: str) -> Any:
         """A function that is applied for real: what is pending is computed before."""
         if self.phrases is not None:
             undo(self, app.first_slot)
-            self.sync(app.eager or "")
+            self.sync(why)
             self.begin_phrase()
             return self.plainly(func, inputs)
         n = len(self.values)
-        self.sync(app.eager or "")
+        self.sync(why)
         try:
             outs = self.plainly(func, inputs)
         except BaseException:

@@ -63,6 +63,9 @@ class Draw(NamedTuple):
 
 
 _PLAIN_ENTRIES = {bool, str, type(None)}
+# Why a function that programs may contain is applied between two of them in a call.
+_BY_USER = "the user's code applies the function itself, or would catch what it raises"
+_LOOKED_AT = "an array that functions write to was looked at, or is another one than before"
 
 
 class Settings:
@@ -528,6 +531,10 @@ def _compiled(text: str) -> CodeType:
     return compile(text, "<chainwright match>", "exec")
 
 
+def _between(why: str) -> str:
+    return f"return run.apply_between(func, inputs, app, {why!r})"
+
+
 class _Writer:
     def __init__(self, app: Application) -> None:
         self.app, self.lines = app, list[str]()
@@ -582,10 +589,10 @@ class _Writer:
             # Whoever applies a function himself may look at what it leaves on itself; and late, an
             # exception would not be caught.
             tests = "by_user()" + " or within_try()" * app.fails
-            self.guards.insert(0, f"if {tests}: return run.apply_between(func, inputs, app)")
+            self.guards.insert(0, f"if {tests}: {_between(_BY_USER)}")
         lines += self.guards
         if app.eager is not None:
-            lines.append("return run.apply_between(func, inputs, app)")
+            lines.append(_between(app.eager))
         else:
             self._promises()
         return "def match(run, func, inputs):\n    " + "\n    ".join(lines) + "\n"
@@ -618,8 +625,7 @@ class _Writer:
         if slot in self.app.writes:
             # What users can see they must find changed when the function has been applied.
             self.guards.append(
-                f"if id({x}) in run.looked or id({x}) not in run.statistics: "
-                "return run.apply_between(func, inputs, app)"
+                f"if id({x}) in run.looked or id({x}) not in run.statistics: {_between(_LOOKED_AT)}"
             )
         elif spec.kind in ARRAYS:
             self.guards.append(f"run.guard({k(slot)})")

@@ -10,6 +10,8 @@ import chainer
 import chainer.functions as F
 import chainer.links as L
 from chainer.function_hooks import PrintHook, TimerHook
+from chainer.functions.math.exponential import Exp
+from chainer.link_hooks import SpectralNormalization
 from chainwright.ir.parse import parse
 
 
@@ -124,3 +126,46 @@ def test_a_second_hook_that_sees_functions_has_them_all(caplog):
     assert "TimerHook(compiled=True)" in caplog.text
     names = [name for name, _ in timer.call_history]
     assert names.count("ReLU") == 12 and not any("+" in name for name in names)
+
+
+class Hidden(chainer.Chain):
+    """What programs may contain, and some calls have to apply between two of them."""
+
+    def __init__(self):
+        super().__init__()
+        self.calls = 0
+        with self.init_scope():
+            self.a = L.Linear(4, 4, initialW=np.eye(4))
+            self.bn = L.BatchNormalization(4)
+        self.a.add_hook(SpectralNormalization())
+
+    @chainer.static_graph
+    def forward(self, x):
+        self.calls += 1
+        h = self.bn(self.a(F.exp(x)))
+        f = Exp()
+        h = F.inv(F.matmul(h, h, transa=True) + np.eye(4, dtype=np.float32))
+        if self.calls % 3:
+            return F.exp(h)
+        return f.apply((h,))[0]
+
+
+class Caught(chainer.Chain):
+    @chainer.static_graph
+    def forward(self, x):
+        h = F.matmul(x, x, transa=True) + np.eye(4, dtype=np.float32)
+        try:
+            return F.inv(h) if x.array[0, 0] > 0 else F.exp(h)
+        except ValueError:
+            return h
+
+
+@pytest.mark.parametrize("kind", [Hidden, Caught, Stopped])
+def test_every_stop_has_a_reason(kind):
+    model = kind()
+    with chainer.using_config("static_budget", None):
+        for k in range(30):
+            model(chainer.Variable(np.random.RandomState(k).randn(3, 4).astype(np.float32)))
+    (report,) = model.schedule_manager.report()
+    assert report.hits and report.stops
+    assert all(stop.reason for stop in report.stops)
