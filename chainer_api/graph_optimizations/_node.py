@@ -110,17 +110,18 @@ class StaticScheduleFunction(FunctionNode):
         return [max([ranks.get(s, 0) + d for s, d in far]) for far in piece.use_distances]
 
     def _gradient_places(self, targets: Any) -> list[Any]:
-        ranks, piece = self._ranks_of_uses(), self._piece
+        ranks, uses, places = self._ranks_of_uses(), self._piece.use_positions, self._places
+        below = self.number - 1
         return [
-            (-ranks[i], -self._number_of(piece.use_positions[i][0]), piece.use_positions[i][1])
-            for i in targets
+            (-ranks[i], -(places[app] if places else below + part), k)
+            for i in targets for app, k, part in (uses[i],)
         ]
 
     def _number_of(self, k: int) -> float:
         """The number of a function of the piece, as a node of the graph."""
         if self._places:
             return self._places[k]
-        return self.number - 1 + (k + 1) / (len(self._piece.apps) + 1)
+        return self.number - 1 + self._piece.part_of(k)
 
     def _is_whole_behind(self, nodes: Any) -> bool:
         """Whether all results that are still there depend on ``nodes``, some of the results.

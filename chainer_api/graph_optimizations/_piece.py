@@ -113,8 +113,9 @@ class Piece:
         self.static_ranks = [max([d for _, d in far]) for far in self.use_distances]
         #: The ranks of the results, where those of all leaves are 0.
         self._heights = [1 + max([d for _, d in far]) for far in self.distances]
-        #: Of each use: which function of the piece it is, and which input of it.
-        self.use_positions = [(use.app, use.input) for use in traced.uses]
+        #: Of each use: which function of the piece it is, which input of it, and its part_of.
+        self.use_positions = [
+            (use.app, use.input, self.part_of(use.app)) for use in traced.uses]
         self.order_matters = traced.leaves_of_order()
         self._takes_arrays = traced.takes_arrays
         self._orders: dict[Any, Any] = {}
@@ -123,6 +124,10 @@ class Piece:
         self.states_needed = any(app.draws for app in apps)
         self._order_of_inputs()
         self._last_uses = _last_uses(apps, self.results, self._same)
+
+    def part_of(self, k: int) -> float:
+        """Where a function stands among those of the piece, whose number is that of the last."""
+        return (k + 1) / (len(self.apps) + 1)
 
     def _order_of_inputs(self) -> None:
         slots = [i.slot for i in self.inputs]
