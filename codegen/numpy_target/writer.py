@@ -16,7 +16,6 @@ from chainwright.ir import Graph, Node, make
 from chainwright.ir.elementwise import allocated, order_letter
 from chainwright.ir.op import OPS
 from chainwright.ir.shapes import fresh_text
-from chainwright.ir.template import template
 from chainwright.ir.text import number_nodes, type_text, with_comment
 
 from ..names import Names
@@ -164,8 +163,22 @@ class Writer:
             "kept": tuple(self.entries[KEPT].values()),
         }
 
-    def _render(self, **parts: Any) -> str:
-        return template("chainwright.codegen.numpy_target", "program.py.j2").render(**parts)
+    def _render(
+        self,
+        *,
+        title: str,
+        summary: list[str],
+        header: list[str],
+        signature: list[str],
+        body: list[str],
+    ) -> str:
+        """The text of the program.
+
+        Without a template: to compile one would take longer than to write most programs.
+        """
+        head = [f'"""{title}', "", *summary, '"""', "import numpy as np", "", *header, "", ""]
+        lines = [*head, *signature, *[f"    {line}" for line in body]]
+        return "\n".join(lines) + "\n"
 
     def _summary(self, sizes: dict[str, int]) -> list[str]:
         inputs = [

@@ -54,6 +54,13 @@ def test_native_at_once():
     assert outcome(schedule) == outcome(schedule_of_tanh("numpy"))
 
 
+def test_numpy_programs_are_written_without_jinja(monkeypatch):
+    monkeypatch.setitem(sys.modules, "jinja2", None)
+    schedule = schedule_of_tanh("numpy")
+    outcome(schedule)
+    compile(schedule.source, "programs", "exec")
+
+
 def test_without_llvmlite_numpy_programs_run(monkeypatch, caplog):
     monkeypatch.setitem(sys.modules, "llvmlite", None)
     monkeypatch.setitem(sys.modules, "llvmlite.binding", None)
