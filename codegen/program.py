@@ -22,6 +22,9 @@ _free: list[int] = []
 # through the cache, as ``linecache.checkcache`` does for each traceback, neither garbage collection
 # nor the thread that compiles may take any away.
 _gone: set[str] = set()
+# What Python has shown of the warnings of each title. Whoever is shown a warning once for each
+# place sees it once, not again for each of the programs that a function of theirs is part of.
+_shown: dict[str, dict[Any, Any]] = {}
 
 
 @dataclass(frozen=True)
@@ -51,7 +54,7 @@ class Program:
             with contextlib.suppress(KeyError):  # there are no more
                 while True:
                     linecache.cache.pop(_gone.pop(), None)
-        space = dict(self.constants)
+        space = {**self.constants, "__warningregistry__": _shown.setdefault(self.title, {})}
         exec(compile(self.source, filename, "exec"), space)
         function = space.pop(self.name)
         space.update(self.constants)  # np.empty may have been something else just now

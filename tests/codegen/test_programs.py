@@ -2,6 +2,7 @@
 
 import linecache
 import traceback
+import warnings
 
 import numpy as np
 import pytest
@@ -174,6 +175,22 @@ def test_each_program_has_a_file_name_until_it_is_dropped():
     third = generate(built_layer().forward, title="thrice", saved_count=3).load()
     assert name not in linecache.cache
     assert {other.filename, third.filename} <= set(linecache.cache)
+
+
+def test_what_is_shown_once_is_shown_once_for_all_programs_of_a_title():
+    x, b = array("x", 3), Building()
+    built = build(b.graph((x,), b.log(x)), {})
+    loaded = [generate(built.forward, title=title).load() for title in ("one", "one", "two")]
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("default")
+        for program in loaded:
+            program.function(np.zeros(3, "f"), program.new_scratch(), ())
+    assert [w.filename.split()[1] for w in told] == ["one", "two"]
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        for program in loaded:
+            program.function(np.zeros(3, "f"), program.new_scratch(), ())
+    assert len(told) == 3
 
 
 def test_names_of_inputs_do_not_meet_names_of_functions():
