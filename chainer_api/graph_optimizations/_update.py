@@ -361,6 +361,7 @@ class Plan:
         self.others: list[Any] = []
         #: Whether sweeps update all parameters.
         self.is_whole = False
+        self._without: list[Any] = []  # those without a rule
         self._waiting: list[SweepCode] = []  # still to be compiled
         self._uses = 0  # also of plans before it that found the same
         parts: dict[Key, Part] = {}
@@ -368,6 +369,7 @@ class Plan:
         for param in params:
             rule = param.update_rule
             if rule is None:
+                self._without.append(param)
                 continue
             if id(param) in seen or id(rule) in seen:  # one that is updated several times
                 self.others.append(param)
@@ -393,8 +395,12 @@ class Plan:
         self.is_whole = sum([len(part.entries) for part in self.parts]) == len(params) > 0
 
     def is_of(self, params: list[Any]) -> bool:
-        """Whether these are the parameters."""
-        return len(self.params) == len(params) and all(map(operator.is_, self.params, params))
+        """Whether these are the parameters, and those without a rule still have none."""
+        return (
+            len(self.params) == len(params)
+            and all(map(operator.is_, self.params, params))
+            and all([param.update_rule is None for param in self._without])
+        )
 
     def check(self, todo: list[list[Any]], kinds: Sequence[str], first: int) -> tuple[bool, int]:
         """Update by the loop over parameters, and compare some of what it does with the sweeps.

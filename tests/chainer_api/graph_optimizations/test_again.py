@@ -198,6 +198,29 @@ def test_a_change_before_the_first_update_alike(change, monkeypatch):
         stepped(both, k, update)
 
 
+@pytest.mark.parametrize("before", CHANGES.values(), ids=CHANGES)
+def test_a_parameter_without_a_rule_is_given_one(before, monkeypatch):
+    monkeypatch.setitem(vars(chainer.global_config), "static_target", "native")
+    both = [made(Net, optimizers.Adam) for _ in range(2)]
+
+    def update(m, r, *args):
+        with chainer.using_config("static_step", m is both[0][0]):
+            r.update(m, *args)
+
+    def give(m, r):
+        m.rest[0].b.update_rule = r.create_update_rule()
+
+    def take(m, r):
+        m.rest[0].b.update_rule = None
+
+    for part, change in enumerate((take, before, give, take, give)):
+        for model, rule in both:
+            np.random.seed(1)
+            change(model, rule)
+        for k in range(STEPS // 2):
+            stepped(both, part * STEPS + k, update)
+
+
 @pytest.mark.parametrize("name, value", [
     ("static_step", False), ("static_target", "numpy"), ("static_check", "always"),
     ("debug", True), ("lazy_grad_sum", True),
