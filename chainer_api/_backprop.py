@@ -149,9 +149,8 @@ class _Order:
         self.late = {}  # what runs later than its rank says -> (its place, what waits for it)
 
     def pushed(self, func):
-        """``func`` is going to run."""
-        if func._is_piece:
-            self._waiting[func] = func.highest_rank
+        """A piece is going to run."""
+        self._waiting[func] = func.highest_rank
 
     def waits(self, func):
         """Return the key with which ``func`` has to wait in the heap, ``None`` if it runs now.
@@ -245,11 +244,14 @@ def _key(func):
     return -func.rank, 0, 0, -func.number, func
 
 
-def _make_order():
-    """Return what orders gradients, ``None`` where they arrive in order: there are no pieces."""
-    if not FunctionNode._pieces_exist or function_hook.functions_are_watched() or _peek('debug'):
-        return None
-    return _Order()
+def _order_matters():
+    """Return whether gradients may arrive in another order than define-by-run's.
+
+    They do from where the first piece is going to run. What has arrived by then comes before all of
+    it: its functions have lower ranks than those that use its results, which have run since.
+    """
+    return FunctionNode._pieces_exist and not (
+        function_hook.functions_are_watched() or _peek('debug'))
 
 
 def _step(func, targets, gys, grads, check, debug, lazy, order):
@@ -600,13 +602,16 @@ def _backward_to_leaves(grads, start, retain_grad, loss_scale):
     heap = []
     seen = set()
     leaves = {}
-    order = _make_order()
+    order, matters = None, _order_matters()
 
     def push(func):
+        nonlocal order
         if func is not None and func not in seen:
             seen.add(func)
             _heappush(heap, _key(func))
-            if order is not None:
+            if func._is_piece and matters:
+                if order is None:
+                    order = _Order()
                 order.pushed(func)
 
     for node in start:
@@ -907,16 +912,19 @@ def _backward_between(grads, start, wanted, input_nodes, retain_grad):
     seen = set()
     inputs_left = set(input_nodes)
     results = {}
-    order = _make_order()
+    order, matters = None, _order_matters()
     debug = _peek('debug')
     lazy = _peek('lazy_grad_sum')
 
     def push(node):
+        nonlocal order
         func = node._creator_node
         if func is not None and func not in seen and any([x in wanted for x in func.inputs]):
             seen.add(func)
             _heappush(heap, _key(func))
-            if order is not None:
+            if func._is_piece and matters:
+                if order is None:
+                    order = _Order()
                 order.pushed(func)
 
     for node in start:

@@ -6,7 +6,10 @@ import pytest
 
 import chainer
 import chainer.functions as F
-from chainer import FunctionNode, Variable
+from chainer import FunctionNode, Variable, _backprop
+
+
+_Order = _backprop._Order
 
 
 class Record(FunctionNode):
@@ -478,3 +481,33 @@ def test_a_gradient_set_on_an_output_counts_while_its_variable_lives():
         F.sum(a).backward()
         np.testing.assert_array_equal(x.grad, [[1, 1, held, held]] * 2)
         assert node.grad is None
+
+
+@pytest.mark.parametrize("grad", [False, True])
+def test_gradients_are_put_in_order_from_the_first_piece_on(grad, monkeypatch):
+    """Graphs without programs pay nothing for those that have some."""
+    made = []
+    monkeypatch.setattr(FunctionNode, '_pieces_exist', True)
+    monkeypatch.setattr(_backprop, '_Order', lambda: made.append(_Order()) or made[-1])
+
+    class Model(chainer.Chain):
+        @chainer.static_graph
+        def forward(self, x):
+            return F.tanh(x) * x + F.exp(x)
+
+    def gradient(function):
+        x = ones(2, 3)
+        h = F.sin(x)
+        y = F.sum(function(h) * h + F.cos(h) * x + h * h)
+        if grad:
+            (found,) = chainer.grad([y], [x])
+        else:
+            y.backward()
+            found = x.grad_var
+        return found.array.tobytes()
+
+    model = Model()
+    expected = gradient(lambda x: F.tanh(x) * x + F.exp(x))
+    assert not made
+    assert {gradient(model) for _ in range(12)} == {expected}
+    assert made
