@@ -8,7 +8,6 @@ import chainer
 import chainer.functions as F
 from chainer import FunctionNode, Variable, _backprop
 
-
 _Order = _backprop._Order
 
 
