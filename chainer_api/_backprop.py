@@ -26,6 +26,8 @@ _hook_state = function_hook._thread_local
 _default_accumulate = FunctionNode.backward_accumulate
 _heappush = heapq.heappush
 _heappop = heapq.heappop
+_add = numpy.add
+_make_gradient = variable._make_gradient
 
 
 class _Watch(threading.local):
@@ -57,10 +59,35 @@ def watching(tell, least=1 << 20):
 # Gradients on their way are kept in a dict: node -> list of variables whose sum is the gradient.
 
 
-def _sum(gradients):
+class _Sum(list):
+    """Gradients of which the first is a sum that nobody has seen: the next are added into it."""
+
+
+def _sum(gradients, plainly=False):
+    """Return the sum of gradients, ``plainly`` if nobody is to see the functions that add them."""
+    total = gradients[0]
     if len(gradients) == 1:
-        return gradients[0]
-    return chainer.functions.add(*gradients)
+        return total
+    if not plainly:
+        return chainer.functions.add(*gradients)
+    mine = type(gradients) is _Sum
+    for other in gradients[1:]:
+        x, y = total._array, other._array
+        if type(x) is not _ndarray or type(y) is not _ndarray or x.ndim == 0 or (
+                x.shape != y.shape or x.strides != y.strides or x.dtype != y.dtype):
+            total, mine = chainer.functions.add(total, other), False
+            continue
+        requires_grad = total._requires_grad or other._requires_grad
+        total = _make_gradient(_add(x, y, x if mine else None), requires_grad)
+        mine = True
+    return total
+
+
+def _nobody_sees_sums():
+    """Return whether sums of gradients are numbers alone: no graph, no hooks, no record."""
+    return not (
+        _hook_state.function_hooks or _peek('debug') or _peek('enable_backprop')
+        or _tracing.state.run is not None or _tracing.state.trace is not None)
 
 
 def _describe(func):
@@ -114,7 +141,7 @@ def _wrong_gradient(func, i, gx):
         f'actual {array.dtype} != expected {node.dtype}\n{_describe(func)}')
 
 
-def _gradients(func, targets, gys, grads):
+def _gradients(func, targets, gys, grads, order=None):
     """Return the gradients of the inputs ``targets``, as ``func`` computes them."""
     if type(func).backward_accumulate is _default_accumulate:
         gxs = func.backward(targets, gys)
@@ -126,8 +153,9 @@ def _gradients(func, targets, gys, grads):
     # What has arrived at an input goes in at its first position, and comes back in the sum.
     olds = []
     for i in targets:
-        arrived = grads.pop(func.inputs[i], None)
-        olds.append(_sum(arrived) if arrived else None)
+        node = func.inputs[i]
+        arrived = grads.pop(node, None)
+        olds.append(_total(node, arrived, order) if arrived else None)
     gxs = func.backward_accumulate(targets, gys, tuple(olds))
     if len(gxs) != len(targets):
         _wrong_number(func, gxs, len(targets))
@@ -142,10 +170,12 @@ class _Order:
     wait, with what says where they belong, until nothing can come before them any more.
     """
 
-    def __init__(self):
+    def __init__(self, grads, plainly):
+        self._grads, self._plainly = grads, plainly
         self._places = {}  # node -> places of the gradients in its list
         self._waiting = {}  # pieces that are to run, and what waits -> their highest rank
-        self.longer = []  # nodes whose lists have grown, and the lists
+        self._unsorted = set()  # nodes with gradients that have come before earlier ones
+        self.longer = {}  # nodes whose lists have grown -> the lists
         self.late = {}  # what runs later than its rank says -> (its place, what waits for it)
 
     def pushed(self, func):
@@ -194,6 +224,8 @@ class _Order:
         places = self._places.get(node)
         if places is None:  # there may be several from the beginning
             places = self._places[node] = [_FIRST] * (len(gradients) - 1)
+        if place < places[-1]:
+            self._unsorted.add(node)
         places.append(place)
 
     def begins(self, node, place):
@@ -202,25 +234,37 @@ class _Order:
 
     def fold(self, heap):
         """Add what nothing can come between any more; ``heap`` holds what is to run."""
-        longer, self.longer = self.longer, []
-        for node, gradients in longer:
-            self._sort(node, gradients)
+        longer, self.longer = self.longer, {}
+        first = self.next_place(heap)
+        for node, gradients in longer.items():
+            if node in self._unsorted:
+                self._grads[node] = gradients = self._sorted(node, gradients)
             places = self._places[node]
-            if places[-1][:2] < self.next_place(heap):
-                gradients[:] = _sum(gradients),
+            if places[-1][:2] < first:
+                self._grads[node] = _Sum((_sum(gradients, self._plainly),))
                 del places[:-1]
 
     def total(self, node, gradients):
         """Return the sum of all."""
-        self._sort(node, gradients)
-        return _sum(gradients)
+        if node in self._unsorted:
+            gradients = self._sorted(node, gradients)
+        return _sum(gradients, self._plainly)
 
-    def _sort(self, node, gradients):
-        places = self._places.get(node)
-        if places is not None and any(map(operator.gt, places, places[1:])):
-            order = sorted(range(len(places)), key=places.__getitem__)
-            gradients[:] = [gradients[k] for k in order]
-            places[:] = [places[k] for k in order]
+    def _sorted(self, node, gradients):
+        self._unsorted.remove(node)
+        places = self._places[node]
+        order = sorted(range(len(places)), key=places.__getitem__)
+        places[:] = [places[k] for k in order]
+        there = [gradients[k] for k in order]
+        return there if order[0] else type(gradients)(there)  # a sum of ours stays the first
+
+
+def _with_piece(order, func, grads, plainly):
+    """Return the order of gradients, now that a piece is going to run: before it there is none."""
+    if order is None:
+        order = _Order(grads, plainly)
+    order.pushed(func)
+    return order
 
 
 _FIRST = (-float('inf'), 0, 0)  # the place of a gradient that is there from the beginning
@@ -254,7 +298,7 @@ def _order_matters():
         function_hook.functions_are_watched() or _peek('debug'))
 
 
-def _step(func, targets, gys, grads, check, debug, lazy, order):
+def _step(func, targets, gys, grads, check, debug, lazy, order, plainly):
     """Run the backward computation of ``func`` and add its results to ``grads``.
 
     Args:
@@ -266,6 +310,7 @@ def _step(func, targets, gys, grads, check, debug, lazy, order):
         debug (bool): Whether shapes are in any case, and values for NaN.
         lazy (bool): Whether gradients wait until all of them can be added in one go.
         order (_Order): The order in which they are added, if it is not that of arrival.
+        plainly (bool): Whether nobody sees how they are added.
     """
     inputs = func.inputs
     hooks = _hook_state.function_hooks
@@ -280,9 +325,9 @@ def _step(func, targets, gys, grads, check, debug, lazy, order):
     try:
         if cuda.available:
             with cuda.get_device_from_array(*[g._array for g in gys if g is not None]):
-                gxs = _gradients(func, targets, gys, grads)
+                gxs = _gradients(func, targets, gys, grads, order)
         else:
-            gxs = _gradients(func, targets, gys, grads)
+            gxs = _gradients(func, targets, gys, grads, order)
     except Exception as error:
         if func.stack is not None:
             _tell_stack(func, error)
@@ -313,16 +358,16 @@ def _step(func, targets, gys, grads, check, debug, lazy, order):
         else:
             arrived.append(gx)
             if longer is None:
-                longer = []
-            longer.append((node, arrived))
+                longer = {}
+            longer[node] = arrived
             if places is not None:
                 order.arrived(node, arrived, places[k])
     if longer is not None and not lazy:
-        for node, arrived in longer:
-            if order is None:
-                arrived[:] = _sum(arrived),
-            else:
-                order.longer.append((node, arrived))
+        if order is not None:
+            order.longer.update(longer)
+        else:
+            for node, arrived in longer.items():
+                grads[node] = _Sum((_sum(arrived, plainly),))
     if hooks is not None:
         for hook in hooks:
             hook.backward_postprocess(func, in_data, gy_data)
@@ -338,7 +383,7 @@ def _ones(var, loss_scale):
             ones = chainer.backend.get_array_module(array).ones_like(array)
     if loss_scale is not None:
         ones *= loss_scale
-    return variable._make_gradient(ones, True)
+    return _make_gradient(ones, True)
 
 
 def _warn_of_one_element():
@@ -374,7 +419,7 @@ def backward_of_piece(var):
     array = var._array
     if type(array) is not _ndarray or array.ndim:
         return False
-    return func._give_gradients(node, variable._make_gradient(numpy.array(1, array.dtype), True))
+    return func._give_gradients(node, _make_gradient(numpy.array(1, array.dtype), True))
 
 
 def _backward_from(var, node, retain_grad, enable_double_backprop, loss_scale):
@@ -493,7 +538,7 @@ def _chain_behind(func):
 
 def _gradients_of_one(func, targets, node, gy):
     """Return the gradients of ``func``, of whose outputs only ``node`` has one."""
-    if func._is_piece:
+    if func._adds_inside:
         set_ones = {x for x in func.inputs if x._creator_node is None and x.grad_var is not None}
         func._prepare_backward(set_ones, (float('inf'), 0))
     return _gradients(func, targets, (gy,) if len(func.outputs) == 1 else tuple(
@@ -543,7 +588,7 @@ def _backward_one(func, node, gy):
         if not func._is_piece and checked(func, i, gx) is None:
             continue  # those of a piece are right by construction
         old = x.grad_var
-        x.grad_var = gx if old is None else chainer.functions.add(old, gx)
+        x.grad_var = gx if old is None else _sum([old, gx], _nobody_sees_sums())
 
 
 def backward(outputs, grad_outputs=None, *, enable_double_backprop=False):
@@ -602,7 +647,7 @@ def _backward_to_leaves(grads, start, retain_grad, loss_scale):
     heap = []
     seen = set()
     leaves = {}
-    order, matters = None, _order_matters()
+    order, matters, plainly = None, _order_matters(), _nobody_sees_sums()
 
     def push(func):
         nonlocal order
@@ -610,9 +655,7 @@ def _backward_to_leaves(grads, start, retain_grad, loss_scale):
             seen.add(func)
             _heappush(heap, _key(func))
             if func._is_piece and matters:
-                if order is None:
-                    order = _Order()
-                order.pushed(func)
+                order = _with_piece(order, func, grads, plainly)
 
     for node in start:
         if node._creator_node is None:
@@ -655,7 +698,8 @@ def _backward_to_leaves(grads, start, retain_grad, loss_scale):
         if order is not None:
             order.runs(func)
             if func._is_piece:
-                func._prepare_backward(grads, order.next_place(heap))
+                if func._adds_inside:
+                    func._prepare_backward(grads, order.next_place(heap))
                 if uses is not None:
                     func._watched = _watch.least, _teller(inputs, uses, grads)
         gys = []
@@ -664,13 +708,13 @@ def _backward_to_leaves(grads, start, retain_grad, loss_scale):
             if arrived is None:
                 gys.append(None)
                 continue
-            gy = arrived[0] if len(arrived) == 1 else _total(y, arrived, order)
+            gy = arrived[0] if len(arrived) == 1 else _total(y, arrived, order, plainly)
             gys.append(gy)
             if retain_grad:
                 y.grad_var = gy
         if not targets:
             continue
-        _step(func, tuple(targets), tuple(gys), grads, True, debug, lazy, order)
+        _step(func, tuple(targets), tuple(gys), grads, True, debug, lazy, order, plainly)
         for x in inputs:
             creator = x._creator_node
             if creator is not None and creator not in seen and x in grads:
@@ -683,7 +727,7 @@ def _backward_to_leaves(grads, start, retain_grad, loss_scale):
     for x in leaves:
         arrived = grads.get(x)
         if arrived is not None:
-            x.grad_var = arrived[0] if len(arrived) == 1 else _total(x, arrived, order)
+            x.grad_var = arrived[0] if len(arrived) == 1 else _total(x, arrived, order, plainly)
             if loss_scale is not None:
                 leaf = x.get_variable_or_none()
                 if leaf is not None:
@@ -736,8 +780,8 @@ def _teller(inputs, uses, grads):
     return tell
 
 
-def _total(node, gradients, order):
-    return _sum(gradients) if order is None else order.total(node, gradients)
+def _total(node, gradients, order, plainly=False):
+    return _sum(gradients, plainly) if order is None else order.total(node, gradients)
 
 
 def _has_set_gradients(nodes):
@@ -912,7 +956,7 @@ def _backward_between(grads, start, wanted, input_nodes, retain_grad):
     seen = set()
     inputs_left = set(input_nodes)
     results = {}
-    order, matters = None, _order_matters()
+    order, matters, plainly = None, _order_matters(), _nobody_sees_sums()
     debug = _peek('debug')
     lazy = _peek('lazy_grad_sum')
 
@@ -923,9 +967,7 @@ def _backward_between(grads, start, wanted, input_nodes, retain_grad):
             seen.add(func)
             _heappush(heap, _key(func))
             if func._is_piece and matters:
-                if order is None:
-                    order = _Order()
-                order.pushed(func)
+                order = _with_piece(order, func, grads, plainly)
 
     for node in start:
         push(node)
@@ -938,12 +980,12 @@ def _backward_between(grads, start, wanted, input_nodes, retain_grad):
                 continue
         if order is not None:
             order.runs(func)
-            if func._is_piece:
+            if func._adds_inside:
                 func._prepare_backward(grads, order.next_place(heap))
         gys = []
         for y in _outputs(func):
             arrived = None if y is None else grads.pop(y, None)
-            gy = None if arrived is None else _total(y, arrived, order)
+            gy = None if arrived is None else _total(y, arrived, order, plainly)
             gys.append(gy)
             if gy is not None:
                 if y in inputs_left:
@@ -951,7 +993,7 @@ def _backward_between(grads, start, wanted, input_nodes, retain_grad):
                 if retain_grad:
                     y.grad_var = gy
         targets = tuple([i for i, x in enumerate(func.inputs) if x in wanted])
-        _step(func, targets, tuple(gys), grads, False, debug, lazy, order)
+        _step(func, targets, tuple(gys), grads, False, debug, lazy, order, plainly)
         for i in targets:
             x = func.inputs[i]
             if x in grads:
@@ -961,5 +1003,5 @@ def _backward_between(grads, start, wanted, input_nodes, retain_grad):
     for node in input_nodes:
         if node not in results:
             arrived = grads.get(node)
-            results[node] = None if arrived is None else _total(node, arrived, order)
+            results[node] = None if arrived is None else _total(node, arrived, order, plainly)
     return [results[node] for node in input_nodes]

@@ -319,6 +319,7 @@ class FunctionNode:
     #: How many small functions it is worth, to those who ask what compiling it takes.
     _weight = 1
     _has_inner_results = False
+    _adds_inside = False  # whether a piece may add several gradients of one leaf
     _draws_in_backward = False  # whether its backward draws random numbers
     _some_draw_in_backward = False  # of the class: whether that of any function has
 

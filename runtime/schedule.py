@@ -44,7 +44,7 @@ logger = logging.getLogger("chainwright")
 
 Tell = Callable[[int, Any], None]
 
-_IDLE = 4  # buffer sets kept for calls to come
+_IDLE, _IDLE_BYTES = 4, 1 << 20  # buffer sets kept for calls to come; more if they are small
 _HITS = 3  # calls before native code is asked for
 _RAN = 5e-3  # seconds that forward has run by then: what is over sooner needs none
 
@@ -52,11 +52,13 @@ _RAN = 5e-3  # seconds that forward has run by then: what is over sooner needs n
 class Pool:
     """Lends sets of buffers; ``list.append`` and ``list.pop`` make it safe between threads."""
 
-    __slots__ = ("_new", "idle")
+    __slots__ = ("_new", "_room", "idle")
 
-    def __init__(self, new: Callable[[], tuple[Any, ...]]) -> None:
+    def __init__(self, new: Callable[[], tuple[Any, ...]], size: int = 0) -> None:
         self._new = new
         self.idle: list[tuple[Any, ...]] = []
+        #: Sets that are kept: as many as there were at a time, for each time step for instance.
+        self._room = max(_IDLE, _IDLE_BYTES // size if size else 0)
 
     def take(self) -> tuple[Any, ...]:
         try:
@@ -65,14 +67,14 @@ class Pool:
             return self._new()
 
     def give(self, buffers: tuple[Any, ...]) -> None:
-        if len(self.idle) < _IDLE:
+        if len(self.idle) < self._room:
             self.idle.append(buffers)
 
     def trim(self) -> None:
         self.idle.clear()
 
 
-MakePool = Callable[[Callable[[], tuple[Any, ...]]], Pool]
+MakePool = Callable[[Callable[[], tuple[Any, ...]], int], Pool]
 
 
 class Kept:
@@ -98,8 +100,8 @@ class Runner:
         self.make_profile: Callable[[Any], Profile] = Profile
         self._program = program
         self._profile: Profile | None = None
-        self.scratch = pool(loaded.new_scratch)
-        self.kept = pool(loaded.new_kept)
+        self.scratch = pool(loaded.new_scratch, program.scratch_bytes)
+        self.kept = pool(loaded.new_kept, program.kept_bytes)
 
     @property
     def profile(self) -> Profile:

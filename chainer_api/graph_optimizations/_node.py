@@ -29,7 +29,7 @@ from ._trace import Backward, Late
 from ._values import Elsewhere, close, largest
 
 if TYPE_CHECKING:
-    from ._piece import Piece
+    from ._piece import Levels, Piece
 
 _ref = weakref.ref
 _new = object.__new__
@@ -45,6 +45,7 @@ class StaticScheduleFunction(FunctionNode):
     _kept: Kept | None = None  # with _backwards, of the schedule that has run
     _backwards: Any = {}  # by key: see Piece._publish
     _leaf_nodes: Sequence[Any] = ()  # the inputs, each once
+    _levels: Levels
     _rebuilt: Rebuilt | None = None
     _alone: tuple[bool, ...] = ()  # leaves used several times: no gradient has reached them yet
     _checking = False
@@ -64,6 +65,11 @@ class StaticScheduleFunction(FunctionNode):
         self._retained: dict[int, Any] = {}  # arrays of results that functions retain
 
     @property
+    def _adds_inside(self) -> bool:
+        """Whether a program may add several gradients of one leaf."""
+        return bool(self._piece.same_leaf)
+
+    @property
     def _leaves(self) -> dict[int, Any]:
         return values_of(self._held) if self._piece.large else self._held
 
@@ -74,8 +80,6 @@ class StaticScheduleFunction(FunctionNode):
     def _prepare_backward(self, grads: Any, bound: Any) -> None:
         piece, inputs = self._piece, self.inputs
         assert inputs is not None
-        if not piece.same_leaf:
-            return
         # The gradients of several uses of a leaf are added by the program, where no other can
         # come before or between them; what comes before this piece has a lower rank than it.
         places = self._gradient_places(range(len(piece.uses)))
@@ -100,22 +104,13 @@ class StaticScheduleFunction(FunctionNode):
         assert self.outputs is not None
         return min([node._rank for ref in self.outputs if (node := ref())], default=1)
 
-    def _ranks_of_uses(self) -> Sequence[int]:
-        """The rank of the function of each use."""
-        piece, inputs = self._piece, self.inputs
-        assert inputs is not None
-        if self.rank == 0:
-            return piece.static_ranks
-        ranks = {slot: inputs[k]._rank for slot, k in piece.input_of.items()}
-        return [max([ranks.get(s, 0) + d for s, d in far]) for far in piece.use_distances]
-
     def _gradient_places(self, targets: Any) -> list[Any]:
-        ranks, uses, places = self._ranks_of_uses(), self._piece.use_positions, self._places
+        levels = self._levels.places
+        if self._places:
+            number, uses = self._places, self._piece.use_positions
+            return [(levels[i][0], -number[uses[i][0]], levels[i][2]) for i in targets]
         below = self.number - 1
-        return [
-            (-ranks[i], -(places[app] if places else below + part), k)
-            for i in targets for app, k, part in (uses[i],)
-        ]
+        return [(rank, -(below + part), k) for rank, part, k in map(levels.__getitem__, targets)]
 
     def _number_of(self, k: int) -> float:
         """The number of a function of the piece, as a node of the graph."""
@@ -234,7 +229,7 @@ class StaticScheduleFunction(FunctionNode):
     def _key(self, grad_outputs: Any) -> Any:
         """What kind of backward this is."""
         return (
-            self._order(),
+            self._levels.order,
             self._alone,
             *[None if g is None else
               (g._array.dtype, g._array.strides, g._requires_grad) for g in grad_outputs],
@@ -348,15 +343,6 @@ class StaticScheduleFunction(FunctionNode):
         node = None if k is None else self.outputs[k]()
         variable = None if node is None else node.get_variable_or_none()
         return self._retained.get(late.output) if variable is None else variable._array
-
-    def _order(self) -> Any:
-        """Ranks of the leaves, where the order of sums inside depends on them."""
-        piece, inputs = self._piece, self.inputs
-        if self.rank == 0 or not piece.order_matters:
-            return None
-        assert inputs is not None
-        ranks = [inputs[piece.input_of[slot]]._rank for slot in piece.order_matters]
-        return piece.normal_order(tuple(ranks))
 
     def rebuild(self) -> Rebuilt:
         """The functions of define-by-run, applied again with the same random numbers."""

@@ -96,7 +96,7 @@ class Piece:
         self._node_leaves = list(dict.fromkeys(self.node_inputs))
         #: Whether the nodes of these have no creator and no gradient.
         self.are_untouched = _untouched(len(self._node_leaves))
-        self._highest = _highest_rank(len(self._node_leaves))
+        self._ranks = _ranks(len(self._node_leaves))
         #: Makes the inputs of the nodes of these, where some stand there several times.
         self._repeat = None
         if len(self._node_leaves) < len(self.node_inputs):
@@ -110,15 +110,15 @@ class Piece:
             k for k, s in enumerate(self.results) if traced._values[s].node._data is not None
         ]
         self.distances, self.use_distances = traced.distances()
-        self.static_ranks = [max([d for _, d in far]) for far in self.use_distances]
-        #: The ranks of the results, where those of all leaves are 0.
-        self._heights = [1 + max([d for _, d in far]) for far in self.distances]
         #: Of each use: which function of the piece it is, which input of it, and its part_of.
         self.use_positions = [
             (use.app, use.input, self.part_of(use.app)) for use in traced.uses]
         self.order_matters = traced.leaves_of_order()
         self._takes_arrays = traced.takes_arrays
         self._orders: dict[Any, Any] = {}
+        #: Where the ranks of all leaves are 0, and by those that they had.
+        self._ground = Levels(self, (0,) * len(self._node_leaves))
+        self._levels: dict[Any, Levels] = {}
         self.behind = traced.inputs_behind()
         self.siblings, self.covers = _relatives([traced._values[s] for s in self.chained])
         self.states_needed = any(app.draws for app in apps)
@@ -238,6 +238,15 @@ class Piece:
                 app.renew()
             self.account.ledger.add("define-by-run", str(e), self.apps[0].origin.place)
             raise Untraceable(self.apps[0], str(e)) from e
+
+    def levels(self, ranks: tuple[int, ...]) -> Levels:
+        """What follows from the ranks of the leaves."""
+        found = self._levels.get(ranks)
+        if found is None:
+            found = Levels(self, ranks)
+            if len(self._levels) < 1024:
+                self._levels[ranks] = found
+        return found
 
     def normal_order(self, ranks: tuple[int, ...]) -> Any:
         """The first ranks of leaves with which gradients are added up in the same order."""
@@ -423,19 +432,15 @@ class Piece:
     def _attach(self, node: StaticScheduleFunction, values: Any) -> None:
         """``FunctionNode._connect`` with the Variables that were handed out."""
         nodes = self._read_nodes(values)
-        rank = self._highest(*nodes)
+        ranks = self._ranks(*nodes)
+        levels = self._ground if ranks is None else self.levels(ranks)
         node.inputs = nodes if self._repeat is None else self._repeat(nodes)
-        node._leaf_nodes, node.rank = nodes, rank
+        node._leaf_nodes, node._levels, node.rank = nodes, levels, levels.highest
         for slot in self.retained:
             x = values[slot]
             x._node._data = x._array
-        heights = self._heights
-        if rank:
-            heights = [
-                1 + max([d if s < 0 else values[s]._node._rank + d for s, d in far])
-                for far in self.distances
-            ]
-        elif len(heights) == 1:  # a loss, mostly
+        heights = levels.heights
+        if len(heights) == 1:  # a loss, mostly
             below = values[self.chained[0]]._node
             below._creator_node, below._rank = node, heights[0]
             node.outputs = (_ref(below),)
@@ -580,13 +585,41 @@ def _reader(slots: tuple[int, ...], attributes: tuple[str, ...]) -> Any:
     return eval(f"lambda values: ({''.join([f'{item}, ' for item in items])})")
 
 
+class Levels:
+    """Where functions of a piece stand in a graph in which its leaves have certain ranks."""
+
+    def __init__(self, piece: Piece, ranks: tuple[int, ...]) -> None:
+        self._of = dict(zip(piece._node_leaves, ranks, strict=True))
+        self._piece = piece
+        self.highest = max(ranks, default=0)
+        #: The ranks of the chained results.
+        self.heights = [1 + self._rank(far) for far in piece.distances]
+
+    def _rank(self, far: Iterable[tuple[int, int]]) -> int:
+        return max([self._of.get(slot, 0) + d for slot, d in far])
+
+    @functools.cached_property
+    def places(self) -> list[tuple[int, float, int]]:
+        """Of each use: the rank of its function, below 0, its part_of, and which input it is."""
+        uses = zip(self._piece.use_distances, self._piece.use_positions, strict=True)
+        return [(-self._rank(far), part, k) for far, (_, k, part) in uses]
+
+    @functools.cached_property
+    def order(self) -> Any:
+        """Ranks of the leaves, where the order of sums inside depends on them."""
+        slots = self._piece.order_matters
+        if not self.highest or not slots:
+            return None
+        return self._piece.normal_order(tuple([self._of[slot] for slot in slots]))
+
+
 @functools.lru_cache(64)
-def _highest_rank(n: int) -> Any:
-    """A function of nodes that gives their highest rank, 0 for the most part."""
+def _ranks(n: int) -> Any:
+    """A function of nodes that gives their ranks; None if all are 0, as they are for the most."""
     names = [f"x{k}" for k in range(n)]
     some = " or ".join([f"{x}._rank" for x in names]) or "0"
-    ranks = ", ".join([f"{x}._rank" for x in names])
-    return eval(f"lambda {', '.join(names)}: max([{ranks}]) if {some} else 0")
+    ranks = "".join([f"{x}._rank, " for x in names])
+    return eval(f"lambda {', '.join(names)}: ({ranks}) if {some} else None")
 
 
 @functools.lru_cache(64)

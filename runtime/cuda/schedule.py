@@ -92,7 +92,7 @@ class DeviceSchedule(Schedule):
         graphs = self.built.forward, *self.built.backwards.values()
         self.repeatable = not any(n.op in _UNORDERED for graph in graphs for n in graph.nodes)
 
-        def pool(new: Callable[[], tuple[Any, ...]]) -> Pool:
+        def pool(new: Callable[[], tuple[Any, ...]], _: int) -> Pool:
             return StreamPool(new, cupy.cuda.get_current_stream)
 
         try:

@@ -487,7 +487,7 @@ def test_gradients_are_put_in_order_from_the_first_piece_on(grad, monkeypatch):
     """Graphs without programs pay nothing for those that have some."""
     made = []
     monkeypatch.setattr(FunctionNode, '_pieces_exist', True)
-    monkeypatch.setattr(_backprop, '_Order', lambda: made.append(_Order()) or made[-1])
+    monkeypatch.setattr(_backprop, '_Order', lambda *args: made.append(_Order(*args)) or made[-1])
 
     class Model(chainer.Chain):
         @chainer.static_graph
@@ -510,3 +510,53 @@ def test_gradients_are_put_in_order_from_the_first_piece_on(grad, monkeypatch):
     assert not made
     assert {gradient(model) for _ in range(12)} == {expected}
     assert made
+
+
+class Keeping(chainer.FunctionNode):
+    """The identity, which keeps the gradients that it gets and gives; they may be transposed."""
+
+    kept = []
+
+    def __init__(self, fortran=False):
+        self.fortran = fortran
+
+    def forward(self, inputs):
+        return inputs[0].copy(),
+
+    def backward(self, indexes, gys):
+        gx = gys[0]
+        if self.fortran:
+            gx = chainer.Variable(np.array(gx.array, order='F'))
+        for array in (gys[0].array, gx.array):
+            self.kept.append((array, array.copy('K')))
+        return gx,
+
+
+@pytest.mark.parametrize("dtype", ['e', 'f', 'd'])
+@pytest.mark.parametrize("shape", [(), (3, 4), (1, 5)])
+@pytest.mark.parametrize("uses", [2, 3, 7])
+def test_sums_of_gradients(uses, shape, dtype):
+    """They are what functions give, whoever looks, and no array that others have is written."""
+    rng = np.random.RandomState(0)
+    weights = rng.randn(uses, *shape).astype(dtype)
+
+    def gradients(**config):
+        Keeping.kept = []
+        x = chainer.Variable(rng.randn(*shape).astype(dtype) if shape else np.ones((), dtype))
+        h = Keeping().apply((x,))[0]
+        y = sum([F.sum(Keeping(k == 4).apply((v * w,))[0]) for v in (x, h)
+                 for k, w in enumerate(weights)])
+        with chainer.using_config('debug', config.get('debug', False)):
+            if config.get('hook'):
+                with chainer.function_hooks.TimerHook() as hook:
+                    y.backward()
+                names = [name for name, _ in hook.call_history]
+                assert names.count('Add') > 2 * uses - 1  # those of the graph
+            else:
+                y.backward()
+        for array, before in Keeping.kept:
+            np.testing.assert_array_equal(array, before)
+        return x.grad.tobytes(), x.grad.strides
+
+    given = gradients()
+    assert gradients(debug=True) == gradients(hook=True) == given
