@@ -175,6 +175,7 @@ class _Order:
         self._places = {}  # node -> places of the gradients in its list
         self._waiting = {}  # pieces that are to run, and what waits -> their highest rank
         self._unsorted = set()  # nodes with gradients that have come before earlier ones
+        self._to_come = None  # leaves -> places of gradients that may come, the next one last
         self.longer = {}  # nodes whose lists have grown -> the lists
         self.late = {}  # what runs later than its rank says -> (its place, what waits for it)
 
@@ -227,10 +228,22 @@ class _Order:
         if place < places[-1]:
             self._unsorted.add(node)
         places.append(place)
+        if self._to_come is not None:
+            self.does_not_come(node, place)
 
     def begins(self, node, place):
         """The list of ``node`` begins with a gradient."""
         self._places[node] = [place]
+        if self._to_come is not None:
+            self.does_not_come(node, place)
+
+    def does_not_come(self, node, place):
+        """The gradient of that place has come, or does not come at all."""
+        places = self._to_come and self._to_come.get(node)
+        if places and places[-1] == place:
+            places.pop()
+        elif places and place in places:
+            places.remove(place)
 
     def fold(self, heap):
         """Add what nothing can come between any more; ``heap`` holds what is to run."""
@@ -240,9 +253,22 @@ class _Order:
             if node in self._unsorted:
                 self._grads[node] = gradients = self._sorted(node, gradients)
             places = self._places[node]
-            if places[-1][:2] < first:
+            if places[-1][:2] < first or self._are_next(node, places, heap):
                 self._grads[node] = _Sum((_sum(gradients, self._plainly),))
                 del places[:-1]
+
+    def _are_next(self, node, places, heap):
+        """Whether the graph says that no gradient of a leaf can come between these any more.
+
+        All that belong behind those of later functions would have to wait otherwise, such as those
+        of the weights which a recurrent network multiplies its inputs with.
+        """
+        if node._creator_node is not None:
+            return False
+        if self._to_come is None:
+            self._to_come = _places_of_leaves([entry[4] for entry in heap])
+        others = self._to_come.get(node)
+        return not others or places[-1] < others[-1]
 
     def total(self, node, gradients):
         """Return the sum of all."""
@@ -265,6 +291,28 @@ def _with_piece(order, func, grads, plainly):
         order = _Order(grads, plainly)
     order.pushed(func)
     return order
+
+
+def _places_of_leaves(funcs):
+    """Return the places of the gradients of each leaf that come from ``funcs``, and before them."""
+    found = {}
+    seen, stack = set(funcs), list(funcs)
+    while stack:
+        func = stack.pop()
+        inputs, leaves = func.inputs, []
+        for i, x in enumerate(inputs):
+            creator = x._creator_node
+            if creator is None:
+                if x._requires_grad:
+                    leaves.append(i)
+            elif creator not in seen:
+                seen.add(creator)
+                stack.append(creator)
+        for i, place in zip(leaves, func._gradient_places(leaves), strict=True):
+            found.setdefault(inputs[i], []).append(place)
+    for places in found.values():
+        places.sort(reverse=True)
+    return found
 
 
 _FIRST = (-float('inf'), 0, 0)  # the place of a gradient that is there from the beginning
@@ -338,12 +386,13 @@ def _step(func, targets, gys, grads, check, debug, lazy, order, plainly):
     if order is not None:
         places = func._gradient_places(targets)
     for k, i in enumerate(targets):
-        gx = gxs[k]
-        if gx is None:
-            continue
-        node = inputs[i]
-        array = gx._array if isinstance(gx, _Variable) else _wrong_gradient(func, i, gx)
+        gx, node = gxs[k], inputs[i]
+        array = None
+        if gx is not None:
+            array = gx._array if isinstance(gx, _Variable) else _wrong_gradient(func, i, gx)
         if array is None:
+            if places is not None:
+                order.does_not_come(node, places[k])
             continue
         if (check or debug) and node.shape is not None and (
                 array.shape != node.shape or check and array.dtype != node.dtype):

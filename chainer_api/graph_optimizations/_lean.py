@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import functools
 import re
+from collections import Counter
 from collections.abc import Sequence, Set
 from typing import Any, NamedTuple
 
@@ -69,13 +70,15 @@ class Need(NamedTuple):
     """What a program, in the place of those that ``ran`` one after the other, has to give.
 
     Of ``arrays`` only the arrays are wanted. ``same`` are slots of arrays that are those of results
-    of the program itself.
+    of the program itself. Pieces end at ``ends`` alone, of the results from which others are
+    computed; None: at all of them.
     """
 
     ran: list[Ran]
     slots: frozenset[int]
     arrays: frozenset[int]
     same: dict[int, int]
+    ends: Set[int] | None
 
     @property
     def app(self) -> Application:
@@ -93,7 +96,7 @@ class Need(NamedTuple):
     def fewer(self) -> int:
         """How many pieces are spared."""
         pieces = sum([len(ran.plan.pieces) for ran in self.ran])
-        return pieces - len(list(groups_of(self.apps, self.slots, None, self.arrays)))
+        return pieces - len(list(groups_of(self.apps, self.slots, self.ends, self.arrays)))
 
 
 class Code:
@@ -152,7 +155,16 @@ class Code:
         arrays = {slot for slot in slots - later if _is_read_as_array(f"s{slot}", text)}
         if same and (self._arrays_of(group).keys() & words or not _are_inside(apps, slots, same)):
             return None
-        return Need(group, frozenset(slots), frozenset(arrays), same)
+        ends = None if self._some_leaf_comes_again(apps) else _ends_of(last.app, group[0].first)
+        return Need(group, frozenset(slots), frozenset(arrays), same, ends)
+
+    def _some_leaf_comes_again(self, apps: Sequence[Application]) -> bool:
+        """Whether a program may add several gradients of one leaf, as long as pieces end early."""
+        made = {slot for app in apps for slot in app.output_slots}
+        taken = Counter(slot for app in apps for slot in app.inputs)
+        return any(
+            n > 1 and slot not in made and self._specs[slot].requires_grad
+            for slot, n in taken.items())
 
     def _arrays_of(self, group: Sequence[Ran]) -> dict[str, int]:
         """The names of arrays of results, and of Variables of these, and the slots of results."""
@@ -227,6 +239,14 @@ class Code:
             if line is None or arrays.keys().isdisjoint(_words_of(line)):
                 continue
             lines[k] = _without(line, arrays) if _DISTINCT.fullmatch(line) else None
+
+
+def _ends_of(app: Application, first: int) -> Set[int]:
+    """Where it was seen before that pieces have to end."""
+    plan = app.plans.get(-first)
+    if plan is None or plan.ends is None:
+        return frozenset()
+    return frozenset(plan.ends).union(*[piece.ends for piece in plan.pieces])
 
 
 def _without(line: str, names: Set[str]) -> str:

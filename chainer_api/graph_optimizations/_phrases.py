@@ -370,6 +370,8 @@ class Phrases:
             self._refused.add(self._word_of.get(e.app))
             self._leave_out(app)
             return
+        for piece in plan.pieces:
+            piece.is_cut = True
         app.plans[1] = plan
         for a in path:
             if not a.hot:

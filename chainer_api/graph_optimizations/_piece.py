@@ -32,7 +32,7 @@ from ._node import NUMBERS, Rebuilt, StaticScheduleFunction
 from ._random import set_generator_state
 from ._trace import Backward, Input, Traced, Untraceable, as_taken, gpu_of_apps, order_of_sums
 from ._tree import Application, Settings, Spec, reads
-from ._values import check_is_due, close, copied, same_bytes
+from ._values import check_is_due, close, copied, same_bytes, shared_copy
 
 if TYPE_CHECKING:
     from ._run import Run
@@ -51,6 +51,8 @@ _SMALL = 4096  # bytes of a result of which a copy is kept
 
 class Piece:
     """Applications that one program computes and one node of the graph stands for."""
+
+    is_cut = False  # see ends_here: whether others come in its place, and it runs until then
 
     def __init__(
         self, name: str, apps: Sequence[Application], specs: dict[int, Spec],
@@ -284,6 +286,7 @@ class Piece:
     def ends_here(self, slots: Iterable[int]) -> None:
         """No piece is to go on behind these results: what somebody does with them needs that."""
         self.ends.update(slots)
+        self.dropped = not self.is_cut
         self.account.coarse_pieces.append(self)
 
     def renew(self) -> None:
@@ -362,7 +365,7 @@ class Piece:
             self._unsettled -= 1
             graph = keeps_copies = True
         if keeps_copies and self.chained and not (due and graph):
-            leaves = {s: copied(a) if s != NUMBERS else a for s, a in leaves.items()}
+            leaves = {s: self._copied(s, a) if s != NUMBERS else a for s, a in leaves.items()}
         elif self.written:  # building the graph again changes a copy
             leaves = {**leaves, **{slot: copied(leaves[slot]) for slot in self.written}}
         # Both of one compilation: another thread may be renewing this piece.
@@ -377,6 +380,12 @@ class Piece:
         run.pieces.append(self)
         if due:
             self._check(run, node, leaves, made, graph)
+
+    def _copied(self, slot: int, leaf: Any) -> Any:
+        """A copy; of what is large, calls that find it as it was share one."""
+        if slot in self.large and slot not in self.written and type(leaf) is np.ndarray:
+            return shared_copy(leaf)
+        return copied(leaf)
 
     def _run_simply(self, run: Any, places: list[int]) -> None:
         """The same, where nothing is to be checked, drawn, computed before, or written."""

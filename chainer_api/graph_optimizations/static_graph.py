@@ -525,14 +525,14 @@ class Site:
     def _lean_plan(self, need: Need, names: dict[int, str]) -> Plan:
         old = need.app.plans.get(-need.first)
         slots, arrays = need.slots, need.arrays
-        if old is not None and old.ready() and old.same == need.same:
+        if old is not None and old.ready() and (old.same, old.ends) == (need.same, need.ends):
             if need.slots <= old.wanted and need.arrays >= old.arrays & need.slots:
                 return old
             slots, wanted = slots | old.wanted, (slots - arrays) | (old.wanted - old.arrays)
             arrays = slots - wanted
         specs = specs_of(need.app.path(1))
         plan = Plan(
-            self.name, need.apps, specs, slots, self.account, names, None, arrays, need.same)
+            self.name, need.apps, specs, slots, self.account, names, need.ends, arrays, need.same)
         need.app.plans[-need.first] = plan
         return plan
 
