@@ -274,7 +274,8 @@ class Piece:
     def was_dissolved(self) -> None:
         """The graph behind a node was wanted: where that is the rule, a program is in vain."""
         if self.inner:
-            self.ends_here([self.chained[k] for k in self.inner])
+            if not self.ends:
+                self.ends_here([self.chained[k] for k in self.inner])
             return
         self._dissolved += 1
         if self._dissolved >= max(4, self.uses_since_check // 2):
