@@ -118,7 +118,7 @@ class Account:
         self._settles_at = 0  # the call from which on that is likely to stay
 
     def spend(self, what: str, since: float) -> float:
-        """The seconds since ``since`` went into ``what``; gives them."""
+        """The seconds of this thread since ``since`` went into ``what``; gives them."""
         seconds = clock() - since
         self.ledger.spent[what] += seconds
         return seconds
@@ -135,9 +135,8 @@ class Account:
             gain = (ledger.saved - self._saved_partly) / served
         share, least = self._share(calls), _LEAST * self._weight * self.plain
         seconds = self._seconds_to_compile(applications)
-        wait = self._wait(self._missing(seconds, share * max(gain, 0.0)))
-        if self._owed + seconds > 0.0:
-            wait = max(wait, self._comes_back_in(seconds, share * max(gain, least)))
+        missing = self._missing(seconds, share * max(gain, 0.0))
+        wait = self._until(missing, seconds, share * max(gain, least))
         if _budget() < math.inf:
             wait = max(wait, self._settles_at - self.calls)
         return wait
@@ -145,6 +144,16 @@ class Account:
     def forgets(self) -> None:
         """Ways are not known any more: what share goes them is to be seen anew."""
         self.seen = -self.ledger.with_python - self.ledger.without_python
+
+    def _until(self, missing: float, seconds: float, gain: float) -> int:
+        """In how many calls ``seconds`` may be spent, of which so many are ``missing``.
+
+        What comes out of savings does not have to come back.
+        """
+        wait = self._wait(missing)
+        if self._owed + seconds > 0.0:
+            wait = max(wait, self._comes_back_in(seconds, gain))
+        return wait
 
     def _comes_back_in(self, seconds: float, gain: float) -> int:
         """In how many calls it is likely that what saves ``gain`` in each will have paid.
@@ -202,13 +211,13 @@ class Account:
         # However much programs save, proofs may be tried in vain; and where programs save nothing,
         # they may do so without the method's Python.
         missing = max(missing, own) if tried else min(missing, own)
-        return max(self._wait(missing), self._comes_back_in(seconds, self._weight * gain))
+        return self._until(missing, seconds, self._weight * gain)
 
     def wait_for_lean(self, applications: int, fewer: int, calls: int) -> int:
         """In how many calls functions may be traced again, for so many pieces of programs fewer."""
         gain = self._share(calls) * self._weight * fewer * AROUND_NODE
         seconds = self._seconds_to_compile(applications)
-        return max(self._wait(self._missing(seconds, gain)), self._comes_back_in(seconds, gain))
+        return self._until(self._missing(seconds, gain), seconds, gain)
 
     def _share(self, calls: int) -> float:
         """The part of the calls to come that go a way which ``calls`` have gone.

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Sequence
+import time
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from chainer import _backprop
@@ -24,8 +25,11 @@ def gradients(
     grad_outputs: Sequence[Variable | None],
     alone: Sequence[bool],
     same_leaf: Sequence[Sequence[int]],
+    took: Callable[[float], None] | None = None,
 ) -> list[Variable | None]:
     """The gradients of the uses of leaves, None where there is none.
+
+    ``took`` is told in how many seconds functions have given them, as part of a larger backward.
 
     Where the uses of one leaf are ``alone``, their gradients are added here, in the order in
     which backward has made them, and stand at the use that comes first in it.
@@ -37,7 +41,10 @@ def gradients(
     start = [node for node, _ in given]
     grads = {node: [g] for node, g in given}
     wanted = _backprop._nodes_between(start, nodes)
+    started = time.perf_counter()
     found: list[Any] = _backprop._backward_between(grads, start, wanted, nodes, False)
+    if took is not None:
+        took(time.perf_counter() - started)
     order = {node: k for k, node in enumerate(grads)}
     for group, first in zip(same_leaf, alone, strict=True):
         if first:

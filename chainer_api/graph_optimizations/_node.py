@@ -247,12 +247,12 @@ class StaticScheduleFunction(FunctionNode):
                 return self._by_program(self._backwards[key], grad_outputs)
             self._kept, self._backwards = None, {}
             piece.schedule.trim()
+        started, meter = clock(), piece.backward_meter
         rebuilt = self.rebuild()
-        started = time.perf_counter()
         plain = gradients(
-            rebuilt.aliases, rebuilt.outputs, grad_outputs, self._alone, piece.same_leaf
+            rebuilt.aliases, rebuilt.outputs, grad_outputs, self._alone, piece.same_leaf,
+            meter.took_plainly
         )
-        piece.backward_meter.took_plainly(time.perf_counter() - started)
         agree = piece.agree
         if found is not None and not piece.same_bits:
             arrays = [None if g is None else g._array for g in plain]
@@ -262,6 +262,8 @@ class StaticScheduleFunction(FunctionNode):
             for g, p in zip(self._by_leaf(found), self._by_leaf(plain), strict=True)
         ]):
             piece.account.distrust(piece, "a gradient", piece.apps[0].origin.place)
+        # What a program has not given is what define-by-run would have taken as well.
+        piece.account.spend("check", started + (meter.plain if found is None else 0.0))
         return plain
 
     def _by_leaf(self, found: list[Any]) -> list[Any]:

@@ -24,7 +24,7 @@ from chainer.variable import Variable
 from chainwright.ir import Origin
 from chainwright.tracer import is_library, user_frame
 
-from ._account import Meter
+from ._account import Meter, clock
 from ._device import ARRAYS, elsewhere, gpu_of
 from ._python import LOCAL, guarded, is_known, refs
 from ._random import PLAIN_DRAWS, draw_function, generator_state, whole_generator_state
@@ -401,8 +401,10 @@ class Application:
             self.parent.predict(self)
 
     def _generate(self, run: Any, func: FunctionNode, inputs: Any) -> Any:
+        started = clock()
         self.match = _match(self)
         self._tell_parent()
+        run.checking += run.site.account.spend("compile", started)
         return self.match(run, func, inputs)
 
 
