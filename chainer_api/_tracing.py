@@ -18,6 +18,8 @@ import numpy
 class _State(threading.local):
     run = None
     trace = None
+    #: Calls of decorated methods that are under way and have called what needs no run: gradients.
+    inside = 0
 
 
 state = _State()
@@ -93,10 +95,15 @@ class aside:
     __slots__ = ('_run',)
 
     def __enter__(self):
-        self._run, state.run = state.run, None
+        self._run = state.run
+        if self._run is not None:
+            state.run = None
+            state.inside += 1
 
     def __exit__(self, *_):
-        state.run = self._run
+        if self._run is not None:
+            state.run = self._run
+            state.inside -= 1
 
 
 class WrittenArray:

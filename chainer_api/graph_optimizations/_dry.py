@@ -706,7 +706,7 @@ class Dry:
         parts = [r.ref(outputs), r.ref(inputs), r.ref(grad_outputs)]
         parts += [f"{name}={r.ref(value)}" for name, value in options.items()]
         o = r.name()
-        r.line(f"{o} = {r.const(grad)}({', '.join(parts)})")
+        r.line(f"{o} = {r.const(_grad_inside)}({', '.join(parts)})")
         given = grad_outputs and [None if v is None else self._apart(v) for v in grad_outputs]
         with _tracing.aside():
             found = grad(
@@ -721,6 +721,15 @@ class Dry:
                 self.views[id(sym)] = sym
             made.append(sym)
         return made
+
+
+def _grad_inside(*args: Any, **options: Any) -> list[Any]:
+    """``chainer.grad`` in a call without Python: it is a part of the time of this call."""
+    _tracing.state.inside += 1
+    try:
+        return grad(*args, **options)
+    finally:
+        _tracing.state.inside -= 1
 
 
 def _within(settings: Any, function: Any) -> Any:

@@ -218,8 +218,9 @@ class StaticScheduleFunction(FunctionNode):
         piece, started = self._piece, time.perf_counter()
         if known is not None:
             found = self._by_program(known, grad_outputs)
-            seconds = time.perf_counter() - started + AROUND_NODE
-            piece.account.ledger.saved += piece.backward_meter.took(seconds)
+            if not _tracing.state.inside:  # else the call has saved it
+                seconds = time.perf_counter() - started + AROUND_NODE
+                piece.account.ledger.saved += piece.backward_meter.took(seconds)
         else:
             piece.wants(key)
         if found is None or self._checking:

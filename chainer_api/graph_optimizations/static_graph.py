@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import gc
 import inspect
+import math
 import os
 import threading
 import time
@@ -52,7 +53,8 @@ __all__ = [
 
 _PATIENCE = 16  # calls without a program until the method is left alone for a while
 _OFTEN = 7  # earlier calls with arguments of one form, where there are many
-_TIMED_FIRST = 4  # hits after which a call is timed without programs
+_TIMED_FIRST = 4  # hits after which a call is timed without programs; later several in a row
+_TIMED_IN_A_ROW = 3  # at most: the first of them finds other things in the caches
 _LONGEST = 1024  # calls for which it is left alone at most
 _AWHILE = 32  # and where the arguments have forms of which some may come again
 _COMPARED = 4  # calls that are timed without programs, where these seem to be slower
@@ -151,6 +153,7 @@ class Site:
         self._waiting: Waiting | None = None
         #: With so many hits a call is timed without programs.
         self._timed = _TIMED_FIRST
+        self._to_time = 0  # so many calls are to be timed now
         self._noted = self._noted_again = 0  # calls, and those of them whose way had come before
         self._compared_at, self._comparing = -_SURE, 0  # see seems_slow
         self._resting = 16  # calls for which it is left alone where programs are slower
@@ -184,7 +187,10 @@ class Site:
         proofs, proof = self.proofs, None
         if self._comparing:
             return self._compare(chain, args, kwargs)
-        if self.ledger.hits >= self._timed and self._is_timed():
+        if self.ledger.hits >= self._timed:
+            self._to_time = self._count_to_time()
+        if self._to_time:
+            self._to_time -= 1
             return self._timed_plainly(chain, args, kwargs)
         if proofs.proofs or proofs.wanted:
             result, proof = proofs.call(settings, chain, args, kwargs, form)
@@ -193,17 +199,19 @@ class Site:
                 return result
         return self._run(settings, chain, args, kwargs, proof, form)
 
-    def _is_timed(self) -> bool:
-        """Whether a call is to go without programs, to know what they save.
+    def _count_to_time(self) -> int:
+        """How many calls are to go without programs, to know what these save.
 
         That changes, since functions become native code, too.
         """
+        times = int(math.log(self._timed, _TIMED_FIRST))
         self._timed *= 4
         if configuration.peek("static_budget") is None:
-            return False
-        if self.forms.differ:  # it may go any way: its functions are counted
+            return 0
+        if self.forms.differ:  # they may go any way: the functions of one are counted
             self.phrases.counts = max(self.phrases.counts, 1)
-        return not self.forms.differ
+            return 0
+        return min(times, _TIMED_IN_A_ROW)
 
     def _timed_plainly(self, chain: Any, args: Any, kwargs: Any) -> Any:
         started = time.perf_counter()

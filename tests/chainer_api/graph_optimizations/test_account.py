@@ -343,9 +343,9 @@ def test_calls_are_timed_without_programs(monkeypatch):
     monkeypatch.setattr(_account, "COMPILING", rate)
     monkeypatch.setattr("chainer.graph_optimizations.static_graph.COMPILING", rate)
     monkeypatch.setattr(_account.Account, "pays", lambda self, gain: True)
-    found = report(30)
-    assert found.plainly == {"timed, to know what programs save": 2}
-    assert (found.hits, found.eager_calls) == (26, 4)
+    found = report(30)  # one after 4 hits, and two in a row after 16
+    assert found.plainly == {"timed, to know what programs save": 3}
+    assert (found.hits, found.eager_calls) == (25, 5)
 
 
 def losing(monkeypatch, plain_takes):
@@ -383,3 +383,33 @@ def test_calls_are_timed_again_before_programs_are_left_alone(monkeypatch):
 def test_programs_that_are_slower_than_that_are_left_alone(monkeypatch):
     site, app = losing(monkeypatch, 1.0)
     assert app.plain == 1.0 and site._rests and site.ledger.plainly[LEFT] >= 16
+
+
+class Penalty(chainer.Chain):
+    """A gradient inside of the method, and one of its result outside."""
+
+    def __init__(self):
+        super().__init__()
+        with self.init_scope():
+            self.w = chainer.Parameter(np.ones(3, "f"))
+
+    @chainer.static_graph
+    def forward(self, x):
+        (g,) = chainer.grad([F.sum(F.tanh(F.exp(x) * F.exp(self.w)))], [x])
+        return F.sum(F.sin(F.cos(self.w))) + np.float32(g.array.sum())
+
+
+@pytest.mark.parametrize("proved", [False, True])
+def test_what_gradients_inside_of_a_call_save_is_saved_by_the_call(proved, monkeypatch):
+    if not proved:
+        monkeypatch.setattr(_account.Account, "wait_for_proof", lambda *_: 1000)
+    model = Penalty()
+    with chainer.using_config("static_budget", None):
+        for k in range(6):
+            model(chainer.Variable(np.full((2, 3), k, "f"))).backward()
+    (site,) = model.schedule_manager._sites.values()
+    pieces = [piece for plan in site.plans() for piece in plan.pieces]
+    assert len(pieces) == 2 and all([list(piece.backwards) for piece in pieces])
+    inside, outside = sorted(pieces, key=lambda piece: piece.apps[0].depth)
+    assert (inside.backward_meter.program, outside.backward_meter.program > 0) == (0.0, True)
+    assert bool(site.ledger.without_python) == proved
