@@ -123,17 +123,20 @@ class Account:
         self.ledger.spent[what] += seconds
         return seconds
 
-    def wait_for_trace(self, applications: int, calls: int, results: int = 1) -> int:
+    def wait_for_trace(
+        self, applications: int, calls: int, results: int = 1, share: float = 0.0
+    ) -> int:
         """In how many calls functions may be traced that ``calls`` of those so far have applied.
 
-        Of so many ``results`` Variables are made, most with programs of their own.
+        Of so many ``results`` Variables are made, most with programs of their own. ``share`` is
+        the least part of the calls that is thought to apply them.
         """
         ledger = self.ledger
         served = ledger.with_python + ledger.without_python - self._partly
         gain = self._weight * max(_GAIN * self.plain - _AROUND * results, 0.0)
         if served >= _KNOWN:
             gain = (ledger.saved - self._saved_partly) / served
-        share, least = self._share(calls), _LEAST * self._weight * self.plain
+        share, least = max(self._share(calls), share), _LEAST * self._weight * self.plain
         seconds = self._seconds_to_compile(applications)
         missing = self._missing(seconds, share * max(gain, 0.0))
         wait = self._until(missing, seconds, share * max(gain, least))

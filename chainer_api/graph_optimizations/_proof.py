@@ -37,7 +37,8 @@ _ALL = 16  # of one method, or as many as ways, where the forms of arguments tel
 _OTHER = 4  # misses for arguments of a form, until a proof is taken for one of others
 _FIRST = 3  # of one way that are made before they have served
 _SERVED = 4  # calls that those of a way must have served, each on average, before there are more
-_MISSES, _SHARE = 64, 8  # a proof goes that has missed so often, and so many times as it was used
+_MISSES = 64  # of a proof, after which it goes if it takes more time than it saves
+_OF_LATE = 0.02  # the weight of its last call in that
 _LEAN, _LEAN_AT_ONCE = 32, 3  # uses until programs for calls without Python are thought of
 _SHORT, _SHORT_AT_ONCE = 512, 5  # uses until a way without most guards is looked for
 _LOST = 8  # calls in a row that are read in vain, as they go other ways
@@ -62,6 +63,8 @@ class Proof:
         #: Whether arrays of the outside are written before all is known, and put back then.
         self.undoes = dry.undoes
         self.uses = self.misses = 0
+        #: Seconds that a call saves which this proof is tried for, on average of late.
+        self.gain = 0.0
         at_once = configuration.peek("static_budget") is None
         self.shortcut.wanted_at(_SHORT_AT_ONCE if at_once else _SHORT)
         #: The use after which fewer programs are thought of.
@@ -111,12 +114,23 @@ class Proof:
             return False
         return app.path(1)[: self.decided] == self.app.path(1)[: self.decided]
 
-    def missed(self, form: int | None) -> None:
-        """It was no proof of a call."""
+    def served(self, seconds: float) -> None:
+        """A call took ``seconds`` without its Python."""
+        self.uses += 1
+        if with_python := self.app.meter.program:
+            self.gain += _OF_LATE * (with_python - seconds - self.gain)
+
+    def missed(self, form: int | None, seconds: float) -> None:
+        """It was no proof of a call; to find that out took ``seconds``."""
         if form is None or self.forms.get(form, 0) == -math.inf:
             self.misses += 1
+            self.gain -= _OF_LATE * (seconds + self.gain)
         elif len(self.forms) < 4 * MANY:
             self.forms[form] = self.forms.get(form, 0) + 1
+
+    def loses(self) -> bool:
+        """Whether it is tried for other calls so often that it does not pay."""
+        return self.misses > _MISSES and self.gain < 0.0
 
     def is_due(self) -> bool:
         """Whether the next call is one of those that go with Python."""
@@ -228,15 +242,18 @@ class Proofs:
                     continue
                 proof.uses += 1
                 return MISS, Due(proof, objects, chain)
+            begun = time.perf_counter()
             result = _replayed(proof, chain, args, kw, carrier)
+            seconds = time.perf_counter() - begun
             if result is MISS:
-                proof.missed(form)
+                proof.missed(form, seconds)
                 if carrier.failed and carrier.values:
                     self._drop(proof)  # a program has failed: the functions say why
-                if proof.misses > _MISSES and proof.misses > _SHARE * proof.uses:
+                elif proof.loses():
                     self._drop(proof)
+                    proof.app.proof_tries += 1  # others of this way are not likely to do better
                 continue
-            proof.uses += 1
+            proof.served(seconds)
             if form is not None:
                 proof.forms[form] = -math.inf
             self._count(proof, started, carrier)

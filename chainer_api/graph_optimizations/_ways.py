@@ -38,6 +38,7 @@ class Forms:
         self._again = 0  # calls of forms that had come often
         #: Of each form: whether its calls go ways with programs (above 0), or leave them.
         self.hot: dict[int, int] = {}
+        self._seen: dict[int, int] = {}  # calls of each of which the way was noted
         self.differ = False  # whether calls have left such ways
 
     def of(self, arguments: object) -> int:
@@ -54,6 +55,7 @@ class Forms:
         if len(calls) > _FORMS:
             old, _ = calls.popitem(last=False)
             self.hot.pop(old, None)
+            self._seen.pop(old, None)
         return form
 
     def is_counted(self, seconds: float) -> bool:
@@ -73,6 +75,19 @@ class Forms:
     def every(self, form: int | None) -> float:
         """The calls between two with arguments of this form, on average."""
         return self._all / max(self._calls.get(form, 1), 1) if form is not None else 1.0
+
+    def was_seen(self, form: int) -> None:
+        """The way was noted that a call with such arguments has gone."""
+        self._seen[form] = self._seen.get(form, 0) + 1
+
+    def share(self, form: int | None, calls: int) -> float:
+        """The part of the calls to come that go a way which ``calls`` of those noted have gone.
+
+        It is that of calls with such arguments, which are counted also where nobody looks.
+        """
+        if form is None or form not in self._seen:
+            return 0.0
+        return min((calls - 1) / max(self._seen[form] - 1, 1), 1.0) / self.every(form)
 
     def are_many(self) -> bool:
         """Whether there are more forms than a method usually has."""

@@ -115,6 +115,7 @@ class Waiting(NamedTuple):
     names: dict[int, str]  # of parameters
     functions: int  # to be traced
     calls: int  # that have gone this way, of those that were looked at
+    form: int | None  # of their arguments
 
 
 def _without_collection(method: Method) -> Method:
@@ -395,13 +396,16 @@ class Site:
         for sync in run.syncs:
             seen = sync.app.sightings[sync.first] = sync.app.sightings.get(sync.first, 0) + 1
             least = min(least, seen)
+        if run.form is not None and run.syncs:
+            self.forms.was_seen(run.form)
         if run.noted and run.syncs:
             self._noted += 1
             self._noted_again += least >= 2
         # Following a way of which a part has no program takes longer than no program at all.
         if run.syncs and least >= 2 and self._has_room(app, run.form):
             functions = sum([a.weight for s in run.syncs for a in s.app.path(s.first)])
-            wait = self.account.wait_for_trace(functions, least, _results(run.syncs))
+            share = self.forms.share(run.form, least)
+            wait = self.account.wait_for_trace(functions, least, _results(run.syncs), share)
             if any(map(_was_guessed, run.syncs)):
                 wait = 0  # what has been spent on it is lost otherwise
             if wait and not run.programs:
@@ -410,7 +414,8 @@ class Site:
                     self.ledger.add("waits", _DEAR, line_of(self.method))
                 if self._waiting is None or least >= self._waiting.calls:
                     names = self._names(run)
-                    self._waiting = Waiting(run.syncs, app, names, functions, least)
+                    self._waiting = Waiting(
+                        run.syncs, app, names, functions, least, run.form)
             elif not wait and not _is_compiled(run):
                 self._compile(run.syncs, app, self._names(run))
         self._renew_pieces()
@@ -427,7 +432,8 @@ class Site:
             if waiting is None or waiting.app not in self.ways or _is_compiled(waiting):
                 self._waiting = None
             elif wait := self.account.wait_for_trace(
-                waiting.functions, waiting.calls, _results(waiting.syncs)
+                waiting.functions, waiting.calls, _results(waiting.syncs),
+                self.forms.share(waiting.form, waiting.calls),
             ):
                 self._is_left_alone_for(wait)
             elif self._has_room(waiting.app, None):

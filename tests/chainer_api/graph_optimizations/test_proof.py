@@ -1686,6 +1686,37 @@ def test_what_never_comes_back_is_not_proved_again_and_again():
     assert 1 <= len(site.proofs.proofs) <= 3
 
 
+@pytest.mark.parametrize("saved", [1000.0, -1.0])
+def test_proofs_go_that_take_more_time_than_they_save(saved, monkeypatch):
+    """Each is one of eight that a call may need, and finds that out after its first program."""
+
+    class Model(Base):
+        @chainer.static_graph
+        def forward(self, x):
+            y = F.relu(F.absolute(x + 10.0))
+            rows = range(int(y.array[0, 0]) - 7)
+            target = np.zeros((3, 4), "f")
+            for row in rows:
+                target[row % 3] += 1
+            return F.sum((self.a(y) - target) ** 2)
+
+    now = itertools.count()  # each look at the clock is a second later
+    clock = types.SimpleNamespace(perf_counter=lambda: float(next(now)))
+    model = Model()
+    for k in range(400):
+        model(np.full((3, 4), k % 8 - 3.0, "f"))
+        (site,) = model.schedule_manager._sites.values()
+        for proof in site.proofs.proofs:
+            proof.app.meter.program = 1.0 + saved  # what a call takes with its Python
+        if k == 40:
+            monkeypatch.setattr("chainer.graph_optimizations._proof.time", clock)
+    proofs, app = site.proofs.proofs, site._last
+    if saved > 0:
+        assert len(proofs) >= 6 and all([p.gain > 0 for p in proofs]) and not app.proof_tries
+    else:
+        assert not proofs and app.proof_tries
+
+
 # -- How they are told and trusted
 
 

@@ -239,3 +239,15 @@ def test_a_way_without_a_function_that_a_program_computes_is_left():
     assert hot(site) == 0 and site.account.calls == 60
     assert site.ledger.with_python + site.ledger.without_python < 10
     assert site.ledger.spent["noting"] and not site.proofs.proofs
+
+
+def test_the_share_of_a_way_is_that_of_its_form_though_few_calls_are_looked_at():
+    forms = Forms()
+    found = [forms.of((np.zeros(k % 4, "f"),)) for k in range(100)]
+    assert forms.share(found[0], 2) == 0.0  # nobody knows which way its calls go
+    forms.was_seen(found[0])
+    forms.was_seen(found[0])
+    assert forms.share(found[0], 2) == 0.25
+    forms.was_seen(found[0])
+    assert forms.share(found[0], 2) == 0.125  # one of them has gone another way
+    assert forms.share(None, 2) == forms.share(found[1], 2) == 0.0
