@@ -422,7 +422,7 @@ class Site:
 
     def _is_left_alone_for(self, wait: int) -> None:
         """A way is too dear for the next calls."""
-        if not self.ways.has_programs():
+        if not self.ways.has_programs() and not self.phrases.is_there:
             self._asleep, self._why, self._rests = wait, _DEAR, False
 
     def _compile_or_wait(self) -> None:

@@ -232,6 +232,21 @@ def test_what_waits_is_compiled_without_being_noted_once_more(monkeypatch):
     assert [event.kind for event in found.events][:2] == ["waits", "compile"]
 
 
+def test_a_way_that_waits_does_not_keep_others_from_their_phrases(monkeypatch):
+    monkeypatch.setattr(_account, "COMPILING", Rate(1e6, 0.0))
+    monkeypatch.setattr(_account.Account, "allows_noting", lambda self: True)
+    model, x = Model(), np.ones((2, 3), "f")
+    model(x)
+    (site,) = model.schedule_manager._sites.values()
+    site.phrases.is_there = True
+    for _ in range(4):
+        model(x)
+    assert site._waiting is not None and not site._asleep
+    site.phrases.is_there = False
+    model(x)
+    assert site._asleep
+
+
 def test_nobody_listens_for_phrases_where_a_way_waits_that_comes_again(monkeypatch):
     monkeypatch.setattr(_account, "COMPILING", Rate(1e6, 0.0))
     monkeypatch.setattr(_account.Account, "allows_phrases", lambda self: True)
