@@ -46,6 +46,7 @@ _hooks = function_hook._thread_local
 _NEW, _AFTER_NEW_BACKWARD = (4, 2), (64, 8)
 _LARGE = 8 << 20  # bytes of intermediate values
 _FEW = 16384  # bytes of leaves that are copied in each use
+_LEVELS = 4096  # uses of leaves for which it is remembered where their functions stand
 _SMALL = 4096  # bytes of a result of which a copy is kept
 
 
@@ -246,8 +247,10 @@ class Piece:
         found = self._levels.get(ranks)
         if found is None:
             found = Levels(self, ranks)
-            if len(self._levels) < 1024:
-                self._levels[ranks] = found
+            if len(self._levels) * len(self.uses) > _LEVELS:
+                # Of a state that goes on from batch to batch, ranks grow in each call.
+                self._levels = {}
+            self._levels[ranks] = found
         return found
 
     def normal_order(self, ranks: tuple[int, ...]) -> Any:

@@ -203,3 +203,17 @@ def test_gradients_of_weights_do_not_wait_for_each_other(monkeypatch):
         longest.append(len(gradients)), added(gradients, *how))[1])
     model.step(0)
     assert max(longest) == 2
+
+
+def test_what_follows_from_ranks_is_forgotten_where_these_grow_without_end(monkeypatch):
+    from chainer.graph_optimizations import _piece
+
+    monkeypatch.setattr(_piece, "_LEVELS", 64)
+    model = decorated_class(sequences(lstm_cell, cut_off_behind))()
+    for k in range(40):
+        model.step(k)
+    (site,) = model.schedule_manager._sites.values()
+    assert model.h.rank > 64
+    for plan in site.plans():
+        for piece in plan.pieces:
+            assert len(piece._levels) <= 1 + 64 // len(piece.uses)
