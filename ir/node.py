@@ -135,3 +135,8 @@ def dtype_text(dtype: np.dtype[Any]) -> str:
     if dtype.kind == "b":
         return "bool"
     return f"{dtype.kind}{dtype.itemsize * 8}" if dtype.kind in "fiuc" else dtype.name
+
+
+def dtype_of(text: str) -> np.dtype[Any]:
+    """The dtype of a short or long name."""
+    return np.dtype(f"{text[0]}{int(text[1:]) // 8}" if text[1:].isdigit() else text)

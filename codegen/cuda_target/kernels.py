@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from chainwright.ir.kernel import SAME, UNIT, Instr, Kernel, Operand
+from chainwright.ir.node import dtype_of
 from chainwright.ir.template import template
 
 from ..native_target.steps import Nest
@@ -96,14 +97,9 @@ def launch_of(kernel: Kernel, nest: Nest, values: Sequence[Any], numbers: Any) -
 
 def number_of(dtype: str, bits: int) -> np.generic:
     """The scalar with these bits, as an argument of a kernel."""
-    kind = np.dtype("float16" if dtype == "f16" else _NUMPY[dtype])
+    kind = dtype_of(dtype)
     value = np.frombuffer(np.int64(bits).tobytes()[: kind.itemsize], kind)[0]
     return np.float32(value) if dtype == "f16" else value
-
-
-_NUMPY = {"bool": "bool", **{f"{a}{n}": f"{b}{n}" for a, b, sizes in (
-    ("f", "float", (32, 64)), ("i", "int", (8, 16, 32, 64)), ("u", "uint", (8, 16, 32, 64)))
-    for n in sizes}}
 
 
 class KernelText:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from .driver import Function
+from .driver import FLOATS, Function
 
 KEEP = "chainwright_keep"
 _WORDS, _NEAR, _FAR = 624, 397, 624 - 397
@@ -18,10 +18,7 @@ _BLOCK = 312  # numbers at a time: two words each
 
 def texts() -> Sequence[str]:
     """The functions, by the type of the mask: ``f(state, mask, n, ratio, scale)``."""
-    return [_twist(), _fill(), *(_keep(kind, letter) for kind, letter in _KINDS)]
-
-
-_KINDS = ("float", "f"), ("double", "d")
+    return [_twist(), _fill(), *map(_keep, FLOATS)]
 
 
 def _twist() -> str:
@@ -81,8 +78,9 @@ def _fill() -> str:
     return f.text()
 
 
-def _keep(kind: str, letter: str) -> str:
+def _keep(letter: str) -> str:
     """``mask = scale if number >= ratio else 0``, for ``n`` numbers from 0 to 1."""
+    kind, _ = FLOATS[letter]
     head = "ptr noalias %state, ptr noalias %mask, i64 %n, double %ratio, double %scale"
     f = Function(f"i64 @{KEEP}_{letter}({head})")
     words = f.array("i32", 2 * _BLOCK)

@@ -24,6 +24,8 @@ RUN, WORKER, COMMIT, SWEEP, LOOP, FLAT, REDUCE, PRODUCT = (
     "chainwright_reduce",
     "chainwright_product",
 )
+#: LLVM's floating-point types, and the bytes of an item, by the characters of NumPy's dtypes.
+FLOATS = {"f": ("float", 4), "d": ("double", 8)}
 MOST_OPERANDS = 60
 #: After the operands of a step comes the address of a word; what is not 0 there says that the step
 #: could not do its work (an index out of bounds), so that NumPy calls have to do it, and to raise.

@@ -11,22 +11,22 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from .driver import Function
+from .driver import FLOATS, Function
 
 SUM = "chainwright_sum"
-KINDS = {"f": "float", "d": "double"}  # by the character of the dtype
 SHORTEST = 8  # items of a run
 _BLOCK = 128  # items that are not halved any more
 
 
 def texts() -> Sequence[str]:
     """The functions of the module, which have the form of NumPy's loops."""
-    return [text for letter in KINDS for text in (_block(letter), _halves(letter), _sum(letter))]
+    return [text for letter in FLOATS for text in (_block(letter), _halves(letter), _sum(letter))]
 
 
 def _block(letter: str) -> str:
     """The sum of 8 to 128 items."""
-    kind, lane = f"<8 x {KINDS[letter]}>", KINDS[letter]
+    lane, _ = FLOATS[letter]
+    kind = f"<8 x {lane}>"
     f = Function(f"internal {lane} @block_{letter}(ptr %items, i64 %n)")
     sums, rest = f.array(kind, 1), f.array(lane, 1)
 
@@ -59,7 +59,7 @@ def _block(letter: str) -> str:
 
 def _halves(letter: str) -> str:
     """The sum of any number of items from 8 on."""
-    lane = KINDS[letter]
+    lane, _ = FLOATS[letter]
     f = Function(f"internal {lane} @halves_{letter}(ptr %items, i64 %n)")
     short = f.get(f"icmp sle i64 %n, {_BLOCK}")
     result = f.array(lane, 1)
@@ -78,7 +78,7 @@ def _halves(letter: str) -> str:
 
 def _sum(letter: str) -> str:
     """``out = first + sum(items)``: arguments out, items, out; their number first in ``n``."""
-    lane = KINDS[letter]
+    lane, _ = FLOATS[letter]
     f = Function(f"void @{SUM}_{letter}(ptr %args, ptr %n, ptr %steps, ptr %data)")
     out, items = f.item("%args", 0, "ptr"), f.item("%args", 1, "ptr")
     found = f.call(f"@halves_{letter}", f"ptr {items}, i64 {f.item('%n', 0)}", lane)

@@ -18,7 +18,7 @@ from chainwright.ir.frozen import index_items, thaw
 from chainwright.ir.layout import is_contiguous
 from chainwright.ir.node import Slot
 
-from .driver import FAILED, Function
+from .driver import FAILED, FLOATS, Function
 
 Ints = tuple[int, ...]
 READ, WRITE = range(2)
@@ -145,8 +145,7 @@ def rows_of(node: Node) -> Rows | None:
 def texts() -> Sequence[str]:
     """The functions of the module, for the driver's module."""
     copy = "declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)"
-    kinds = ("float", 4, "f"), ("double", 8, "d")
-    sums = [make(*kind) for make in (_add_rows, _add_tables) for kind in kinds]
+    sums = [make(letter) for make in (_add_rows, _add_tables) for letter in FLOATS]
     return [copy, _load_index(), _at_places(), *sums]
 
 
@@ -204,8 +203,9 @@ def _at_places() -> str:
     return f.text()
 
 
-def _add_rows(kind: str, size: int, letter: str) -> str:
+def _add_rows(letter: str) -> str:
     """``table[ids[i]] += rows[i]``"""
+    kind, size = FLOATS[letter]
     f = Function(f"void @{ROWS}_{letter}(ptr %args, ptr %table, i64 %rows)")
     width = f.item("%table", 1)
     table, rows = (f.item("%args", k, "ptr") for k in range(2))
@@ -218,12 +218,13 @@ def _add_rows(kind: str, size: int, letter: str) -> str:
     return f.text()
 
 
-def _add_tables(kind: str, size: int, letter: str) -> str:
+def _add_tables(letter: str) -> str:
     """``total += table``, which is zero but for the rows of some ids, and is all zero then.
 
     Adding the others would change nothing: a sum that starts with zeros is never -0.0. So is a row
     that comes a second time.
     """
+    kind, size = FLOATS[letter]
     f = Function(f"void @{TABLES}_{letter}(ptr %args, ptr %table, i64 %rows)")
     width = f.item("%table", 1)
     total, table = (f.item("%args", k, "ptr") for k in range(2))

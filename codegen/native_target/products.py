@@ -24,7 +24,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import NamedTuple
 
-from .driver import FAILED, Function
+from .driver import FAILED, FLOATS, Function
 
 PREFIX = "chainwright_product_"
 DEPTH = 64  # few enough that a block of b has long rows, which large strides ask for
@@ -46,7 +46,6 @@ TALL, WIDE = 18, 19
 PRODUCTS, STARTED, CHECKED = 20, 21, 22
 MOST_PRODUCTS = 5  # of a step: with more, their rows leave the second cache
 _FAR = 1 << 62  # no column
-_TYPES = {"f": ("float", "f32", 4), "d": ("double", "f64", 8)}
 
 
 class Form(NamedTuple):
@@ -87,7 +86,8 @@ class _Writer:
 
     def __init__(self, form: Form) -> None:
         self.form = form
-        self.scalar, self.suffix, self.size = _TYPES[form.kind]
+        self.scalar, self.size = FLOATS[form.kind]
+        self.suffix = f"f{8 * self.size}"  # of the names of LLVM's own functions
         self.vector = f"<{form.lanes} x {self.scalar}>"
         bits = 8 * self.size * form.lanes
         self.f = Function(

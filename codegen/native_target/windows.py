@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from .driver import FAILED, Function
+from .driver import FAILED, FLOATS, Function
 
 Ints = tuple[int, ...]
 SCATTER = "chainwright_scatter"
@@ -32,10 +32,11 @@ def scatter_table(
 
 def texts() -> Sequence[str]:
     """The functions of the module, for the driver's module."""
-    return [_scatter("float", 4, "f"), _scatter("double", 8, "d")]
+    return list(map(_scatter, FLOATS))
 
 
-def _scatter(kind: str, size: int, letter: str) -> str:
+def _scatter(letter: str) -> str:
+    kind, size = FLOATS[letter]
     f = Function(f"void @{SCATTER}_{letter}(ptr %args, ptr %table, i64 %rows)")
     target, values, indexes = (f.item("%args", k, "ptr") for k in range(3))
     images, places, adds = (f.item("%table", k) for k in range(3))

@@ -33,6 +33,7 @@ from chainwright.codegen.native_target.steps import Loop, Place, Product, Reduct
 from chainwright.ir import Node, literal, make, placeholder
 from chainwright.ir.kernel import Kernel
 from chainwright.ir.layout import extent
+from chainwright.ir.node import dtype_of
 
 from ..options import OPTIONS
 from .bits import same_bits
@@ -48,7 +49,6 @@ _FLAGS = {
     "aarch64": Flags(divide=2, over=4, under=8, invalid=1),
     "arm64": Flags(divide=2, over=4, under=8, invalid=1),
 }
-_NAMES = {"f": "float", "i": "int", "u": "uint"}
 _LIBC = "feclearexcept", "fetestexcept", "memcpy"
 _DRIVER = {
     "run": driver.RUN,
@@ -166,7 +166,7 @@ class NumpyMachine:
             call((ctypes.c_void_p * len(at))(*at), length, steps, data)
 
     def _arithmetic_holds(self, op: str, dtype: str) -> bool:
-        kind = np.dtype(_NAMES.get(dtype[0], dtype) + dtype[1:] if dtype != "bool" else dtype)
+        kind = dtype_of(dtype)
         ufunc = getattr(np, op, None)
         count = 3 if op == "where" else ufunc.nin if isinstance(ufunc, np.ufunc) else 1
         kinds = [np.dtype(bool), kind, kind] if op == "where" else [kind] * count

@@ -1,9 +1,11 @@
 """The printed form."""
 
 import numpy as np
+import pytest
 from ir_graphs import Building, array, at, layer
 
 from chainwright.ir import Slot, build, constant
+from chainwright.ir.node import dtype_of, dtype_text
 
 LAYER = """\
 graph layer
@@ -76,3 +78,9 @@ def test_effects_layouts_indices_and_leaves():
     b.cast(x, dtype="f8")
     b.write(state, decayed)
     assert str(b.graph((x, state, model), first, literal(2.5))) == MANY
+
+
+@pytest.mark.parametrize("char", "?" + np.typecodes["AllInteger"] + np.typecodes["AllFloat"])
+def test_a_dtype_comes_back_from_its_name(char):
+    dtype = np.dtype(char)
+    assert dtype_of(dtype_text(dtype)) == dtype
