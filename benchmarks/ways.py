@@ -44,7 +44,10 @@ def _add(found: Ways, report: Any) -> None:
     found.traces += sum(event.kind == "compile" for event in report.events)
     for event in report.events:
         if event.kind != "compile":
-            found.reasons[f"{event.kind}: {event.reason}"] += 1
+            reason = event.reason
+            if event.kind in ("waits", "slower"):
+                reason = reason.partition(":")[0]  # without the way's functions and arguments
+            found.reasons[f"{event.kind}: {reason}"] += 1
     for stop in report.stops:
         found.reasons[f"stop: {stop.reason}"] += stop.count
 

@@ -17,9 +17,9 @@ class Event(NamedTuple):
     """Something that happened to a compiled method.
 
     ``kind`` is 'compile', 'opaque' (a function cannot be part of a program), 'with Python' (why
-    calls need their Python), 'define-by-run', 'slower' (programs do not pay: the method is left
-    alone for a while) or 'distrusted' (a program gave another value than define-by-run, or a call
-    did something else than was proved).
+    calls need their Python), 'define-by-run', 'waits' (to compile it would not pay yet), 'slower'
+    (programs do not pay: the method is left alone for a while) or 'distrusted' (a program gave
+    another value than define-by-run, or a call did something else than was proved).
     """
 
     kind: str

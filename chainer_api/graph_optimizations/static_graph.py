@@ -59,6 +59,7 @@ _LONGEST = 1024  # calls for which it is left alone at most
 _AWHILE = 32  # and where the arguments have forms of which some may come again
 _COMPARED = 4  # calls that are timed without programs, where these seem to be slower
 _SURE = 64  # calls with programs after which that has to be done again
+_NAMED = 6  # arguments by which a report tells ways
 _OPTIONS = (
     "force_test_define_by_run",
     "minimize_cache_size",
@@ -382,7 +383,7 @@ class Site:
             return
         self.phrases.gives_up()
         if self._resting < _LONGEST:
-            reason = "programs were slower than define-by-run"
+            reason = f"programs were slower than define-by-run{_way_of(self._last)}"
             self.ledger.add("slower", reason, line_of(self.method))
         if not self.account.have_paid:  # else they have, until now
             self._resting = min(4 * self._resting, 16 * _LONGEST)
@@ -411,7 +412,7 @@ class Site:
             if wait and not run.programs:
                 self._is_left_alone_for(wait)
                 if self._waiting is None:
-                    self.ledger.add("waits", _DEAR, line_of(self.method))
+                    self.ledger.add("waits", _DEAR + _way_of(app), line_of(self.method))
                 if self._waiting is None or least >= self._waiting.calls:
                     names = self._names(run)
                     self._waiting = Waiting(
@@ -626,6 +627,15 @@ class Site:
         for plan in self.plans():
             for piece in plan.pieces:
                 piece.schedule.trim()
+
+
+def _way_of(app: Application) -> str:
+    """Which calls a report speaks of: those that end with ``app``."""
+    path = app.path(1)
+    given = [s for a in path for s in a.leaves.values() if not issubclass(s.kind, Parameter)]
+    types = [f"{s.dtype}[{','.join(map(str, s.shape))}]" for s in given[:_NAMED]]
+    more = ", ..." if len(given) > _NAMED else ""
+    return f": {len(path)} functions of {', '.join(types)}{more}" if path else ""
 
 
 def _results(syncs: Sequence[Sync]) -> int:

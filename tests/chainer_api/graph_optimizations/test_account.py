@@ -212,6 +212,7 @@ def test_a_method_that_waits_says_so(monkeypatch):
     found = report(20)
     assert found.hits == 0 and found.spent.keys() == {"noting"}
     assert [event.kind for event in found.events] == ["waits"]
+    assert found.events[0].reason.endswith("so far: 2 functions of float32[2,3]")
     assert any("static_budget" in what for what in found.advice)
     assert sum(found.plainly.values()) >= 16
 
