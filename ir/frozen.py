@@ -32,9 +32,12 @@ class Scope(Protocol):
         ...
 
 
+_PLAIN = frozenset({int, str, bool, type(None)})  # of most values: equal ones are alike
+
+
 def freeze(value: Any) -> Hashable:
     """The hashable form of a recorded argument; arrays must be Slots already."""
-    if isinstance(value, Slot):
+    if type(value) in _PLAIN or isinstance(value, Slot):
         return value
     if isinstance(value, tuple):
         return tuple(map(freeze, value))
@@ -138,6 +141,8 @@ def hint_of(value: Any) -> str:
 
 def exact_key(value: Any) -> Hashable:
     """Equal for two values only if no program can tell them apart."""
+    if type(value) in _PLAIN:
+        return type(value), value
     if isinstance(value, Slot):
         return value
     if isinstance(value, tuple):

@@ -30,45 +30,48 @@ def rebuild(graph: Graph, replace: Callable[[Node, Node], Node]) -> Graph:
     new: dict[Node, Node] = {}
     nodes: dict[Node, None] = {}
     for node in graph.nodes:
-        inputs = tuple(new.get(source, source) for source in node.inputs)
+        inputs = tuple([new.get(source, source) for source in node.inputs])
         kept = node if inputs == node.inputs else remake(node, inputs)
-        new[node] = replace(kept, node)
-        for made in _fresh(new[node], nodes, graph):
-            nodes[made] = None
+        found = new[node] = replace(kept, node)
+        if found is kept:  # whose inputs are there
+            nodes[found] = None
+        elif found not in nodes:
+            nodes.update(dict.fromkeys(_fresh(found, nodes)))
     outputs = tuple(new.get(node, node) for node in graph.outputs)
     if tuple(nodes) == graph.nodes and outputs == graph.outputs:
         return graph
     return Graph(graph.inputs, tuple(nodes), outputs, graph.name)
 
 
-def _fresh(node: Node, known: dict[Node, None], graph: Graph) -> list[Node]:
+def _fresh(node: Node, known: dict[Node, None]) -> list[Node]:
     """A new node and the new ones among its inputs, these first."""
     if node.is_leaf or node in known:
         return []
-    return [made for source in node.inputs for made in _fresh(source, known, graph)] + [node]
+    return [made for source in node.inputs for made in _fresh(source, known)] + [node]
 
 
-def given_out(graph: Graph) -> set[Node]:
+def _given_out(graph: Graph, roots: dict[Node, Node]) -> set[Node]:
     """Values that must keep memory of their own, since the caller may write to them: outputs."""
-    return _with_roots(graph.outputs, graph)
+    return _with_roots(graph.outputs, roots)
 
 
-def handed_over(graph: Graph) -> set[Node]:
+def _handed_over(graph: Graph, roots: dict[Node, Node]) -> set[Node]:
     """The same for what host calls receive and may keep."""
-    return _with_roots((s for n in graph.nodes if n.op == "host" for s in n.inputs), graph)
+    return _with_roots((s for n in graph.nodes if n.op == "host" for s in n.inputs), roots)
 
 
-def _with_roots(nodes: Iterable[Node], graph: Graph) -> set[Node]:
-    roots, found = roots_of(graph.nodes), set(nodes)
+def _with_roots(nodes: Iterable[Node], roots: dict[Node, Node]) -> set[Node]:
+    found = set(nodes)
     return found | {roots[node] for node in found if node in roots}
 
 
 def fold_constants(graph: Graph) -> Graph:
     """Compute what depends on constants only, once, now."""
-    users, kept = users_of(graph), given_out(graph) | handed_over(graph)
+    users, roots = users_of(graph), roots_of(graph.nodes)
+    kept = _given_out(graph, roots) | _handed_over(graph, roots)
 
     def replace(node: Node, was: Node) -> Node:
-        if was in kept or _is_base(was, users) or not _foldable(node):
+        if not _foldable(node) or was in kept or _is_base(was, users):
             return node
         value = _computed(node)
         same = value is not None and value.strides == node.strides
@@ -112,8 +115,8 @@ def simplify_anywhere(graph: Graph) -> Graph:
 
 def replace_nodes(graph: Graph, rewrite: Callable[[Node], Node | None]) -> Graph:
     """Put what ``rewrite`` gives in the place of each node, where no memory is shared by that."""
-    kept = given_out(graph) | handed_over(graph) | _kept_apart(graph)
-    known = set(graph.nodes)
+    known, roots = set(graph.nodes), roots_of(graph.nodes)
+    kept = _given_out(graph, roots) | _handed_over(graph, roots) | _kept_apart(graph, roots)
 
     def replace(node: Node, was: Node) -> Node:
         new = rewrite(node) or node
@@ -134,13 +137,20 @@ def _root(node: Node) -> Node:
 
 def merge_common(graph: Graph) -> Graph:
     """Compute equal expressions once; effects and arrays that are written into stay apart."""
-    outputs, apart = given_out(graph), _kept_apart(graph) | handed_over(graph)
-    first, owned = dict[Hashable, Node](), set[Node]()
+    roots = roots_of(graph.nodes)
+    outputs, apart = _given_out(graph, roots), _kept_apart(graph, roots)
+    apart |= _handed_over(graph, roots)
+    # By op and inputs; most stand there alone, and nobody has to know their attributes.
+    alone, first, owned = dict[Hashable, Node](), dict[Hashable, Node](), set[Node]()
 
     def replace(node: Node, was: Node) -> Node:
         if is_effect(node) or OPS[node.op].kind == "creation" or was in apart:
             return node
-        found = first.setdefault(_key(node), node)
+        inputs = tuple(map(_leaf_key, node.inputs))
+        found = before = alone.setdefault((node.op, inputs), node)
+        if before is not node:
+            first.setdefault(_key(before, inputs), before)
+            found = first.setdefault(_key(node, inputs), node)
         if was not in outputs:
             return found
         if found in owned:
@@ -151,9 +161,8 @@ def merge_common(graph: Graph) -> Graph:
     return rebuild(graph, replace)
 
 
-def _key(node: Node) -> Hashable:
-    inputs = tuple(map(_leaf_key, node.inputs))
-    attrs = tuple(exact_key(value) for _, value in node.attrs)
+def _key(node: Node, inputs: Hashable) -> Hashable:
+    attrs = tuple([exact_key(value) for _, value in node.attrs])
     return node.op, inputs, attrs, node.shape, node.dtype, node.strides
 
 
@@ -161,9 +170,8 @@ def _leaf_key(node: Node) -> Hashable:
     return ("literal", exact_key(node.attr("value"))) if node.op == "literal" else id(node)
 
 
-def _kept_apart(graph: Graph) -> set[Node]:
+def _kept_apart(graph: Graph, roots: dict[Node, Node]) -> set[Node]:
     """Operands of products that would become one array: BLAS multiplies ``x x^T`` differently."""
-    roots = roots_of(graph.nodes)
     found: set[Node] = set()
     for node in graph.nodes:
         if OPS[node.op].kind in ("product", "library"):

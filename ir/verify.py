@@ -42,25 +42,20 @@ def _fault(graph: Graph) -> Fault:
             return f"the input {node!r} is no placeholder", node
     known = set(graph.inputs)
     for node in graph.nodes:
-        message = _node_fault(node, known)
-        if message:
-            return message, node
+        if node in known:
+            return f"{node!r} is computed twice", node
+        for source in node.inputs:
+            if source not in known and source.op not in ("literal", "constant"):
+                return f"{node.op} reads {source!r}, which is not computed before", node
+        if "fault" not in node.found:  # nodes never change
+            node.found["fault"] = _own_fault(node)
+        if node.found["fault"]:
+            return node.found["fault"], node
         known.add(node)
     for node in graph.outputs:
         if not (node in known or node.op in ("literal", "constant")):
             return f"the output {node!r} is not computed", node
     return _group_fault(graph)
-
-
-def _node_fault(node: Node, known: set[Node]) -> str | None:
-    if node in known:
-        return f"{node!r} is computed twice"
-    for source in node.inputs:
-        if source not in known and source.op not in ("literal", "constant"):
-            return f"{node.op} reads {source!r}, which is not computed before"
-    if "fault" not in node.found:  # nodes never change
-        node.found["fault"] = _own_fault(node)
-    return node.found["fault"]
 
 
 def _own_fault(node: Node) -> str | None:

@@ -258,11 +258,8 @@ class Traced:
         if not rec.live:
             assert rec.escaped is not None
             raise Untraceable(self.apps[-1], rec.escaped.reason)
-        self.written = [
-            i.slot for i in self.inputs
-            if i.slot is not None
-            and any(n.op == "write" and n.inputs[0] is i.node for n in rec.nodes)
-        ]
+        written = {n.inputs[0] for n in rec.nodes if n.op == "write"}
+        self.written = [i.slot for i in self.inputs if i.slot is not None and i.node in written]
         self.forward = Graph(
             tuple([i.node for i in self.inputs]), tuple(rec.nodes), tuple(nodes), name=self.name
         )
