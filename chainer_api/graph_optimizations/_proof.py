@@ -38,6 +38,7 @@ _OTHER = 4  # misses for arguments of a form, until a proof is taken for one of 
 _FIRST = 3  # of one way that are made before they have served
 _SERVED = 4  # calls that those of a way must have served, each on average, before there are more
 _MISSES = 64  # of a proof, after which it goes if it takes more time than it saves
+_SHARE = 8  # where time does not matter: if it has missed so many times as it was used
 _OF_LATE = 0.02  # the weight of its last call in that
 _LEAN, _LEAN_AT_ONCE = 32, 3  # uses until programs for calls without Python are thought of
 _SHORT, _SHORT_AT_ONCE = 512, 5  # uses until a way without most guards is looked for
@@ -118,19 +119,26 @@ class Proof:
         """A call took ``seconds`` without its Python."""
         self.uses += 1
         if with_python := self.app.meter.program:
-            self.gain += _OF_LATE * (with_python - seconds - self.gain)
+            # Both are the least that was seen of late: other work of the machine does not count.
+            saved = with_python - (self.meter.program or seconds)
+            self.gain += _OF_LATE * (saved - self.gain)
 
     def missed(self, form: int | None, seconds: float) -> None:
         """It was no proof of a call; to find that out took ``seconds``."""
         if form is None or self.forms.get(form, 0) == -math.inf:
             self.misses += 1
-            self.gain -= _OF_LATE * (seconds + self.gain)
+            lost = min(seconds, self.app.meter.program or seconds)
+            self.gain -= _OF_LATE * (lost + self.gain)
         elif len(self.forms) < 4 * MANY:
             self.forms[form] = self.forms.get(form, 0) + 1
 
     def loses(self) -> bool:
         """Whether it is tried for other calls so often that it does not pay."""
-        return self.misses > _MISSES and self.gain < 0.0
+        if self.misses <= _MISSES:
+            return False
+        if configuration.peek("static_budget") is None:
+            return self.misses > _SHARE * self.uses
+        return self.gain < 0.0
 
     def is_due(self) -> bool:
         """Whether the next call is one of those that go with Python."""
