@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from threading import get_ident
 from typing import TYPE_CHECKING
 
@@ -40,6 +40,8 @@ _COMING = 10e-6  # seconds to come to the program of a phrase, and back
 _BACKWARD_OF_FUNCTION = 1.0  # times as long as its forward, at least
 _NOTED = 0.9  # of the time of a call that is noted, besides that of noting, a plain one takes
 _LOSSES = 8  # calls in a row after which the balance is negative, until programs rest
+_MOST = 1.5  # times as long as before, that functions are thought to take
+_MAY_LOSE = 0.02  # of a method's time; programs become faster the longer they run
 
 # For each function application, on this machine. The first time modules are imported, templates
 # and the library's sources read.
@@ -100,6 +102,8 @@ class Account:
         self.new_backwards: list[Piece] = []  # for which a new kind of backward has come
         self.of_function = 0.0  # seconds of one, in calls that are counted
         self._counted = 0
+        self._each: list[float] = []  # seconds of a function, in the last calls that were counted
+        self._usual = 0.0  # of these, when calls were counted before
         self.coarse_pieces: list[Piece] = []  # that are to be cut
         self.plain = 0.0  # seconds of a call without programs
         self.ways = 1  # that calls have gone, as far as they were looked at
@@ -111,6 +115,7 @@ class Account:
         self._before = 0.0  # see times_anew
         self._lost = 0.0  # since the last call; see lose
         self._losses = 0  # calls in a row after which it was negative
+        self._deficit = 0.0  # seconds that calls have lost and others have not saved since
         # Calls of which a part had no program, and seconds that they have saved: they do not tell
         # what is saved when it has one.
         self._partly, self._saved_partly = 0, 0.0
@@ -196,7 +201,8 @@ class Account:
     def affords_phrase(self, applications: int, share: float) -> bool:
         """Whether functions may be traced that are a ``share`` of those that a call applies."""
         gain = share * self._weight * self.plain * _GAIN_OF_PHRASE
-        seconds = self._seconds_to_compile(applications)
+        # Most phrases come in every kind of backward that there is.
+        seconds = self._weight * self._seconds_to_compile(applications)
         if self._comes_back_in(seconds, gain):
             return False
         return self._owed + seconds <= _budget() * self._weight * self.in_method
@@ -330,8 +336,27 @@ class Account:
         self._ended_plainly(seconds, None)
         if run.missed:
             each = seconds / run.missed - _COUNTING
+            if self._counted:  # a call may have been stopped by other work of the machine
+                each = min(each, _MOST * self.of_function)
             self._counted += 1
             self.of_function += (each - self.of_function) / min(self._counted, 4)
+            self._each.append(each)
+
+    def times_by_functions(self, apps: Iterable[Application], plans: Iterable[Plan]) -> None:
+        """Calls in a row were counted: what ways take plainly is as much longer as functions are.
+
+        Where calls go several ways, nobody knows which one a call without programs would go.
+        """
+        if not self._each:
+            return
+        each = sorted(self._each)[(len(self._each) - 1) // 2]
+        longer = each / self._usual if self._usual else 1.0
+        self._usual, self._each = each, []
+        for app in apps:
+            app.plain *= longer
+        for piece in [piece for plan in plans for piece in plan.pieces]:
+            piece.forward_meter.plain *= longer
+            piece.backward_meter.plain *= longer
 
     def called_plainly(self, seconds: float, app: Application) -> None:
         """A call that may have gone the way to ``app`` has been timed."""
@@ -436,7 +461,10 @@ class Account:
         gain, self._lost = gain - self._lost, 0.0
         self._balance = 0.9 * self._balance + gain
         self._losses = self._losses + 1 if self._balance < 0 else 0
+        self._deficit = max(self._deficit - gain, 0.0)
         if self._losses < _LOSSES or _budget() == math.inf:
+            return True
+        if self._deficit <= _MAY_LOSE * self._weight * self.in_method:
             return True
         self._losses, self._balance = 0, 0.0
         return False

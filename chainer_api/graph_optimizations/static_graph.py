@@ -194,7 +194,7 @@ class Site:
         if self._to_time:
             self._to_time -= 1
             return self._timed_plainly(chain, args, kwargs)
-        if proofs.proofs or proofs.wanted:
+        if (proofs.proofs or proofs.wanted) and not self.phrases.counts:
             result, proof = proofs.call(settings, chain, args, kwargs, form)
             if result is not MISS:
                 self._without, self._pause = 0, 4
@@ -210,10 +210,11 @@ class Site:
         self._timed *= 4
         if configuration.peek("static_budget") is None:
             return 0
-        if self.forms.differ:  # they may go any way: the functions of one are counted
-            self.phrases.counts = max(self.phrases.counts, 1)
+        times = min(times, _TIMED_IN_A_ROW)
+        if self.forms.differ:  # they may go any way: their functions are counted
+            self.phrases.counts = max(self.phrases.counts, times)
             return 0
-        return min(times, _TIMED_IN_A_ROW)
+        return times
 
     def _timed_plainly(self, chain: Any, args: Any, kwargs: Any) -> Any:
         started = time.perf_counter()
@@ -292,6 +293,8 @@ class Site:
         finally:
             _tracing.end(run)
             self.account.called_and_counted(run, clock() - started)
+            if not self.phrases.counts:
+                self.account.times_by_functions(self.ways, self.plans())
 
     def is_worth_noting(self, calls: int) -> bool:
         """Whether to look at arguments of a form that has come in so many calls before.
@@ -364,10 +367,14 @@ class Site:
         compared with calls without programs of the same time before the method is left alone.
         """
         hits = self.ledger.hits
-        if self.forms.differ or hits - self._compared_at < _SURE:
+        if hits - self._compared_at < _SURE:
             self.rest()
+            return
+        self._compared_at = hits
+        if self.forms.differ:
+            self.phrases.counts = _COMPARED
         else:
-            self._compared_at, self._comparing = hits, _COMPARED
+            self._comparing = _COMPARED
 
     def rest(self) -> None:
         """Programs make this method slower: leave it alone for a while."""

@@ -6,6 +6,7 @@ import pytest
 import chainer
 import chainer.functions as F
 from chainer.graph_optimizations import _account
+from chainer.graph_optimizations._tree import Application
 from chainer.graph_optimizations.static_graph import _LEFT_ALONE as LEFT
 from chainwright.runtime import Ledger
 from chainwright.runtime.eager import News
@@ -182,6 +183,36 @@ def test_whatever_it_costs(account):
 def test_losses_in_a_row(account):
     assert all([account.pays(-1.0) for _ in range(_account._LOSSES - 1)]) and account.pays(9.0)
     assert not all([account.pays(-1.0) for _ in range(4 * _account._LOSSES)])
+
+
+def test_programs_may_lose_a_fiftieth_of_the_time_until_they_are_as_fast_as_they_get(account):
+    account.in_method = 1000.0
+    assert all([account.pays(-1.0) for _ in range(20)]) and not account.pays(-1.0)
+    assert not all([account.pays(-1.0) for _ in range(_account._LOSSES)])  # it is lost for good
+    account.in_method = 2000.0
+    assert all([account.pays(-1.0) for _ in range(11)])
+
+
+class Counted:
+    """A call of four functions that were counted."""
+
+    missed = 4
+
+
+def test_where_calls_go_several_ways_all_of_them_take_as_much_longer_as_functions_do(account):
+    way, other = Application(None), Application(None)
+    way.plain, other.plain = 4.0, 8.0
+    for seconds in (4.0, 8.0, 4.0, 4.0):
+        account.called_and_counted(Counted, seconds)
+    account.times_by_functions([way, other], [])
+    assert (way.plain, other.plain) == (4.0, 8.0)  # there is nothing to be compared with
+    for seconds in (6.0, 40.0, 6.0):
+        account.called_and_counted(Counted, seconds)
+    account.times_by_functions([way, other], [])
+    assert (way.plain, other.plain) == pytest.approx((6.0, 12.0), rel=1e-5)
+    account.times_by_functions([way, other], [])
+    assert (way.plain, other.plain) == pytest.approx((6.0, 12.0), rel=1e-5)
+    assert account.of_function < 2.0  # one call was stopped by other work
 
 
 def test_a_meter():
