@@ -2012,3 +2012,32 @@ def test_draws_are_proved(name):
 
     check(fault, CALLS)
     assert any(calls_without_python(fault, CALLS))
+
+
+DECIDED = {
+    "a branch": lambda y: "yes" if float(y.array[0, 0]) > 0.3 else None,
+    "an index": lambda y: int(y.array[0].argmax()),
+    "the largest by a key": lambda y: max(range(4), key=lambda k: float(y.array[0, k])),
+    "an order": lambda y: sorted(range(4), key=lambda k: -y.array[0, k])[:2],
+    "a form": lambda y: (y,) if y.array[0, 0] > 0.3 else [y],
+}
+
+
+@pytest.mark.parametrize("name", DECIDED)
+def test_results_that_values_decide_are_no_mistakes_of_a_proof(name):
+    """The same functions are applied; the check finds a call which the proof is not for."""
+    decide = DECIDED[name]
+
+    def forward(self, x):
+        y = self.a(x)
+        return y, decide(y)
+
+    def fault():
+        return simple(forward)
+
+    check(fault, 80)
+    model = decorated_class(fault)()
+    for k in range(80):
+        model.step(k)
+    assert "distrusted" not in {e.kind for e in report(model).events}
+    assert report(model).without_python > 2
