@@ -482,7 +482,8 @@ def _backward_from(var, node, retain_grad, enable_double_backprop, loss_scale):
         if node._old_style_grad_generator is not None:
             _refuse_old_style(node)
         return
-    _show_functions([node], enable_double_backprop, retain_grad)
+    # Without a gradient to start with, the functions tell what is wrong.
+    _show_functions([node], enable_double_backprop or gy is None, retain_grad)
     func = node._creator_node
     node._grad_var = None
     if func._is_piece and gy is not None and not retain_grad and not enable_double_backprop and (

@@ -74,7 +74,15 @@ def look(variable, why):
         run.look(variable, why)
     if type(variable._array) is Promise:
         raise RuntimeError(
-            'chainwright: a Variable has lost the call that was to compute it; please report this')
+            'chainwright: this Variable has no values: the call of a compiled method that was to '
+            'compute it has raised an exception before (if it has not, please report this)')
+
+
+def sets_attribute(link, name):
+    """An attribute of a link is about to be set."""
+    run = state.run
+    if run is not None and run.funcs:
+        run.sets_attribute(link.__dict__, name)
 
 
 def settle(why):

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy
 
 import chainer
-from chainer import backend, device_resident, initializers, link_hook, variable
+from chainer import _tracing, backend, device_resident, initializers, link_hook, variable
 from chainer.utils import _errors
 
 if TYPE_CHECKING:
@@ -182,6 +182,7 @@ class Link(device_resident.DeviceResident):
             value.name = name
             self._params.add(name)
             self._persistent.discard(name)
+        _tracing.sets_attribute(self, name)
         super().__setattr__(name, value)
 
     def __delattr__(self, name):

@@ -52,6 +52,7 @@ _Promise = _tracing.Promise
 _new = object.__new__
 _HELD_FUNCTION = 2 + LOCAL  # of a pending function that nobody else holds, as counted below
 NEW = "arguments of these shapes have not come before, or nothing new may be traced now"
+_NOTHING = object()
 _VARIANTS = 4  # attributes at one place until they count as different in every call
 
 
@@ -62,6 +63,16 @@ class Sync(NamedTuple):
     first: int
     alive: frozenset[int]
     guessed: bool = False  # whether nobody has seen what is alive there: see _split
+
+
+class _Set(NamedTuple):
+    """An attribute of a link that was set: what it was before."""
+
+    depth: int  # of the function that was applied before
+    attributes: dict[str, Any]
+    name: str
+    before: Any  # where it was a promise of the call: its id, as the call tells who else holds it
+    is_promise: bool
 
 
 class Run:
@@ -82,6 +93,7 @@ class Run:
         self.states: dict[Application, Any] = {}  # the generator before each of these draws
         self.guards: dict[int, tuple[np.ndarray, np.ndarray]] = {}
         self.aliases: list[tuple[int, Variable]] = []  # detached Variables of pending outputs
+        self._sets: list[_Set] = []  # attributes of links, while something was pending
         self.errors = errors()
         self.syncs: list[Sync] = []
         self.stopped: str | None = None  # why the rest of the call is define-by-run
@@ -499,6 +511,26 @@ class Run:
         over = self.phrases is not None and not self.funcs
         self.step = _begin_phrase if over else self.app.go
 
+    def sets_attribute(self, attributes: dict[str, Any], name: str) -> None:
+        """An attribute of a link is set while functions are pending, which may raise."""
+        before = attributes.get(name, _NOTHING)
+        is_promise = isinstance(before, Variable) and type(before._array) is _Promise
+        self._sets.append(
+            _Set(self.app.depth, attributes, name, id(before) if is_promise else before, is_promise)
+        )
+
+    def _take_back(self, app: Application) -> None:
+        """The function of ``app`` has raised: what was set after it define-by-run would not set."""
+        values = {id(v): v for v in self.values}
+        for depth, attributes, name, before, is_promise in reversed(self._sets):
+            if depth < app.depth:
+                break
+            if before is _NOTHING:
+                attributes.pop(name, None)
+            else:
+                attributes[name] = values[before] if is_promise else before
+        self._sets = []
+
     def values_by_slot(self) -> list[tuple[int, Any]]:
         """What of the call is still there."""
         if self._seen is None:
@@ -585,11 +617,8 @@ class Run:
                 self._apply_at_once_from_now_on(slot)
             self._realize(why, "an array was written after its use", noted=False)
             return
-        try:
-            with _tracing.aside(), error_state(self.errors):
-                plan.run(self)
-        except Exception as e:
-            self._after_failure(plan, why, e)
+        if (error := self._failure_of(plan)) is not None:
+            self._after_failure(plan, why, error)
             return
         self.programs += len(self.funcs)
         self._done()
@@ -613,16 +642,22 @@ class Run:
                 return
         if any([refs(f) > _HELD_FUNCTION for f in self.funcs]) or self._changed_guards():
             return
-        try:
-            with _tracing.aside(), error_state(self.errors):
-                plan.run(self)
-        except Exception as e:
-            self._after_failure(plan, "end", e)
+        if (error := self._failure_of(plan)) is not None:
+            self._after_failure(plan, "end", error)
             return
         self.programs += n
         self.drawn = self.drawn[sum([len(a.draws) for a in plan.apps]) :]
         self.funcs, self.places = self.funcs[n:], self.places[n:]
         self.first = app.depth + 1
+
+    def _failure_of(self, plan: Any) -> Exception | None:
+        """Run programs; gives what they have raised, which is no context of what comes next."""
+        try:
+            with _tracing.aside(), error_state(self.errors):
+                plan.run(self)
+        except Exception as e:
+            return e
+        return None
 
     def _after_failure(self, plan: Any, why: str, error: Exception) -> None:
         """The functions themselves raise what define-by-run would, or show the program wrong."""
@@ -656,7 +691,7 @@ class Run:
         for slot, made in self.aliases:
             made._array = self.values[slot]._array
         self.aliases, self.drawn, self.funcs, self.states = [], [], [], {}
-        self.places = []
+        self.places, self._sets = [], []
         self.first = self.app.depth + 1
         if self.phrases is not None:
             self.step = _begin_phrase  # and forget the guards, too
@@ -685,13 +720,18 @@ class Run:
         if self.states:
             plain = all([type(s) is bytes for s in self.states.values()])
             now = generator_state() if plain else whole_generator_state()
-        changed = [(a, c, copied(a)) for a, c in self.guards.values() if not same_bytes(a, c)]
-        for array, before, _ in changed:
-            array[...] = before
+        # Of several views of an array each function finds what stood there when it was applied:
+        # also in those that are as they were, since others are set to what they have been.
+        written = any([not same_bytes(a, c) for a, c in self.guards.values()])
+        guards = self.guards if written else {}
+        after = [(array, copied(array)) for array, _ in guards.values()]
         settings = Settings.now()
         try:
             with _tracing.aside(), error_state(self.errors):
                 for k, (app, func) in enumerate(zip(apps, funcs, strict=True)):
+                    for slot in reads(app) if guards else ():
+                        if slot in guards:
+                            _write(*guards[slot])
                     if app in self.states:
                         set_generator_state(self.states[app])
                     self._apply_now(app, func, settings)
@@ -700,10 +740,14 @@ class Run:
         except BaseException:
             self.stopped, self.step = "an exception", matches_nothing
             self.funcs = []
+            self._take_back(app)
+            # What came after the function has not drawn anything.
+            later = [self.states[a] for a in apps[k + 1 :] if a in self.states]
+            set_generator_state(later[0] if later else now)
             raise
         finally:
-            for array, _, after in changed:
-                array[...] = after
+            for array, values in after:
+                _write(array, values)
         set_generator_state(now)
         self._done()
 
@@ -732,6 +776,26 @@ class Run:
             self.sync("end")
         if self.phrases is not None:
             self.app = self._way
+
+    def failure_to_finish(self) -> BaseException | None:
+        """The method has raised; gives what functions raise that it had applied before."""
+        try:
+            self.finish()
+        except BaseException as e:
+            e.__context__ = None
+            return e
+        return None
+
+
+def _write(array: Any, values: Any) -> None:
+    """Write to an array, also to a view that only others may write to."""
+    if same_bytes(array, values):
+        return
+    if locked := type(array) is np.ndarray and not array.flags.writeable:
+        array.flags.writeable = True
+    array[...] = values
+    if locked:
+        array.flags.writeable = False
 
 
 def _begin_phrase(run: Run, func: FunctionNode, inputs: Any) -> Any:

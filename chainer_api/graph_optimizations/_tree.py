@@ -459,7 +459,7 @@ def _applied(func: FunctionNode) -> tuple[Origin, bool, bool]:
     frame: FrameType | None = sys._getframe(1)
     while frame is not None and frame.f_code.co_filename in _DOORS:
         frame = frame.f_back
-    entry = _CALL_CODE.get("call")
+    entry = _CALL_CODE.get("run")
     places, first, direct, caught = list[tuple[str, int]](), frame, False, False
     while frame is not None and frame.f_code is not entry:
         code = frame.f_code
@@ -492,7 +492,7 @@ def by_user() -> bool:
 
 def within_try() -> bool:
     """Whether the method would catch an exception of the function that is being applied."""
-    entry = _CALL_CODE.get("call")
+    entry = _CALL_CODE.get("run")
     frame: FrameType | None = sys._getframe(2)
     while frame is not None and frame.f_code is not entry:
         for first, last in _tries(frame.f_code):
@@ -511,9 +511,12 @@ def user_line(depth: int = 2) -> str:
 _CALL_CODE: dict[str, CodeType] = {}
 
 
-def entry_code(code: CodeType) -> None:
-    """Tell which code calls the decorated methods: frames outside of it are the caller's."""
-    _CALL_CODE["call"] = code
+def entry_code(code: CodeType, run: CodeType) -> None:
+    """Tell which code decorated methods have, and which one calls the outermost of them.
+
+    Frames outside of that are the caller's; methods which call each other are all inside of it.
+    """
+    _CALL_CODE["call"], _CALL_CODE["run"] = code, run
 
 
 # -- generated comparisons

@@ -273,9 +273,20 @@ class Site:
         try:
             try:
                 result = self.method(chain, *args, **kwargs)
-            finally:
-                # Also after an exception: the Variables handed out may be held anywhere.
+            except BaseException:
+                # The Variables handed out may be held anywhere.
+                failure = run.failure_to_finish()
+                if failure is None:
+                    raise
+            else:
+                failure = None
                 run.finish()
+            if failure is not None:
+                # What was pending has failed; define-by-run would not have come to the other one.
+                try:
+                    raise failure
+                finally:
+                    del failure
             raised = False
         finally:
             _tracing.end(run)
@@ -853,7 +864,7 @@ def _decorate(method: Any, options: Options) -> Callable[..., Any]:
             site = _site(self, method, name, options)
         return site(self, args, kwargs)
 
-    entry_code(call.__code__)
+    entry_code(call.__code__, Site._run.__code__)
     return call
 
 

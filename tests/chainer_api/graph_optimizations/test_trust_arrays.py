@@ -579,6 +579,64 @@ def aliased_arrays():
     return Model
 
 
+def written_between(use):
+    """An array that is written between uses of it, of which some are of other objects."""
+
+    class Model(Base):
+        def forward(self, x):
+            array = x.array.copy()
+            y = F.exp(array)
+            array *= 2
+            z = F.sum(use(array))
+            array -= 3
+            return self.a(y) * F.broadcast_to(z, y.shape), F.sin(array)
+
+    return Model
+
+
+def read_only(array):
+    view = array.view()
+    view.flags.writeable = False
+    return view
+
+
+@fault
+def array_written_and_then_wrapped():
+    return written_between(chainer.Variable)
+
+
+@fault
+def array_written_and_then_cut():
+    return written_between(lambda array: F.cos(array[1:]))
+
+
+@fault
+def array_written_and_then_transposed():
+    return written_between(lambda array: F.cos(array.T))
+
+
+@fault
+def array_written_and_then_as_it_may_not_be_written():
+    return written_between(lambda array: F.cos(read_only(array)))
+
+
+@fault
+def argument_written_and_then_wrapped():
+    class Model(Base):
+        def forward(self, x):
+            y = F.exp(x)
+            x += 1
+            z = F.sin(x)
+            x *= 2
+            return y * z, F.sum(chainer.Variable(x))
+
+        def step(self, k):
+            x = variable(k).array
+            return self(x), x
+
+    return Model
+
+
 @pytest.mark.parametrize("make", FAULTS, ids=lambda f: f.__name__)
 def test_arrays(make):
     check(make)
