@@ -104,6 +104,25 @@ class Region:
         return sum(x.nbytes for x in nodes - self.local if isinstance(x, Node))
 
 
+#: Joined regions do so many times as many rows at a time: what each of them reads then stays in the
+#: second cache, not in the first. So many parts are left for threads.
+JOINED_ROWS, JOINED_PARTS = 8, 4
+
+
+def joined(regions: list[Region]) -> list[Region]:
+    """Regions that have nothing to do with each other as one, if their rows are done alike.
+
+    Some rows of all of them come before the next rows: what they share is read once for these.
+    """
+    first = regions[0]
+    kinds = {(r.rows, r.tile, r.apart, r.local, r.ordered) for r in regions}
+    if kinds != {(first.rows, first.tile, True, frozenset(), 0)}:
+        return regions
+    tile = max(first.tile, min(first.tile * JOINED_ROWS, -(-first.rows // JOINED_PARTS)))
+    steps = tuple(step for region in regions for step in region.steps)
+    return [Region(first.rows, tile, steps, apart=True, part=sum(r.touched for r in regions))]
+
+
 class Reduction(NamedTuple):
     """A reduction of an array of this layout; the strides are those of the result's axes."""
 

@@ -8,7 +8,8 @@ them, so that exceptions pass normally and everything works that works in a NumP
 from __future__ import annotations
 
 import heapq
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Hashable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -29,15 +30,18 @@ from .matmul import product_of, product_region
 from .moves import move_regions
 from .program import Base, Linker, NativeProgram, Segment
 from .settle import Located, Settlement
-from .steps import LIBRARY, Place, Region, work_of
+from .steps import LIBRARY, Place, Region, joined, work_of
 
 NATIVE, PYTHON, NEUTRAL = "native", "python", "neutral"
 LIGHT, PRODUCT = "light", "product"  # what native code does, in the order of its parts
+#: Results of products that wait for others with their matrix take up to one part in so many of what
+#: that takes: with all of them in memory at once, a program would take more than define-by-run.
+MOST_WAITING = 4
 
 
 @dataclass(slots=True, eq=False)
 class Unit:
-    """Nodes that stay together: a group, or one node."""
+    """Nodes that stay together: a group, one node, or products with one right matrix."""
 
     nodes: tuple[Node, ...]
     kind: str
@@ -84,7 +88,8 @@ def parts_of(graph: Graph, forms: Forms) -> list[Part]:
     """An order in which as much native code as possible stands together.
 
     Products with few rows wait until nothing else is ready: so those of one matrix, which takes
-    the time to read, come one after the other.
+    the time to read, are one unit. If more of them will come, they wait for these as long as there
+    are other products; that one comes first on which most products wait, one after the other.
     """
     units = units_of(graph, forms)
     home = {node: k for k, unit in enumerate(units) for node in unit.nodes}
@@ -96,32 +101,103 @@ def parts_of(graph: Graph, forms: Forms) -> list[Part]:
         if one != other and other not in after[one]:
             after[one].add(other)
             waiting[other] += 1
-    ready: dict[str, list[int]] = {LIGHT: [], PRODUCT: [], PYTHON: []}
+    ready: dict[str, list[int]] = {LIGHT: [], PYTHON: []}
+    products = _Products(graph, units, after, waiting)
 
     def is_ready(k: int) -> None:
-        heapq.heappush(ready[_place_of(units[k])], k)
+        kind = _place_of(units[k])
+        if kind == PRODUCT:
+            products.add(k)
+        else:
+            heapq.heappush(ready[kind], k)
+
+    def passed(k: int) -> None:
+        for later in after[k]:
+            waiting[later] -= 1
+            if not waiting[later]:
+                is_ready(later)
 
     def taken(kind: str) -> Iterator[Unit]:
         while ready[kind]:
             k = heapq.heappop(ready[kind])
             yield units[k]
-            for later in after[k]:
-                waiting[later] -= 1
-                if not waiting[later]:
-                    is_ready(later)
+            passed(k)
 
-    for k in range(len(units)):
-        if not waiting[k]:
-            is_ready(k)
+    for k in [k for k, count in enumerate(waiting) if not count]:
+        is_ready(k)
     parts: list[Part] = []
-    while any(ready.values()):
+    while any(ready.values()) or products:
         found: list[Unit] = []
-        while ready[LIGHT] or ready[PRODUCT]:
-            found += [*taken(LIGHT), *taken(PRODUCT)]
+        while ready[LIGHT] or products:
+            found += taken(LIGHT)
+            for some in products.taken():
+                nodes = tuple(node for k in some for node in units[k].nodes)
+                found.append(replace(units[some[0]], nodes=nodes))
+                for k in some:
+                    passed(k)
         if found:
             parts.append(Part(any(u.kind == NATIVE for u in found), found))
         parts += [Part(False, [unit]) for unit in taken(PYTHON)]
     return parts
+
+
+class _Products:
+    """Products with few rows that are ready, by what those with one right matrix share."""
+
+    def __init__(
+        self, graph: Graph, units: list[Unit], after: list[set[int]], waiting: list[int]
+    ) -> None:
+        self._roots, self._nodes = roots_of(graph.nodes), [unit.nodes[0] for unit in units]
+        self._kin: dict[int, Hashable] = {}
+        self._coming: Counter[Hashable] = Counter()
+        self._ready: dict[Hashable, list[int]] = {}
+        for k, unit in enumerate(units):
+            if _place_of(unit) == PRODUCT:
+                self._kin[k] = self._shared(unit.nodes[0])
+                self._coming[self._kin[k]] += 1
+        self._chain = self._chains(after, waiting)
+
+    def __bool__(self) -> bool:
+        return bool(self._ready)
+
+    def add(self, k: int) -> None:
+        kin = self._kin[k]
+        self._coming[kin] -= 1
+        self._ready.setdefault(kin, []).append(k)
+
+    def taken(self) -> list[list[int]]:
+        """Those that wait for nothing; else those of the matrix on which most depends."""
+        found = [kin for kin, some in self._ready.items() if self._is_enough(kin, some)]
+        if not found and self._ready:
+            found = [min(self._ready, key=lambda kin: min(map(self._place, self._ready[kin])))]
+        return sorted(sorted(self._ready.pop(kin)) for kin in found)
+
+    def _is_enough(self, kin: Hashable, some: list[int]) -> bool:
+        """Whether the last is there, or the results are as large as a part of the matrix."""
+        node = self._nodes[some[0]]
+        many = len(some) * node.nbytes * MOST_WAITING >= node.inputs[1].nbytes
+        return many or not self._coming[kin]
+
+    def _place(self, k: int) -> tuple[int, int]:
+        return -self._chain[k], k
+
+    def _shared(self, node: Node) -> Hashable:
+        a, b = node.inputs
+        layouts = [(x.dims, x.steps, x.dtype) for x in (a, b, node)]
+        return node.op, self._roots.get(b, b), *layouts
+
+    def _chains(self, after: list[set[int]], waiting: list[int]) -> list[int]:
+        """How many products, at most, follow one after the other once a unit is done."""
+        order, missing = [k for k, count in enumerate(waiting) if not count], [*waiting]
+        for k in order:  # which grows
+            for later in after[k]:
+                missing[later] -= 1
+                if not missing[later]:
+                    order.append(later)
+        chain = [0] * len(after)
+        for k in reversed(order):
+            chain[k] = max((chain[j] + (j in self._kin) for j in after[k]), default=0)
+        return chain
 
 
 class NativeWriter(Writer):
@@ -349,10 +425,14 @@ class NativeWriter(Writer):
             a, b = node.inputs
             return [product_region(form, (a, b, node), str(node.origin or ""))]
         if node.op in LIBRARY:
-            work = work_of(node, self.forms.machine)
-            assert work is not None
-            return work.regions(node.inputs[len(node.inputs) - len(work.memory) :])
+            regions = [region for one in unit.nodes for region in self._work(one)]
+            return joined(regions) if len(unit.nodes) > 1 else regions
         return move_regions(node, node in self.plan.reused)
+
+    def _work(self, node: Node) -> list[Region]:
+        work = work_of(node, self.forms.machine)
+        assert work is not None
+        return work.regions(node.inputs[len(node.inputs) - len(work.memory) :])
 
 
 class _SegmentWriter:
