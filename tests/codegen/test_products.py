@@ -86,6 +86,18 @@ def test_threads_change_nothing(threads, monkeypatch):
     check(graph)
 
 
+@pytest.mark.parametrize("turned", [True, False])
+def test_no_result_takes_the_memory_of_a_factor(turned):
+    """All factors are read until the last columns are done, though nothing else reads them."""
+    b, w = Building(), array("w", 650, 650)
+    right = b.transpose(w) if turned else w
+    xs = [array("x" * (j + 1), 20, 650) for j in range(5)]
+    factors = [b.tanh(x) for x in xs]
+    graph = b.graph((w, *xs), *(b.negative(b.few_rows(x, right)) for x in factors))
+    assert order(graph) == [5]
+    check(graph)
+
+
 def test_other_layouts_are_done_by_themselves():
     b, w, x, y = Building(), array("w", 300, 300), array("x", 20, 300), array("y", 21, 300)
     products = [b.few_rows(z, right) for z in (x, y) for right in (w, b.transpose(w))]
