@@ -360,7 +360,8 @@ class Site:
         settles = self.forms.come_back() and 4 * self._noted_again > self._noted
         if settles and self._waiting is not None:
             self._compile_or_wait()
-            return
+            if self._waiting is None or self._asleep:
+                return  # else there are programs for other calls: it sleeps for some only
         if self._missed >= self._patience and not settles and self.account.allows_phrases():
             self._missed, self._patience = 0, 4 * self._patience
             self.phrases.listen()

@@ -5,7 +5,9 @@ import pytest
 
 import chainer
 import chainer.functions as F
+import chainer.links as L
 from chainer.graph_optimizations import _account
+from chainer.graph_optimizations._run import Run
 from chainer.graph_optimizations._tree import Application
 from chainer.graph_optimizations.static_graph import _LEFT_ALONE as LEFT
 from chainwright.runtime import Ledger
@@ -460,3 +462,39 @@ def test_what_gradients_inside_of_a_call_save_is_saved_by_the_call(proved, monke
     inside, outside = sorted(pieces, key=lambda piece: piece.apps[0].depth)
     assert (inside.backward_meter.program, outside.backward_meter.program > 0) == (0.0, True)
     assert bool(site.ledger.without_python) == proved
+
+
+def test_calls_that_wait_beside_programs_of_others_are_left_alone_too(monkeypatch):
+    """A way that is too dear for now does not have each of its calls looked at."""
+    looked, begun = [], Run.__init__
+
+    def begins(run, *args, **kwargs):
+        looked.append(run)
+        begun(run, *args, **kwargs)
+
+    class Net(chainer.Chain):
+        def __init__(self):
+            super().__init__()
+            with self.init_scope():
+                self.l = L.Linear(3, 3)
+
+        @chainer.static_graph
+        def forward(self, x):
+            return F.tanh(self.l(x))
+
+    model = Net()
+    with chainer.using_config("static_budget", None):
+        for _ in range(4):
+            model(np.ones((4, 3), "f"))
+    assert model.schedule_manager.report()[0].hits
+    monkeypatch.setattr(_account.Account, "wait_for_trace", lambda *_: 1000)
+    monkeypatch.setattr(_account.Account, "allows_noting", lambda _: True)
+    for _ in range(100):
+        model(np.ones((2, 3), "f"))
+    site = next(iter(model.schedule_manager._sites.values()))
+    assert site._waiting is not None
+    monkeypatch.setattr(_account.Account, "allows_noting", lambda _: False)
+    monkeypatch.setattr(Run, "__init__", begins)
+    for _ in range(200):
+        model(np.ones((2, 3), "f"))
+    assert len(looked) < 60
