@@ -29,7 +29,7 @@ from ._update import (
     _record_rule,
     numbers_fit,
 )
-from ._values import check_is_due, copied, same_bytes
+from ._values import check_is_due, copied, same_numbers
 
 logger = logging.getLogger("chainwright")
 
@@ -203,7 +203,7 @@ class DeviceUpdates:
         for where, chosen, copies in compared:
             arrays = [a for s in chosen for a in (s.arrays[0], *s.arrays[2:])]
             made = [a for c in copies for a in c]
-            if not all(map(same_bytes, made, arrays)):
+            if not all(map(same_numbers, made, arrays)):
                 self._kernels.distrust(where)
 
     def hook(self, hook: Any, params: Sequence[Any]) -> bool:
@@ -237,7 +237,7 @@ class DeviceUpdates:
             for param in params:
                 hook(param.update_rule, param)
             for where, _, launch in ready:
-                right[where] = all([same_bytes(made, param.grad)
+                right[where] = all([same_numbers(made, param.grad)
                                     for param, (_, _, made) in _few(launch.sets)])
         else:
             for param in params:

@@ -32,7 +32,7 @@ from ._node import NUMBERS, Rebuilt, StaticScheduleFunction
 from ._random import set_generator_state
 from ._trace import Backward, Input, Traced, Untraceable, as_taken, gpu_of_apps, order_of_sums
 from ._tree import Application, Settings, Spec, reads
-from ._values import check_is_due, close, copied, same_bytes, shared_copy
+from ._values import check_is_due, close, copied, same_bytes, same_numbers, shared_copy
 
 if TYPE_CHECKING:
     from ._run import Run
@@ -217,7 +217,7 @@ class Piece:
         made.on_native = functools.partial(account.went_native, weight)
         made.native_pays = functools.partial(account.native_pays, weight, account.in_method)
         self.same_bits = made.exact and made.repeatable
-        self.agree = same_bytes if self.same_bits else close
+        self.agree = same_numbers if self.same_bits else close
         self.account.spend("compile", started)
         self.dirty = False
         return traced

@@ -29,7 +29,7 @@ from chainwright.tracer import Recorder
 from ._again import Again, Unknown
 from ._held import LARGE, hold
 from ._tree import errors
-from ._values import check_is_due, copied, same_bytes
+from ._values import check_is_due, copied, same_numbers
 
 _ALIKE = 16  # updates until they are expected to go on alike
 _NEVER = 1 << 40
@@ -416,7 +416,7 @@ class Plan:
             if copies is None or id(entry.param) in again or id(entry.rule) in again:
                 continue
             arrays = [entry.param._array, *(entry.rule._state or {}).values()]
-            if not all(map(same_bytes, copies, arrays)):
+            if not all(map(same_numbers, copies, arrays)):
                 part.code.distrust()
                 return False, 0
         return True, len(compared)
@@ -537,7 +537,7 @@ class HookPlan:
         if check:
             for (param, _), new in zip(self.entries, made, strict=True):
                 hook(param.update_rule, param)
-                right = right and same_bytes(param.grad, new)
+                right = right and same_numbers(param.grad, new)
         else:
             for (param, _), new in zip(self.entries, made, strict=True):
                 param.grad = new

@@ -13,6 +13,7 @@ import numpy as np
 
 from chainer import configuration
 from chainer.variable import Variable
+from chainwright.runtime.native import same_bits
 from chainwright.tracer import blank
 
 from ._device import ARRAYS, address, at_offset, copied_there, on_host, span
@@ -65,6 +66,19 @@ def same_bytes(a: np.ndarray, b: np.ndarray) -> bool:
             form = f"u{a.dtype.itemsize}"
             return bool(np.array_equal(a.view(form), b.view(form)))
     return a.tobytes() == b.tobytes()
+
+
+def same_numbers(a: np.ndarray, b: np.ndarray) -> bool:
+    """Whether what a program gives is what functions give: bit for bit, but any NaN for a NaN.
+
+    Which one comes out of two NaNs, or of ``inf - inf``, is left to the processor.
+
+    >>> from chainer.graph_optimizations._values import same_numbers
+    >>> x = np.array([np.nan, 0.0])
+    >>> same_numbers(x, np.copysign(x, [-1, 1])), same_numbers(x, np.copysign(x, [1, -1]))
+    (True, False)
+    """
+    return same_bytes(a, b) or a.dtype.kind == "f" and same_bits(on_host(a), on_host(b))
 
 
 #: Differences that are allowed where the last bits are not asked for, of the largest value.
