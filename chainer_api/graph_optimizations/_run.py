@@ -720,10 +720,7 @@ class Run:
         if self.states:
             plain = all([type(s) is bytes for s in self.states.values()])
             now = generator_state() if plain else whole_generator_state()
-        # Of several views of an array each function finds what stood there when it was applied:
-        # also in those that are as they were, since others are set to what they have been.
-        written = any([not same_bytes(a, c) for a, c in self.guards.values()])
-        guards = self.guards if written else {}
+        guards = _written(self.guards)
         after = [(array, copied(array)) for array, _ in guards.values()]
         settings = Settings.now()
         try:
@@ -785,6 +782,23 @@ class Run:
             e.__context__ = None
             return e
         return None
+
+
+def _written(guards: dict[int, tuple[Any, Any]]) -> dict[int, tuple[Any, Any]]:
+    """Arrays that were written since functions have got them, and other views of their memory.
+
+    Of several views each function is to find what stood there when it was applied. What functions
+    write themselves, statistics, is none of these.
+    """
+    changed = [a for a, before in guards.values() if not same_bytes(a, before)]
+    return {
+        slot: (a, before) for slot, (a, before) in guards.items()
+        if any([a is b or _may_share(a, b) for b in changed])
+    }
+
+
+def _may_share(a: Any, b: Any) -> bool:
+    return type(a) is type(b) is np.ndarray and np.may_share_memory(a, b)
 
 
 def _write(array: Any, values: Any) -> None:

@@ -130,6 +130,41 @@ def numbers_and_then_arrays_as_indexes():
     return Model
 
 
+def statistics_beside(written):
+    """Statistics are read, then written by functions, while the user writes what others read."""
+
+    class Model(Base):
+        def __init__(self):
+            super().__init__()
+            self.running = np.zeros(4, "f")
+
+        def forward(self, x):
+            with chainer.using_config("train", not chainer.config.train):
+                y = self.bn(x) + x
+            y = self.bn(y) + self.bn(x) + written(self.running)
+            self.running += 1
+            return y
+
+        def step(self, k):
+            x = variable(k)
+            with chainer.using_config("train", k % 2 == 0):
+                y = self(x)
+            total(y).backward()
+            return y, x, self.running, self.bn.avg_mean, self.bn.avg_var
+
+    return Model
+
+
+@fault
+def statistics_beside_an_array_that_is_written():
+    return statistics_beside(lambda array: array)
+
+
+@fault
+def statistics_beside_a_view_that_is_written():
+    return statistics_beside(lambda array: array[::-1])
+
+
 @pytest.mark.parametrize("make", FAULTS, ids=lambda f: f.__name__)
 def test_found(make):
     check(make)
