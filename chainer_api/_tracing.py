@@ -11,6 +11,7 @@ kept. Library code that needs nothing but shapes and dtypes reads ``_array`` dir
 import functools
 import sys
 import threading
+import weakref
 
 import numpy
 
@@ -114,12 +115,86 @@ class aside:
             state.inside -= 1
 
 
+# Arrays that functions write to and that somebody beside the library may hold: weak references,
+# by id.
+handed_out = {}
+# Which objects of the library hold such arrays: weak references by id, by the id of the array.
+_holders = {}
+
+
+def _hand_out(array):
+    key = id(array)
+    try:
+        handed_out[key] = weakref.ref(array, lambda _: handed_out.pop(key, None))
+    except TypeError:
+        pass  # None or a number, which nobody writes to
+
+
+def note_holder(holder, arrays):
+    """Say that an object of the library holds arrays, as attributes or in a dictionary of it."""
+    for array in arrays:
+        key, own = id(array), id(holder)
+
+        def forget(_, key=key, own=own):
+            there = _holders.get(key, {})
+            there.pop(own, None)
+            if not there:
+                _holders.pop(key, None)
+
+        _holders.setdefault(key, {})[own] = weakref.ref(holder, forget)
+
+
+def note_function(function, *arrays):
+    """Say that a function holds arrays that it writes to; who does not matter for most of them."""
+    if handed_out:
+        note_holder(function, [x for x in arrays if id(x) in handed_out])
+
+
+def _references(holder, array):
+    """Count the references that an object holds to an array."""
+    values = list(vars(holder).values())
+    dicts = {id(v): v for v in values if type(v) is dict}.values()
+    return sum([v is array for v in [*values, *[x for d in dicts for x in list(d.values())]]])
+
+
+def _count_in(values, name):
+    array = values[name]
+    return sys.getrefcount(array)
+
+
+# What is counted where nobody else holds an array.
+_OF_NOBODY = _count_in({'array': object()}, 'array')
+
+
+def is_handed_out(values, name):
+    """Tell whether somebody beside the library may hold an array, an attribute of a link."""
+    key = id(values[name])
+    if key not in handed_out:
+        return False
+    if values[name].base is not None:
+        return True
+    known = 0
+    for reference in list(_holders.get(key, {}).values()):
+        holder = reference()
+        if holder is not None:
+            known += _references(holder, values[name])
+    if _count_in(values, name) > _OF_NOBODY + known:
+        return True
+    handed_out.pop(key, None)
+    return False
+
+
+def _is_ours(frame):
+    return frame.f_globals.get('__name__', '').startswith('chainer.')
+
+
 class WrittenArray:
     """Attribute of a link that holds an array which functions write to: running statistics.
 
     The array stands in the link's dictionary as any other. While a compiled method runs, whoever
     reads the attribute, but for the library's own links, finds it as define-by-run would have
-    left it.
+    left it. Whoever reads it at any time may keep it: as long as somebody does, functions write to
+    it where they are applied.
     """
 
     def __set_name__(self, owner, name):
@@ -128,21 +203,34 @@ class WrittenArray:
     def __get__(self, link, owner=None):
         if link is None:
             return self
+        values = link.__dict__
         try:
-            array = link.__dict__[self._name]
+            array = values[self._name]
         except KeyError:
             raise AttributeError(
                 f'{type(link).__name__!r} object has no attribute {self._name!r}') from None
         run = state.run
-        if run is not None:
-            if sys._getframe(1).f_globals.get('__name__', '').startswith('chainer.'):
-                run.statistics.add(id(array))
-            else:
+        if not _is_ours(sys._getframe(1)):
+            _hand_out(array)
+            if run is not None:
                 run.looked_at_array(array)
+        elif run is not None:
+            key = id(array)
+            if handed_out and key in handed_out:
+                del array
+                if not is_handed_out(values, self._name):
+                    run.statistics.add(key)
+                return values[self._name]
+            run.statistics.add(key)
         return array
 
     def __set__(self, link, value):
         link.__dict__[self._name] = value
+        caller = sys._getframe(1)
+        if caller.f_globals.get('__name__') == 'chainer.link':
+            caller = caller.f_back
+        if not _is_ours(caller):
+            _hand_out(value)
 
     def __delete__(self, link):
         del link.__dict__[self._name]

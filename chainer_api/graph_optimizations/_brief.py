@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 
+from chainer._tracing import note_holder
 from chainer.variable import Variable
 from chainwright.runtime.native import words
 
@@ -258,6 +259,14 @@ def _decides(raw: Any) -> bool:
     return hasattr(kind, "__set__") or hasattr(kind, "__delete__")
 
 
+class _Space:
+    """The names of code, which hold arrays, for whoever wants to know who holds them."""
+
+    def __init__(self, names: dict[str, Any]) -> None:
+        self.names = names
+        note_holder(self, [v for v in names.values() if type(v) is np.ndarray])
+
+
 class Brief:
     """Code that does what a proof's does, as long as ``table`` is as it was."""
 
@@ -297,6 +306,7 @@ class Brief:
         lines = ["def brief(chain, args, kw, carrier):", "try:", *body]
         self.text = "\n    ".join(lines) + "\n"
         space = {**self._names, **given}
+        space["space"] = _Space(space)
         exec(compile(self.text, "<chainwright brief>", "exec"), space)
         self.replay: Callable[..., Any] = space["brief"]
         del self._watch, self._names  # which hold what the call has found

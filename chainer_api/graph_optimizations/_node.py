@@ -59,6 +59,8 @@ class StaticScheduleFunction(FunctionNode):
         # By slot: the leaves as they were, and those that a caller may have written into since.
         self._held = held_values(leaves, piece.large)
         self._held_live = self._held if live is leaves else held_values(live, piece.large)
+        if _tracing.handed_out:
+            _tracing.note_function(self, *leaves.values(), *live.values())
         if not FunctionNode._pieces_exist:  # what is set on a class has it looked up anew
             FunctionNode._pieces_exist = True
         self._small_results: dict[int, bytes] = {}  # by slot; a caller may write into results

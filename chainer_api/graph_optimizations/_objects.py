@@ -284,11 +284,12 @@ class Objects(Computing):
         """Running statistics: read by links of the library, or else with a sync point."""
         if not self.in_library():
             raise NotProvable("an array that functions write to is read")
-        value = obj.value.__dict__.get(name)
-        found = self.residual.load(f"{obj.ref}.__dict__[{name!r}]", value)
-        if type(found) is Sym and type(value) is np.ndarray:
+        r, value = self.residual, obj.value.__dict__.get(name)
+        if type(value) is np.ndarray and not _tracing.is_handed_out(obj.value.__dict__, name):
+            there, look = r.const(_tracing.handed_out), r.const(_tracing.is_handed_out)
+            r.guard(f"{there} and {look}({obj.ref}.__dict__, {name!r})")
             self.dry.statistics.add(id(value))
-        return found
+        return r.load(f"{obj.ref}.__dict__[{name!r}]", value)
 
     def _own_attribute(self, obj: OwnObject, name: str, default: Any) -> Any:
         if obj.real is not None:

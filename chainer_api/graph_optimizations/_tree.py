@@ -606,8 +606,13 @@ class _Writer:
         if slot not in new:
             known = self.bind(slot)
             self.lines.append(f"if {x} is not values[{known}]: {self.undo}")
-            if slot not in self.app.writes:
-                self.guards.append(f"if {known} in run.guards: run.guard_again({known})")
+            if slot in self.app.writes:
+                self._written(slot)
+                return
+            again = f"if {known} in run.guards: run.guard_again({known})"
+            if self._is_array(slot):
+                again += f"\n    else: run.guard({known})"  # only written so far
+            self.guards.append(again)
             return
         new.discard(slot)
         spec, k = self.app.leaves[slot], self.bind
@@ -628,18 +633,31 @@ class _Writer:
         )
         self.lines.append(f"bound[id({x})] = {x}; append({x})")
         if slot in self.app.writes:
-            # What users can see they must find changed when the function has been applied.
-            self.guards.append(
-                f"if id({x}) in run.looked or id({x}) not in run.statistics: {_between(_LOOKED_AT)}"
-            )
+            self._written(slot)
         elif spec.kind in ARRAYS:
             self.guards.append(f"run.guard({k(slot)})")
         else:
             # Who else holds the array may write into it before the program runs.
-            self.guards.append(f"a = {x}._array")
+            self.guards.append(f"a = values[{k(slot)}]._array")
             self.guards.append(
                 f"if refs(a) > {2 + LOCAL} or a.base is not None: run.guard({k(slot)})"
             )
+
+    def _is_array(self, slot: int) -> bool:
+        """Whether a known value is an array, and no Variable."""
+        app = self.app
+        while app.first_slot > slot:
+            assert app.parent is not None
+            app = app.parent
+        return slot in app.leaves and app.leaves[slot].kind in ARRAYS
+
+    def _written(self, slot: int) -> None:
+        """What users can see they must find changed when the function has been applied."""
+        self.guards.append(f"x = values[{self.bind(slot)}]")
+        self.guards.append(
+            f"if id(x) in run.looked or id(x) not in run.statistics: {_between(_LOOKED_AT)}"
+        )
+        self.guards.append("if handed_out: note_function(func, x)")
 
     def _attribute(self, v: str, value: Any) -> None:
         k, kind = self.bind(value), type(value)
@@ -737,4 +755,6 @@ _NAMES = {
     "errors": errors,
     "by_user": by_user,
     "within_try": within_try,
+    "handed_out": _tracing.handed_out,
+    "note_function": _tracing.note_function,
 }

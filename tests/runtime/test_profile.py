@@ -23,7 +23,7 @@ class Model(chainer.Chain):
         return F.softmax_cross_entropy(self.l(h), t)
 
 
-def _trained(target, profile, calls=6):
+def _trained(target, profile, calls=8):
     np.random.seed(0)
     model = Model()
     x = np.random.randn(100, 3000).astype(np.float32)
@@ -31,7 +31,7 @@ def _trained(target, profile, calls=6):
     results = []
     with chainer.using_config('static_target', target):
         for k in range(calls):
-            with chainer.using_config('static_profile', profile and k >= 3):
+            with chainer.using_config('static_profile', profile and k >= 4):
                 loss = model(x, t)
                 model.cleargrads()
                 loss.backward()

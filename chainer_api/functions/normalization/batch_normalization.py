@@ -4,7 +4,7 @@ import warnings
 import numpy
 
 import chainer
-from chainer import backend, function_node
+from chainer import _tracing, backend, function_node
 from chainer import functions as F
 from chainer.functions.normalization import _moments
 from chainer.utils import _errors, argument, type_check
@@ -92,6 +92,7 @@ class BatchNormalization(_BatchNormalization):
         self.mean, self.var, self.inv_std = (
             v.reshape(channels) for v in (mean, var, inv_std))
         if self.running_mean is not None:
+            _tracing.note_function(self, self.running_mean, self.running_var)
             self._update_running_statistics(x)
         return y.astype(out_dtype, copy=False),
 

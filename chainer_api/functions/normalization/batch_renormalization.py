@@ -1,7 +1,7 @@
 """Batch renormalization."""
 import warnings
 
-from chainer import backend, function_node
+from chainer import _tracing, backend, function_node
 from chainer import functions as F
 from chainer.functions.normalization import _moments, batch_normalization
 from chainer.functions.util import _recompute
@@ -55,6 +55,7 @@ class BatchRenormalizationFunction(function_node.FunctionNode):
         beta = beta.astype(dtype, copy=False).reshape(wide)
         mean, var, inv_std, y = _moments.standardize(x, self.axis, self.eps)
 
+        _tracing.note_function(self, self.running_mean, self.running_var)
         running_mean = xp.asarray(self.running_mean)
         running_var = xp.asarray(self.running_var)
 

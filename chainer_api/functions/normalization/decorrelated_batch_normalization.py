@@ -1,5 +1,5 @@
 """Decorrelated batch normalization."""
-from chainer import backend, function_node
+from chainer import _tracing, backend, function_node
 from chainer import functions as F
 from chainer.functions.normalization import _moments
 from chainer.utils import _errors, type_check
@@ -66,6 +66,7 @@ class DecorrelatedBatchNormalization(function_node.FunctionNode):
         projection = xp.matmul(vectors / xp.sqrt(eigenvalues)[:, None], _transposed(vectors))
         self._decomposition = mean, eigenvalues, vectors
         if self.running_mean is not None:
+            _tracing.note_function(self, self.running_mean, self.running_projection)
             running_mean = xp.asarray(self.running_mean)
             running_mean *= self.decay
             running_mean += (1 - self.decay) * mean

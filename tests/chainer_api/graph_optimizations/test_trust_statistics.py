@@ -1,0 +1,259 @@
+"""Arrays that functions write to, running statistics, while somebody else holds them, too.
+
+Users may keep such an array, or a view of it, and read and write it whenever they like.
+:mod:`trust` says what is compared.
+"""
+
+import gc
+
+import numpy as np
+import pytest
+from trust import Base, check, table, total, variable
+
+import chainer
+import chainer.functions as F
+from chainer import _tracing
+
+FAULTS, fault = table()
+
+
+class Kept(Base):
+    """Has kept an array of statistics, and a view of it."""
+
+    def __init__(self):
+        super().__init__()
+        self.kept, self.view = [self.bn.avg_mean], self.bn.avg_mean[::-1]
+
+    def step(self, k):
+        x = variable(k)
+        with chainer.using_config("train", k % 2 == 0):
+            y = self(x)
+        if isinstance(y, tuple):
+            y = y[0] * float(y[1])
+        total(y).backward()
+        return y, x, self.bn.avg_mean, self.bn.avg_var, self.kept, self.view
+
+
+def other_mode():
+    return chainer.using_config("train", not chainer.config.train)
+
+
+@fault
+def read_by_another_name():
+    class Model(Kept):
+        def forward(self, x):
+            return self.bn(x), self.kept[0].sum()
+
+    return Model
+
+
+@fault
+def read_as_a_view():
+    class Model(Kept):
+        def forward(self, x):
+            with other_mode():
+                y = self.bn(x)
+            return self.bn(y), self.view.sum()
+
+    return Model
+
+
+@fault
+def read_and_looked_at_later():
+    """The attribute itself, which is what the functions write to from then on."""
+
+    class Model(Base):
+        def forward(self, x):
+            mean = self.bn.avg_mean
+            y = self.bn(x)
+            return y * float(mean.sum())
+
+        def step(self, k):
+            x = variable(k)
+            y = self(x)
+            total(y).backward()
+            return y, x, self.bn.avg_mean
+
+    return Model
+
+
+@fault
+def written_before_functions_write():
+    class Model(Kept):
+        def forward(self, x):
+            with other_mode():
+                y = self.bn(x)
+            self.kept[0] *= 0.5
+            return self.bn(y)
+
+    return Model
+
+
+@fault
+def written_after_functions_wrote():
+    class Model(Kept):
+        def forward(self, x):
+            y = self.bn(x)
+            self.kept[0] *= 0.5
+            return self.bn(y)
+
+    return Model
+
+
+@fault
+def written_after_functions_wrote_and_others_read():
+    class Model(Kept):
+        def forward(self, x):
+            with other_mode():
+                y = self.bn(x)
+            y = self.bn(y)
+            self.kept[0] *= 0.5
+            return y * 2
+
+    return Model
+
+
+@fault
+def written_twice():
+    class Model(Kept):
+        def forward(self, x):
+            for _ in range(2):
+                with other_mode():
+                    x = self.bn(x)
+                x = self.bn(x)
+                self.kept[0] *= 0.5
+            return x
+
+    return Model
+
+
+@fault
+def written_as_a_view():
+    class Model(Kept):
+        def forward(self, x):
+            with other_mode():
+                y = self.bn(x) + self.view
+            self.view *= 0.5
+            y = self.bn(y)
+            with other_mode():
+                return self.bn(y) + self.view
+
+    return Model
+
+
+@fault
+def written_by_name():
+    class Model(Kept):
+        def forward(self, x):
+            with other_mode():
+                y = self.bn(x) * self.bn.avg_mean
+            self.bn.avg_mean *= 0.5
+            y = self.bn(y)
+            self.bn.avg_var += 0.5
+            with other_mode():
+                return self.bn(y) + self.bn.avg_var
+
+    return Model
+
+
+@fault
+def an_array_of_the_user():
+    """The link works on an array that its user goes on to use."""
+
+    class Model(Base):
+        def __init__(self):
+            super().__init__()
+            self.mine = np.zeros((2, 4), "f")
+            self.bn.avg_mean = self.mine[1]
+
+        def forward(self, x):
+            y = self.bn(x)
+            return F.tanh(y) * float(self.mine.sum())
+
+        def step(self, k):
+            x = variable(k)
+            y = self(x)
+            total(y).backward()
+            return y, x, self.mine, self.bn.avg_var
+
+    return Model
+
+
+@pytest.mark.parametrize("make", FAULTS, ids=lambda f: f.__name__)
+def test_statistics(make):
+    check(make)
+
+
+def decorated():
+    class Model(Base):
+        @chainer.static_graph
+        def forward(self, x):
+            return F.tanh(self.bn(x))
+
+    return Model()
+
+
+def without_python(model):
+    return model.schedule_manager.report()[0].without_python
+
+
+def test_kept_after_the_method_was_proved():
+    model, plain = decorated(), Base()
+    plain.forward = lambda x: F.tanh(plain.bn(x))
+    for (_, p), (_, q) in zip(model.namedparams(), plain.namedparams(), strict=True):
+        p.array[...] = q.array
+    x = variable(0)
+    for _ in range(12):
+        model(x), plain(x)
+    before = without_python(model)
+    assert before
+    kept = model.bn.avg_mean
+    for _ in range(3):
+        np.testing.assert_array_equal(model(x).array, plain(x).array)
+        np.testing.assert_array_equal(kept, plain.bn.avg_mean)
+    assert without_python(model) == before, "their Python may read the array that they have kept"
+
+
+@pytest.mark.parametrize("chained", [False, True], ids=["alone", "graph"])
+def test_only_read(chained):
+    model, x = decorated(), variable(0)
+    read, before = [], 0
+    for k in range(40):
+        y = model(x)
+        if chained:
+            total(y).backward()  # and its graph, which holds the arrays, lives on in the next call
+        read.append(model.bn.avg_mean.copy())
+        if k == 9:
+            before = without_python(model)
+    assert without_python(model) > before + 20, "nobody has kept the array"
+    assert len({a.tobytes() for a in read}) == 40
+
+
+def test_what_is_handed_out():
+    bn, other = Base().bn, Base().bn
+    assert bn.avg_mean is bn.__dict__["avg_mean"]
+    other.avg_mean = bn.avg_mean
+    assert other.avg_mean is bn.avg_mean
+    mine = np.ones(4, "f")
+    bn.avg_mean = mine
+    assert bn.avg_mean is mine and _tracing.is_handed_out(bn.__dict__, "avg_mean")
+    del mine
+    assert not _tracing.is_handed_out(bn.__dict__, "avg_mean")
+    bn.avg_mean = 3
+    assert bn.avg_mean == 3
+
+
+def test_nothing_is_kept_of_what_was_handed_out():
+    gc.collect()
+    before = len(_tracing.handed_out), len(_tracing._holders)
+    models = [Base() for _ in range(3)]
+    kept = [m.bn.avg_mean[1:] for m in models]
+    ys = [m.bn(variable(0)) for m in models]
+    assert len(_tracing.handed_out) == before[0] + 3
+    assert len(_tracing._holders) == before[1] + 3
+    assert all([_tracing.is_handed_out(m.bn.__dict__, "avg_mean") for m in models])
+    del kept
+    assert not _tracing.is_handed_out(models[2].bn.__dict__, "avg_mean"), "only functions hold it"
+    del models, ys
+    gc.collect()
+    assert before == (len(_tracing.handed_out), len(_tracing._holders))
