@@ -511,8 +511,8 @@ class Dry:
             sym.slot = len(self.values)
             self.values.append(sym)
             self.leaves.append(sym)
-            # What users can see they must find changed when the function has been applied.
-            between |= slots[id(x)] in child.writes and id(x) not in self.statistics
+        # What users can see they must find changed when the function has been applied.
+        between |= any([id(self.values[s].value) not in self.statistics for s in child.writes])
         func.applied = True
         if between:
             return self._apply_between(child, func, inputs, fake)

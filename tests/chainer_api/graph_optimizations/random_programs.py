@@ -386,6 +386,26 @@ self.b.W.array = self.b.W.array * 0.97
 {o} = self.bn({a})
 self.numbers.append(float(self.bn.avg_mean.sum()))
 ---
+self.kept = self.bn.avg_mean
+{o} = self.bn({a}) + {b}
+---
+{o} = self.bn({a}) * float(self.kept.sum())
+---
+with chainer.using_config('train', not chainer.config.train):
+    {o} = self.bn({a}) + {b}
+self.kept[:2] *= 0.5
+{o} = self.bn({o})
+---
+self.kept = (self.kept if self.n % 2 else self.bn.avg_mean)[::-1]
+{o} = self.bn({a} + self.kept)
+{o} = {o} * self.kept
+---
+{o} = F.batch_normalization({a}, self.one, self.mean, running_mean=self.kept, running_var=self.one)
+---
+{o} = F.fixed_batch_normalization({a}, self.table, self.mean, self.kept, self.one)
+{o} = F.batch_normalization({o}, self.p[0], self.p[1], running_mean=self.kept, running_var=self.one)
+self.numbers.append(float(self.kept.sum()))
+---
 np.random.seed({n})
 {o} = F.dropout({a})
 ---
@@ -493,7 +513,7 @@ class Program(Base):
         self.count, self.rng, self.running = itertools.count(), np.random.RandomState(2), 0
         self.running, self.mean = np.zeros(4, "f"), np.linspace(0, 1, 4, dtype="f")
         self.labels, self.order = np.array([1, 0, 3], "i"), np.arange(4)
-        self.mask = np.eye(3, 4) > 0
+        self.mask, self.kept, self.one = np.eye(3, 4) > 0, np.zeros(4, "f"), np.ones(4, "f")
         self.box, self.cache, self.log, self.numbers, self.state = Box(), {}, [], [], None
         self.out, self.waiting, self.text = [], None, ""
         optimizer = chainer.optimizers.MomentumSGD(0.01).setup(self)

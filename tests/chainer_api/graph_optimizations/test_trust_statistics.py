@@ -179,6 +179,60 @@ def an_array_of_the_user():
     return Model
 
 
+class Arrays(Base):
+    """Statistics that belong to the user, without a link."""
+
+    def __init__(self):
+        super().__init__()
+        self.mean, self.var = np.zeros(4, "f"), np.ones(4, "f")
+        self.view = self.mean[::-1]
+
+    def fixed(self, x):
+        return F.fixed_batch_normalization(x, self.bn.gamma, self.bn.beta, self.mean, self.var)
+
+    def norm(self, x):
+        return F.batch_normalization(
+            x, self.bn.gamma, self.bn.beta, running_mean=self.mean, running_var=self.var)
+
+    def step(self, k):
+        x = variable(k)
+        y = self(x)
+        if isinstance(y, tuple):
+            y = y[0] * float(y[1])
+        total(y).backward()
+        return y, x, self.mean, self.var
+
+
+@fault
+def read_by_a_function_then_written_then_read():
+    class Model(Arrays):
+        def forward(self, x):
+            return self.norm(self.fixed(x)), self.mean.sum()
+
+    return Model
+
+
+@fault
+def read_by_functions_as_a_view():
+    class Model(Arrays):
+        def forward(self, x):
+            y = self.norm(x * self.view)
+            return y * self.view, float(self.view[0])
+
+    return Model
+
+
+@fault
+def written_by_a_function_and_bound_anew():
+    class Model(Arrays):
+        def forward(self, x):
+            y = self.norm(self.fixed(x) * self.mean)
+            self.mean = self.mean * 0.5
+            return self.fixed(self.norm(y))
+
+    return Model
+
+
 @pytest.mark.parametrize("make", FAULTS, ids=lambda f: f.__name__)
 def test_statistics(make):
     check(make)
