@@ -64,6 +64,11 @@ _ADVICE = (
     ),
     ("old-style function", "make the Function a FunctionNode to have it compiled"),
     ("written after its use", "an array is changed after a function has used it: make a new one"),
+    (
+        "functions write to",
+        "running statistics are read in the method, or somebody has kept the array: keep a copy, "
+        "and read them after it",
+    ),
     ("another way", "the calls go different ways, or shapes differ: pad or bucket them"),
     (
         "would take too long",

@@ -265,6 +265,7 @@ def test_kept_after_the_method_was_proved():
     for _ in range(3):
         np.testing.assert_array_equal(model(x).array, plain(x).array)
         np.testing.assert_array_equal(kept, plain.bn.avg_mean)
+    assert "somebody has kept the array" in str(model.schedule_manager.report())
     assert without_python(model) == before, "their Python may read the array that they have kept"
 
 
