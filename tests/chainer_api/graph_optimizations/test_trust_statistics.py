@@ -242,7 +242,7 @@ def decorated():
     class Model(Base):
         @chainer.static_graph
         def forward(self, x):
-            return F.tanh(self.bn(x))
+            return F.tanh(self.bn(x * 2))
 
     return Model()
 
@@ -253,7 +253,7 @@ def without_python(model):
 
 def test_kept_after_the_method_was_proved():
     model, plain = decorated(), Base()
-    plain.forward = lambda x: F.tanh(plain.bn(x))
+    plain.forward = lambda x: F.tanh(plain.bn(x * 2))
     for (_, p), (_, q) in zip(model.namedparams(), plain.namedparams(), strict=True):
         p.array[...] = q.array
     x = variable(0)
