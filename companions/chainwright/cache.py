@@ -2,7 +2,7 @@
 import sys
 import time
 
-from chainwright.runtime.native import engine
+from chainwright.runtime.native import disk
 
 
 def main(clear=False):
@@ -11,14 +11,14 @@ def main(clear=False):
     Returns:
         int: 0.
     """
-    folder, out = engine.cache_folder(), sys.stdout
+    folder, out = disk.cache_folder(), sys.stdout
     if folder is None:
         out.write('There is no home folder, so that no compiled code is kept.\n')
         return 0
-    files = engine.cached_files()
+    files = disk.cached_files()
     total = sum(size for _, size, _ in files)
     out.write(f'{folder}: {len(files)} files, {total / 2 ** 20:.1f} MiB of at most '
-              f'{engine.LIMIT >> 20} MiB\n')
+              f'{disk.LIMIT >> 20} MiB\n')
     if files:
         first, last = (
             time.strftime('%Y-%m-%d %H:%M', time.localtime(files[k][0])) for k in (0, -1))

@@ -168,11 +168,11 @@ def _blas():
 def _native():
     """Whether programs run as native code, and where compiled code is kept."""
     try:
-        from chainwright.runtime.native import engine, native_target
+        from chainwright.runtime.native import disk, native_target
 
         works = native_target() is not None
-        folder = engine.cache_folder()
-        files = engine.cached_files()
+        folder = disk.cache_folder()
+        files = disk.cached_files()
     except Exception as error:  # what is examined may be broken
         return f'not available ({type(error).__name__}: {error})'
     kept = f'{len(files)} files of compiled code in {folder}' if folder else 'nothing kept on disk'

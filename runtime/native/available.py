@@ -18,10 +18,11 @@ def native_target(exact: bool = True) -> NativeTarget | None:
         return None if same is None else NativeTarget(same.machine, same.linker, exact=False)
     try:
         from . import convolution, pooling  # noqa: F401 - native forms of library ops
+        from .answers import Answers
         from .machine import MachineLinker, NumpyMachine
 
         linker = MachineLinker()
-        return NativeTarget(NumpyMachine(linker), linker)
+        return NativeTarget(NumpyMachine(linker, Answers()), linker)
     except (ImportError, OSError, RuntimeError, AttributeError, TypeError) as error:
         logger.info("programs of NumPy calls run, since there is no native code here: %s", error)
         return None

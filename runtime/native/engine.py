@@ -8,26 +8,25 @@ finalised.
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import functools
-import hashlib
 import importlib.util
 import logging
 import os
 import re
 import sys
-import tempfile
 import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from . import disk
 from .objects import MAGIC, placed, symbols
 
 logger = logging.getLogger("chainwright")
 
-LIMIT = 64 << 20  # bytes of objects on disk
 _lock = threading.Lock()
 _in_llvm = 0.0  # seconds
 _CORES = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
@@ -72,11 +71,12 @@ class Engine:
 
         What it has said once is kept on disk for the same processor and the same file of LLVM.
         """
-        folder, here = cache_folder(), _processor(origin)
         path = None
-        if folder is not None and here is not None:
-            path = folder / f"{hashlib.sha256(here.encode()).hexdigest()}.facts"
-        known = _read(path)
+        with contextlib.suppress(OSError):
+            file = disk.version_of(Path(origin or "").parent / "binding" / "libllvmlite.so")
+            processor = disk.processor()
+            path = None if processor is None else disk.path_of([*processor, file], ".facts")
+        known = disk.read(path)
         if known is not None:
             return known.decode().split("\0")
         import llvmlite
@@ -89,7 +89,7 @@ class Engine:
             str(llvm.llvm_version_info),
             llvmlite.__version__,
         ]
-        _write(path, "\0".join(facts).encode())
+        disk.write(path, "\0".join(facts).encode())
         return facts
 
     @property
@@ -115,7 +115,7 @@ class Engine:
     def _add(self, text: str) -> None:
         names = re.findall(r"^define (?!internal)\S+ @(\w+)\(", text, re.M)
         path = self._path(text)
-        data = _read(path)
+        data = disk.read(path)
         if data is not None:
             try:
                 self._functions |= self._linked(data, names)
@@ -130,7 +130,7 @@ class Engine:
         data = self._compiled(text, self._machine())
         _in_llvm += time.thread_time() - started
         self.compiled += 1
-        _write(path, data)
+        disk.write(path, data)
         self._functions |= self._linked(data, names)
 
     def _linked(self, data: bytes, names: list[str]) -> dict[str, int]:
@@ -202,120 +202,12 @@ class Engine:
         return machine.emit_object(module)
 
     def _path(self, text: str) -> Path | None:
-        folder = cache_folder()
-        if folder is None:
-            return None
-        key = hashlib.sha256("\0".join([*self._facts, text]).encode()).hexdigest()
-        return folder / f"{key}.o"
-
-
-def _processor(origin: str | None) -> str | None:
-    """Names this processor and this file of LLVM, without LLVM; None where nothing is known."""
-    try:
-        first, _, _ = Path("/proc/cpuinfo").read_text().partition("\n\n")
-        found = Path(origin or "").parent / "binding" / "libllvmlite.so"
-        facts = found.stat()
-    except OSError:
-        return None
-    wanted = "vendor_id", "cpu family", "model", "stepping", "flags", "Features", "CPU "
-    lines = [line for line in first.splitlines() if line.startswith(wanted)]
-    return "\n".join([*lines, str(found), str(facts.st_size), str(facts.st_mtime_ns)])
+        return disk.path_of([*self._facts, text], ".o")
 
 
 def python_seconds() -> float:
     """CPU seconds of this thread, without those of LLVM, where other threads go on meanwhile."""
     return time.thread_time() - (_in_llvm if _CORES > 1 else 0.0)
-
-
-def cache_folder() -> Path | None:
-    """``$XDG_CACHE_HOME/chainwright``; None where there is no home either."""
-    base = os.environ.get("XDG_CACHE_HOME")
-    try:
-        return (Path(base) if base else Path.home() / ".cache") / "chainwright"
-    except RuntimeError:
-        return None
-
-
-def _read(path: Path | None) -> bytes | None:
-    """An object from disk; None if there is none, or a damaged one."""
-    try:
-        data = path.read_bytes() if path else b""
-    except OSError:
-        return None
-    digest, body = data[:32], data[32:]
-    if not body or hashlib.sha256(body).digest() != digest:
-        if data:
-            logger.info("a damaged file in the cache of compiled code is replaced: %s", path)
-        return None
-    return body
-
-
-def _write(path: Path | None, data: bytes) -> None:
-    """Keep an object; other processes see a whole file or none."""
-    global _complained
-    if path is None:
-        return
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        _make_room(path.parent, len(data))
-        handle, name = tempfile.mkstemp(dir=path.parent, suffix=".part")
-        try:
-            with os.fdopen(handle, "wb") as file:
-                file.write(hashlib.sha256(data).digest() + data)
-            os.replace(name, path)
-        except BaseException:
-            os.unlink(name)
-            raise
-    except OSError as error:
-        if not _complained:
-            logger.info("compiled code is not kept on disk: %s", error)
-            _complained = True
-
-
-_complained = False
-
-
-_room: dict[Path, int] = {}
-"""How many bytes may be added to a folder before its files are counted again."""
-
-
-def _make_room(folder: Path, size: int) -> None:
-    """Drop the files that were made first, as soon as there are too many bytes.
-
-    Counting means to ask for the size of thousands of files. So a count serves for as long as
-    there is room for certain, and for a sixteenth of ``LIMIT`` at most: other processes write too.
-    """
-    room = _room.get(folder, 0)
-    if room < size:
-        known = _files(folder)
-        total = sum(n for _, n, _ in known) + size
-        for _, n, path in known:
-            if total <= LIMIT:
-                break
-            path.unlink(missing_ok=True)
-            total -= n
-        room = size + min(LIMIT - total, LIMIT // 16)
-    _room[folder] = room - size
-
-
-def _files(folder: Path) -> list[tuple[float, int, Path]]:
-    """When each file was made, its size and path; the oldest first."""
-    known = []
-    for path in folder.iterdir():
-        if path.suffix not in (".o", ".part", ".facts"):
-            continue
-        try:
-            facts = path.stat()
-        except OSError:
-            continue  # another process was quicker
-        known.append((facts.st_mtime, facts.st_size, path))
-    return sorted(known)
-
-
-def cached_files() -> list[tuple[float, int, Path]]:
-    """The files of compiled code: when each was made, its size and path; the oldest first."""
-    folder = cache_folder()
-    return _files(folder) if folder is not None and folder.is_dir() else []
 
 
 def libc_address(name: str) -> int:

@@ -36,6 +36,7 @@ from chainwright.ir.layout import extent
 from chainwright.ir.node import dtype_of
 
 from ..options import OPTIONS
+from .answers import Answers
 from .bits import same_bits
 from .engine import Engine, libc_address
 from .loops import layout, loop_of
@@ -109,10 +110,10 @@ class MachineLinker:
 
 
 class NumpyMachine:
-    """The rules, each tested once in a process."""
+    """The rules, each tested once: in this process, or in an earlier one, by its ``answers``."""
 
-    def __init__(self, linker: MachineLinker) -> None:
-        self._linker = linker
+    def __init__(self, linker: MachineLinker, answers: Answers | None = None) -> None:
+        self._linker, self._answers = linker, answers
         self._known: dict[Any, bool] = {}
 
     def loop(self, ufunc: np.ufunc, dtypes: tuple[np.dtype[Any], ...]) -> bool:
@@ -130,8 +131,14 @@ class NumpyMachine:
     def _ask(self, key: Any, test: Callable[[], bool]) -> bool:
         found = self._known.get(key)
         if found is None:
-            with np.errstate(all="ignore"):
-                found = self._known[key] = test()
+            kept = self._answers if _is_of_numpy(key[0]) else None
+            found = kept.get(key) if kept is not None else None
+            if found is None:
+                with np.errstate(all="ignore"):
+                    found = test()
+                if kept is not None:
+                    kept.add(key, found)
+            self._known[key] = found
             if not found:
                 logger.info("native code leaves this to NumPy, whose bits differ: %s", key)
         return found
@@ -233,6 +240,11 @@ class NumpyMachine:
         code = segment.link(self._linker)
         if self._linker.callable("run")((code, *arrays.values())) < 0:
             raise AssertionError("a segment of unchecked arrays was refused")
+
+
+def _is_of_numpy(asked: Any) -> bool:
+    """Whether a name says what is meant: others may have ufuncs of the same name as NumPy's."""
+    return isinstance(asked, str) or getattr(np, asked.__name__, None) is asked
 
 
 class _Trusting:

@@ -7,7 +7,7 @@ import sys
 import pytest
 
 from chainwright import __main__ as command
-from chainwright.runtime.native import engine
+from chainwright.runtime.native import disk
 
 SCRIPT = '''\
 import sys
@@ -80,7 +80,7 @@ def cache(tmp_path, monkeypatch):
 def test_the_cache_is_shown_and_emptied(cache, capsys):
     assert command.main(['cache']) == 0
     out = capsys.readouterr().out
-    assert f'{cache}: 3 files, 0.0 MiB of at most {engine.LIMIT >> 20} MiB' in out
+    assert f'{cache}: 3 files, 0.0 MiB of at most {disk.LIMIT >> 20} MiB' in out
     assert len(list(cache.iterdir())) == 4
     assert command.main(['cache', '--clear']) == 0
     assert '3 files removed' in capsys.readouterr().out

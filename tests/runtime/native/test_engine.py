@@ -12,8 +12,10 @@ import pytest
 pytest.importorskip("llvmlite")
 
 from chainwright.runtime.background import BACKGROUND
+from chainwright.runtime.native import disk
 from chainwright.runtime.native import engine as module
-from chainwright.runtime.native.engine import Engine, cache_folder
+from chainwright.runtime.native.disk import cache_folder
+from chainwright.runtime.native.engine import Engine
 
 TEXT = """define i64 @{name}(i64 %x) {{
   %y = add i64 %x, 1
@@ -26,7 +28,7 @@ TEXT = """define i64 @{name}(i64 %x) {{
 def folder(tmp_path, monkeypatch):
     assert BACKGROUND.wait(60)  # what other tests have compiled goes to their folder
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    monkeypatch.setattr(module, "_complained", False)
+    monkeypatch.setattr(disk, "_complained", False)
     return tmp_path / "chainwright"
 
 
@@ -100,7 +102,7 @@ def test_a_full_disk_is_said_once(folder, caplog, monkeypatch):
     def full(*args, **kwargs):
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    monkeypatch.setattr(module.os, "fdopen", full)
+    monkeypatch.setattr(disk.os, "fdopen", full)
     with caplog.at_level(logging.INFO, "chainwright"):
         engine = Engine()
         assert call(engine) == 42 and call(engine, "plus_another") == 42
@@ -114,7 +116,7 @@ def test_a_folder_that_may_only_be_read_serves(folder, caplog, monkeypatch):
     def refused(*args, **kwargs):
         raise PermissionError(errno.EACCES, "Permission denied")
 
-    monkeypatch.setattr(module.tempfile, "mkstemp", refused)
+    monkeypatch.setattr(disk.tempfile, "mkstemp", refused)
     engine = Engine()
     with caplog.at_level(logging.INFO, "chainwright"):
         assert call(engine) == 42 and (engine.compiled, engine.loaded) == (0, 1)
@@ -132,7 +134,7 @@ def test_a_folder_that_cannot_be_written_is_said_once(folder, caplog):
 
 
 def test_the_folder_is_bounded(folder, monkeypatch):
-    monkeypatch.setattr(module, "LIMIT", 3000)
+    monkeypatch.setattr(disk, "LIMIT", 3000)
     engine = Engine()
     for k in range(12):
         assert call(engine, f"plus_{k}") == 42
@@ -180,13 +182,13 @@ def test_what_llvm_has_said_of_the_processor(folder, damage, monkeypatch):
     (path,) = folder.glob("*.facts")
     whole = path.read_bytes()
     if damage is None:
-        monkeypatch.setattr(module, "_processor", lambda origin: "another processor")
+        monkeypatch.setattr(disk, "processor", lambda: ["another processor"])
     else:
         path.write_bytes(damage)
     assert Engine()._facts == first._facts and len(first._facts) == 5
     assert path.read_bytes() == whole
     assert len(list(folder.glob("*.facts"))) == (2 if damage is None else 1)
-    monkeypatch.setattr(module, "_processor", lambda origin: None)
+    monkeypatch.setattr(disk, "processor", lambda: None)
     assert Engine()._facts == first._facts
 
 
@@ -208,6 +210,6 @@ def test_one_linker_serves_all_objects_and_none_after_an_error(folder, monkeypat
 
 def test_no_home_no_folder(monkeypatch):
     monkeypatch.delenv("XDG_CACHE_HOME")
-    monkeypatch.setattr(module.Path, "home", lambda: (_ for _ in ()).throw(RuntimeError("no home")))
+    monkeypatch.setattr(disk.Path, "home", lambda: (_ for _ in ()).throw(RuntimeError("no home")))
     assert cache_folder() is None
     assert call(Engine()) == 42

@@ -8,7 +8,7 @@ import pytest
 
 pytest.importorskip("llvmlite")
 
-from chainwright.runtime.native import engine, objects
+from chainwright.runtime.native import disk, objects
 from chainwright.runtime.native.engine import Engine
 from chainwright.runtime.native.objects import placed, symbols
 
@@ -136,4 +136,4 @@ def test_an_engine_says_so(compiled):
     for end in (4, 40, 64, len(data) - 1):
         with pytest.raises(RuntimeError):
             Engine()._linked(data[:end], ["f"])
-    assert engine.cached_files()
+    assert disk.cached_files()
