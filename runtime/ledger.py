@@ -159,7 +159,11 @@ class Ledger:
 
     def __init__(self, name: str, size: int = 200) -> None:
         self.name = name
-        self.without_python = self.with_python = self.eager_calls = self.checks = 0
+        self.without_python = self.with_python = self.checks = 0
+        self.plain_calls = 0  # define-by-run, with those that are to pass
+        #: How many of the next calls are to pass define-by-run: nobody looks at them.
+        self.to_pass = 0
+        self._pass_since = ""
         self.spent: Counter[str] = Counter()  # seconds, by what they went into
         self.saved = 0.0
         self._stops: Counter[tuple[str, str]] = Counter()
@@ -174,6 +178,18 @@ class Ledger:
     def hits(self) -> int:
         """Calls that ran programs."""
         return self.without_python + self.with_python
+
+    @property
+    def eager_calls(self) -> int:
+        """Calls that went define-by-run."""
+        return self.plain_calls - self.to_pass
+
+    def let_pass(self, calls: int, reason: str) -> None:
+        """The next calls go define-by-run, and are counted now: whoever lets one pass says so."""
+        self.plain_calls += calls - self.to_pass
+        self.plainly[self._pass_since] -= self.to_pass
+        self.plainly[reason] += calls
+        self.to_pass, self._pass_since = calls, reason
 
     def add(self, kind: str, reason: str, where: str = "", seconds: float = 0.0) -> None:
         """Write an event down, and log it: once, with what to do; what is wrong as a warning."""
@@ -229,5 +245,5 @@ class Ledger:
             self.checks,
             dict(self.spent),
             self.saved,
-            dict(self.plainly),
+            dict(self.plainly - Counter({self._pass_since: self.to_pass})),
         )

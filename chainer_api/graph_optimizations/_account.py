@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from chainer import configuration
 from chainwright.runtime import NEWS, OPTIONS, Ledger
-from chainwright.runtime.rate import Rate
+from chainwright.runtime.rate import Rate, measure_pace, pace
 
 if TYPE_CHECKING:
     from ._dry import Carrier
@@ -20,10 +20,12 @@ if TYPE_CHECKING:
     from ._tree import Application
 
 _CALLS = 10  # calls' time that may be owed to begin with
-_HORIZON = 200  # calls in which what is spent is to come back
-# What programs are expected to save, as long as none has run: a part of a call's time, less what
-# it takes to come to programs and to make Variables of their results; the least that is tried for.
-_GAIN, _AROUND, _LEAST = 0.7, 25e-6, 0.15
+_HORIZON = 200  # calls after which less is spent, where nothing has paid
+_SOON = 150  # calls within which what is spent before may be expected to come back
+# What programs are expected to save, as long as none has run: of a call's time, at most; for each
+# function, and of its time; less what each further result takes. Seconds of the pace where they
+# were measured (see Rate). The least part of a call that is tried for.
+_GAIN, _GAIN_OF_FUNCTION, _GAIN_OF_TIME, _OF_RESULT, _LEAST = 0.6, 9.5e-6, 0.15, 40e-6, 0.15
 _GAIN_OF_PROOF = 0.1  # of a call's time
 _LONG_AGO = 64  # calls since another thread has called
 _KNOWN = 8  # calls with programs, until it is known what they save
@@ -43,10 +45,11 @@ _LOSSES = 8  # calls in a row after which the balance is negative, until program
 _MOST = 1.5  # times as long as before, that functions are thought to take
 _MAY_LOSE = 0.02  # of a method's time; programs become faster the longer they run
 
-# For each function application, on this machine. The first time modules are imported, templates
-# and the library's sources read.
-COMPILING, PROVING = Rate(4e-4, 8e-3), Rate(7e-4, 0.01)
-NATIVE = Rate(6e-4, 0.02)  # native code of what is compiled, in the background
+# For each function application, as learned on this machine. The first time modules are imported,
+# templates and the library's sources read.
+COMPILING, PROVING = Rate.elsewhere(8e-4, 0.014), Rate.elsewhere(7e-4, 0.015)
+NATIVE = Rate.elsewhere(1.1e-3, 0.013)  # native code of what is compiled, in the background
+_CHECKING = 0.4  # of what compiling takes: the first uses of programs are checked
 _OF_LATE = 0.05  # the weight of the last call in averages
 _GOOD_PART = 0.1  # of a method's time, that functions take which become native code soon
 _SETTLING, _SETTLED = 64, 2  # calls in which functions may become native code, and without news
@@ -138,7 +141,9 @@ class Account:
         """
         ledger = self.ledger
         served = ledger.with_python + ledger.without_python - self._partly
-        gain = self._weight * max(_GAIN * self.plain - _AROUND * results, 0.0)
+        if _budget() < math.inf:
+            measure_pace()
+        gain = self._weight * self._expected_gain(applications, results)
         if served >= _KNOWN:
             gain = (ledger.saved - self._saved_partly) / served
         share, least = max(self._share(calls), share), _LEAST * self._weight * self.plain
@@ -148,6 +153,12 @@ class Account:
         if _budget() < math.inf:
             wait = max(wait, self._settles_at - self.calls)
         return wait
+
+    def _expected_gain(self, applications: int, results: int) -> float:
+        """The part of a call's time that programs are expected to save, without its backward."""
+        gain = pace() * _GAIN_OF_FUNCTION * applications + _GAIN_OF_TIME * self.plain
+        gain = min(gain, _GAIN * self.plain)
+        return max(gain - pace() * _OF_RESULT * (results - 1), 0.0)
 
     def forgets(self) -> None:
         """Ways are not known any more: what share goes them is to be seen anew."""
@@ -174,7 +185,7 @@ class Account:
         return 1 + int(min(calls - self.calls, self.calls, _LONGEST))
 
     def _seconds_to_compile(self, applications: int) -> float:
-        seconds = COMPILING.of(applications)
+        seconds = (1 + _CHECKING) * COMPILING.of(applications)
         return seconds + NATIVE.of(applications) if OPTIONS.target() == "auto" else seconds
 
     def went_native(self, applications: int, seconds: float) -> None:
@@ -245,7 +256,7 @@ class Account:
         time spent in the method, the budget, and besides to what is expected to be saved in the
         first calls.
         """
-        expected = gain * max(_HORIZON - self.calls, 0)
+        expected = gain * max(_SOON - self.calls, 0)
         hope = 1.0
         if self.ledger.spent["trace"]:
             # What has not paid in many calls is not likely to do so later.
@@ -304,7 +315,7 @@ class Account:
         if run.programs:
             self.ledger.with_python += 1
             return self._ended(seconds, app.meter, app, run)
-        self.ledger.eager_calls += 1
+        self.ledger.plain_calls += 1
         plain = _NOTED * (seconds - run.noting) if run.noted else seconds
         self._ended_plainly(plain, app if run.noted else None)
         return True
@@ -332,7 +343,7 @@ class Account:
 
     def called_and_counted(self, run: Run, seconds: float) -> None:
         """A call has ended of which the functions were counted."""
-        self.ledger.eager_calls += 1
+        self.ledger.plain_calls += 1
         self._ended_plainly(seconds, None)
         if run.missed:
             each = seconds / run.missed - _COUNTING
@@ -360,7 +371,7 @@ class Account:
 
     def called_plainly(self, seconds: float, app: Application) -> None:
         """A call that may have gone the way to ``app`` has been timed."""
-        self.ledger.eager_calls += 1
+        self.ledger.plain_calls += 1
         self._ended_plainly(seconds, app)
 
     def times_anew(self, app: Application) -> None:
@@ -397,11 +408,21 @@ class Account:
 
     def called_asleep(self, seconds: float = 0.0) -> None:
         """A call has ended that was left alone; ``seconds`` if it was timed."""
-        self.ledger.eager_calls += 1
+        self.ledger.plain_calls += 1
         self.calls += 1
         if seconds:
             self._takes(seconds)
         self.in_method += seconds or self.plain
+
+    def let_pass(self, calls: int) -> None:
+        """So many calls will have ended before one is looked at again."""
+        self.calls += calls
+        self.in_method += calls * self.plain
+
+    @property
+    def knows_calls(self) -> bool:
+        """Whether it is known what a call takes without programs."""
+        return self.calls > _SETTLING
 
     @property
     def is_shared(self) -> bool:

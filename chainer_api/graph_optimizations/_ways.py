@@ -26,7 +26,8 @@ _USUAL_FORMS = 4  # of arguments: of training, of evaluation, of last batches
 _OFTEN = 7  # earlier calls with arguments of one form, where there are more than these
 _WORTH = 4  # calls that leave a way in the middle lose what a call gains that follows it
 _LONG = 1024  # calls for which those of a form are not looked at, where it led nowhere
-_COUNTING = 0.5e-3  # seconds that calls take of which the forms may be counted always
+_COUNTING = 1e-3  # seconds that calls take of which the forms may be counted always
+_APART = 10  # calls, at most, between two that are counted of those that take less
 
 
 class Forms:
@@ -58,15 +59,15 @@ class Forms:
             self._seen.pop(old, None)
         return form
 
-    def is_counted(self, seconds: float) -> bool:
-        """Whether to count the form of a call that is left alone: of brief ones only some.
+    def uncounted(self, seconds: float) -> int:
+        """How many calls that are left alone may pass until the form of one is counted.
 
-        By chance, since calls may take turns. ``seconds`` is what a call takes.
+        By chance, since calls may take turns; the more, the less ``seconds`` a call takes.
         """
         if seconds >= _COUNTING:
-            return True
+            return 0
         self._chance = (1103515245 * self._chance + 12345) & 0x7FFFFFFF
-        return self._chance < seconds / _COUNTING * 0x80000000
+        return (self._chance >> 8) % max(int(2 * _COUNTING / max(seconds, 1e-6)), _APART)
 
     def calls_before(self, form: int) -> int:
         """How many calls had arguments of this form before the last of them."""

@@ -59,6 +59,7 @@ _LONGEST = 1024  # calls for which it is left alone at most
 _AWHILE = 32  # and where the arguments have forms of which some may come again
 _COMPARED = 4  # calls that are timed without programs, where these seem to be slower
 _SURE = 64  # calls with programs after which that has to be done again
+_LET_PASS = 15  # calls in a row, where programs are slower
 _NAMED = 6  # arguments by which a report tells ways
 _OPTIONS = (
     "force_test_define_by_run",
@@ -150,6 +151,7 @@ class Site:
         self.forms = Forms()
         self._without = 0  # calls in a row without a program
         self._pause, self._asleep = 4, 0
+        self._uncounted = 0  # calls of which the arguments are not looked at while it is asleep
         self._rests = False  # whether it is asleep since programs are slower
         self._why = _LEFT_ALONE  # it is asleep
         self._waiting: Waiting | None = None
@@ -175,10 +177,10 @@ class Site:
         if not self._asleep:
             if self.forms.differ:
                 form = self.forms.of((args, kwargs))
-        elif self._rests or not self.forms.is_counted(self.account.plain):
-            return self._plainly(chain, args, kwargs)
+        elif self._rests or self._uncounted > 0:
+            return self._left_alone(chain, args, kwargs)
         elif not self.forms.wakes(form := self.forms.of((args, kwargs))):
-            return self._plainly(chain, args, kwargs)
+            return self._left_alone(chain, args, kwargs)
         settings = settings_now()
         if settings is None:
             return self._plainly(chain, args, kwargs, "the configuration does not allow programs")
@@ -237,19 +239,31 @@ class Site:
             if function_hook.functions_are_watched():
                 why = "function hooks are registered"
             self.ledger.went_plainly(why or self._why)
-            if self._asleep and not self._rests and self._waiting is not None:
-                return self._while_waiting(chain, args, kwargs)
             self.account.called_asleep()
-            if self._asleep:
-                self._asleep -= 1
         return self.method(chain, *args, **kwargs)
 
-    def _while_waiting(self, chain: Any, args: Any, kwargs: Any) -> Any:
-        """A call while a way is too dear to be traced: what it takes tells when that pays."""
+    def _left_alone(self, chain: Any, args: Any, kwargs: Any) -> Any:
+        """A call while programs do not pay, or not yet."""
+        self.ledger.went_plainly(self._why)
+        account, waits = self.account, self._waiting is not None and not self._rests
+        self._asleep = max(self._asleep - 1, 0)  # other threads count, too
+        self._uncounted -= 1
+        if self._uncounted < 0 and not self._rests:
+            self._uncounted = self.forms.uncounted(account.plain)
+        if self._asleep > 1 and account.knows_calls:
+            # Nobody looks at the next ones.
+            calls = min(self._asleep - 1, _LET_PASS if self._rests else self._uncounted)
+            self.ledger.let_pass(calls, self._why)
+            account.let_pass(calls)
+            self._asleep -= calls
+            self._uncounted = 0
+        if not waits:
+            account.called_asleep()
+            return self.method(chain, *args, **kwargs)
+        # What calls take tells when a way pays that is too dear to be traced now.
         started = time.perf_counter()
         result = self.method(chain, *args, **kwargs)
-        self.account.called_asleep(time.perf_counter() - started)
-        self._asleep -= 1
+        account.called_asleep(time.perf_counter() - started)
         if not self._asleep:
             self._compile_or_wait()
         return result
@@ -492,6 +506,7 @@ class Site:
             if (waiting := self._waiting) is not None:
                 self._compile(waiting.syncs, waiting.app, waiting.names)
                 self._asleep = 0
+                self.ledger.let_pass(0, self._why)
 
     @_without_collection
     def _compile(self, syncs: list[Sync], app: Application, names: dict[int, str]) -> None:
@@ -863,6 +878,9 @@ def _decorate(method: Any, options: Options) -> Callable[..., Any]:
         site = None if manager is None else manager._sites.get(method)
         if site is None or site.chain() is not self:
             site = _site(self, method, name, options)
+        elif (ledger := site.ledger).to_pass > 0:
+            ledger.to_pass -= 1
+            return method(self, *args, **kwargs)
         return site(self, args, kwargs)
 
     entry_code(call.__code__, Site._run.__code__)

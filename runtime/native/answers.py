@@ -22,7 +22,8 @@ from . import disk
 
 _HERE = Path(__file__).parent
 _CODE = Path(ir.__file__).parent, Path(codegen.__file__).parent / "native_target", _HERE
-_LIBRARIES = "_multiarray_umath", "blas", "mkl", "blis", "/libm.", "/libm-", "/libc.", "/libc-"
+_LIBRARIES = "_multiarray_umath", "/libm.", "/libm-", "/libc.", "/libc-"
+_BLAS = "blas", "mkl", "blis"
 _VARIABLES = "NPY_", "OPENBLAS_", "OMP_", "MKL_", "GOTO_", "BLIS_", "GLIBC_", "LD_"
 
 
@@ -63,7 +64,10 @@ def _libraries() -> Iterator[Path]:
     maps = Path("/proc/self/maps").read_text()
     found = {line[line.index("/") :] for line in maps.splitlines() if "/" in line}
     for path in sorted(found):
-        if any(name in path for name in _LIBRARIES):
+        # Other packages bring a BLAS of their own.
+        numpys = "numpy" in path or "site-packages" not in path
+        names = (*_LIBRARIES, *_BLAS) if numpys else _LIBRARIES
+        if any(name in path for name in names):
             yield Path(path)
 
 

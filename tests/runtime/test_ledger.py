@@ -9,7 +9,7 @@ def ledger(hits, plainly):
     for reason, calls in plainly.items():
         for _ in range(calls):
             found.went_plainly(reason)
-            found.eager_calls += 1
+            found.plain_calls += 1
     return found
 
 
@@ -27,3 +27,20 @@ def test_what_was_compiled_has_paid():
     assert "static_budget" in advice
     found.add("compile", "a way through the method was seen for the second time")
     assert found.report().advice == []
+
+
+def test_calls_that_are_to_pass_are_not_there_yet():
+    found = Ledger("M.forward")
+    found.went_plainly("asleep")
+    found.plain_calls += 1
+    found.let_pass(5, "asleep")
+    assert found.report().eager_calls == 1 and found.report().plainly == {"asleep": 1}
+    found.to_pass -= 2
+    assert found.report().eager_calls == 3 and found.report().plainly == {"asleep": 3}
+    found.let_pass(4, "slow")  # instead of the three that were left
+    assert found.report().eager_calls == 3 and found.report().plainly == {"asleep": 3}
+    found.to_pass = 0
+    assert found.report().eager_calls == 7
+    assert found.report().plainly == {"asleep": 3, "slow": 4}
+    found.let_pass(0, "slow")
+    assert found.report().eager_calls == 7

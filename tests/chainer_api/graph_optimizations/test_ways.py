@@ -186,11 +186,13 @@ def test_where_most_forms_come_back_programs_are_those_of_whole_calls():
 
 def test_forms_of_brief_calls_are_counted_by_chance():
     forms = Forms()
-    assert all(forms.is_counted(1e-3) for _ in range(100))
-    counted = [forms.is_counted(1e-4) for _ in range(4000)]
-    assert 600 < sum(counted) < 1000
-    for turns in (2, 3, 4, 5, 12):
-        assert all(any(counted[k::turns]) for k in range(turns))
+    assert not any(forms.uncounted(2e-3) for _ in range(100))
+    for seconds, least, most in ((5e-4, 3, 6), (1e-4, 8, 12), (1e-5, 80, 120)):
+        gaps = [forms.uncounted(seconds) for _ in range(4000)]
+        assert least < sum(gaps) / len(gaps) < most
+        for turns in (2, 3, 4, 5, 12):  # calls that take turns are counted all
+            at = {(sum(gaps[:k]) + k) % turns for k in range(200)}
+            assert at == set(range(turns))
 
 
 def test_a_way_that_is_noted_again_is_not_compiled_again():

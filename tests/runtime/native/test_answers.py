@@ -4,6 +4,7 @@ import errno
 import logging
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -177,3 +178,15 @@ def test_many_processes_at_once(folder):
     assert [process.wait() for process in run] == [0] * 3
     answers = Answers()
     assert all(answers.get((f"op{k}", "f32")) for k in range(200))
+
+
+def test_the_blas_of_another_package_does_not_matter(monkeypatch):
+    maps = Path("/proc/self/maps").read_text()
+    ours = list(module._libraries())
+    place = "7f00-7f01 r-xp 0 00:00 1   "
+    other = f"{place}/env/lib/python3.11/site-packages/scipy.libs/libopenblas.so\n"
+    system = f"{place}/usr/lib/libblas.so.3\n"
+    monkeypatch.setattr(Path, "read_text", lambda self: maps + other)
+    assert list(module._libraries()) == ours
+    monkeypatch.setattr(Path, "read_text", lambda self: maps + other + system)
+    assert set(module._libraries()) - set(ours) == {Path("/usr/lib/libblas.so.3")}
