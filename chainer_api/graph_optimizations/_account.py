@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 _CALLS = 10  # calls' time that may be owed to begin with
 _HORIZON = 200  # calls after which less is spent, where nothing has paid
 _SOON = 150  # calls within which what is spent before may be expected to come back
+_GOES_ON = 0.25  # of the calls of a method that has had more, in which it may be expected later
 # What programs are expected to save, as long as none has run: of a call's time, at most; for each
 # function, and of its time; less what each further result takes. Seconds of the pace where they
 # were measured (see Rate). The least part of a call that is tried for.
@@ -254,9 +255,11 @@ class Account:
 
         What is owed is what was spent and has not been saved yet. It may come to a share of the
         time spent in the method, the budget, and besides to what is expected to be saved in the
-        first calls.
+        first calls, or in some of those to come where there were many.
         """
         expected = gain * max(_SOON - self.calls, 0)
+        if self.calls >= _HORIZON:
+            expected = gain * _GOES_ON * self.calls
         hope = 1.0
         if self.ledger.spent["trace"]:
             # What has not paid in many calls is not likely to do so later.

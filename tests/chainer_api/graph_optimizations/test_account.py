@@ -34,6 +34,7 @@ def account(monkeypatch):
     monkeypatch.setattr(_account, "PROVING", Rate(1.0, 0.0))
     monkeypatch.setattr(_account, "_CHECKING", 0.0)
     monkeypatch.setattr(_account, "_GAIN_OF_TIME", 1.0)
+    monkeypatch.setattr(_account, "_GOES_ON", 0.0)
     monkeypatch.setattr(_account, "pace", lambda: 1.0)
     found = _account.Account(Ledger("forward"))
     found.plain = 1.0
@@ -80,6 +81,15 @@ def test_later_a_tenth_of_the_time(account):
     assert after(account, 200).wait_for_trace(21, 200) == 11
     assert after(account, 200, spent=1.0).wait_for_trace(20, 200) == 11
     assert after(account, 200, spent=1.0, saved=1.0).wait_for_trace(20, 200) == 0
+
+
+def test_what_has_gone_on_is_expected_to_go_on(account, monkeypatch):
+    monkeypatch.setattr(_account, "_GOES_ON", 0.25)
+    assert after(account, 199).wait_for_trace(20, 199) > 0
+    assert after(account, 200).wait_for_trace(50, 200) == 0  # 20, and 0.6 of 50 calls
+    assert after(account, 200).wait_for_trace(51, 200) > 0
+    # Where programs have saved nothing, nothing is expected.
+    assert after(account, 208, saved=0.0, hits=8).wait_for_trace(21, 200) > 0
 
 
 def test_a_smaller_and_smaller_part_where_nothing_has_paid(account):
