@@ -231,9 +231,9 @@ def _environment():
     return found | {"PYTHONPYCACHEPREFIX": str(HERE.parent / "build" / "bytecode")}
 
 
-def in_process(*arguments):
-    """Run this file with arguments, and read the JSON of its last line."""
-    command = [sys.executable, "-W", "ignore", __file__, *map(str, arguments)]
+def in_process(*arguments, script=__file__):
+    """Run this file, or another one, with arguments, and read the JSON of its last line."""
+    command = [sys.executable, "-W", "ignore", script, *map(str, arguments)]
     try:
         done = subprocess.run(
             command, capture_output=True, text=True, timeout=LIMIT, env=_environment()
