@@ -91,9 +91,18 @@ class Loaded:
 
 
 def allocate(size: int, views: Sequence[View]) -> tuple[np.ndarray, ...]:
-    """One new arena and the arrays in it; equal views are one object."""
+    """One new arena and the arrays in it."""
+    return arrays_in(memory_of(size), views)
+
+
+def memory_of(size: int) -> np.ndarray:
+    """New memory, aligned."""
     memory = np.empty(size + ALIGNMENT, np.uint8)
-    memory = memory[-memory.ctypes.data % ALIGNMENT :][:size]
+    return memory[-memory.ctypes.data % ALIGNMENT :][:size]
+
+
+def arrays_in(memory: np.ndarray, views: Sequence[View]) -> tuple[np.ndarray, ...]:
+    """The arrays in an arena; equal views are one object."""
     made: dict[View, np.ndarray] = {}
     for view in views:
         if view not in made:

@@ -4,6 +4,7 @@ It knows arrays and graphs, not the front end: :class:`Schedule` compiles and ru
 :class:`Ledger` keeps and tells.
 """
 
+from .arenas import BLOCKS
 from .eager import NEWS  # library ops ask the module for native code
 from .ledger import Event, Ledger, Report, Stop
 from .logs import begin as _begin
@@ -13,6 +14,7 @@ from .schedule import Kept, Schedule
 _begin()
 
 __all__ = [
+    "BLOCKS",
     "Event",
     "NEWS",
     "OPTIONS",

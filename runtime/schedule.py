@@ -14,7 +14,7 @@ from __future__ import annotations
 import logging
 import time
 import weakref
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import Any
 
 from chainwright.codegen import Program, Target
@@ -33,6 +33,7 @@ from chainwright.ir import (
     stages,
 )
 
+from .arenas import AnyPool, Buffers, MakePools, pools
 from .background import BACKGROUND
 from .logs import LOGS, tell
 from .native import native_target
@@ -44,37 +45,8 @@ logger = logging.getLogger("chainwright")
 
 Tell = Callable[[int, Any], None]
 
-_IDLE, _IDLE_BYTES = 4, 1 << 20  # buffer sets kept for calls to come; more if they are small
 _HITS = 3  # calls before native code is asked for
 _RAN = 5e-3  # seconds that forward has run by then: what is over sooner needs none
-
-
-class Pool:
-    """Lends sets of buffers; ``list.append`` and ``list.pop`` make it safe between threads."""
-
-    __slots__ = ("_new", "_room", "idle")
-
-    def __init__(self, new: Callable[[], tuple[Any, ...]], size: int = 0) -> None:
-        self._new = new
-        self.idle: list[tuple[Any, ...]] = []
-        #: Sets that are kept: as many as there were at a time, for each time step for instance.
-        self._room = max(_IDLE, _IDLE_BYTES // size if size else 0)
-
-    def take(self) -> tuple[Any, ...]:
-        try:
-            return self.idle.pop()
-        except IndexError:
-            return self._new()
-
-    def give(self, buffers: tuple[Any, ...]) -> None:
-        if len(self.idle) < self._room:
-            self.idle.append(buffers)
-
-    def trim(self) -> None:
-        self.idle.clear()
-
-
-MakePool = Callable[[Callable[[], tuple[Any, ...]], int], Pool]
 
 
 class Kept:
@@ -82,7 +54,7 @@ class Kept:
 
     __slots__ = ("values", "_buffers", "_pool")
 
-    def __init__(self, values: tuple[Any, ...], buffers: tuple[Any, ...], pool: Pool) -> None:
+    def __init__(self, values: tuple[Any, ...], buffers: Buffers, pool: AnyPool) -> None:
         self.values, self._buffers, self._pool = values, buffers, pool
 
     def __del__(self) -> None:
@@ -94,14 +66,23 @@ class Runner:
 
     __slots__ = ("function", "make_profile", "scratch", "kept", "_program", "_profile")
 
-    def __init__(self, program: Program, pool: MakePool = Pool) -> None:
+    def __init__(self, program: Program, make_pools: MakePools = pools) -> None:
         loaded = program.load()
         self.function = loaded.function
         self.make_profile: Callable[[Any], Profile] = Profile
         self._program = program
         self._profile: Profile | None = None
-        self.scratch = pool(loaded.new_scratch, program.scratch_bytes)
-        self.kept = pool(loaded.new_kept, program.kept_bytes)
+        self.scratch, self.kept = make_pools(loaded)
+
+    def run(
+        self, function: Callable[..., Buffers], inputs: Sequence[Any], kept: Buffers = ()
+    ) -> Buffers:
+        """Call the program, or what does the same, with scratch memory."""
+        scratch = self.scratch.take()
+        try:
+            return function(*inputs, scratch, kept)
+        finally:
+            self.scratch.give(scratch)
 
     @property
     def profile(self) -> Profile:
@@ -180,10 +161,13 @@ class Schedule:
         """Run the forward program; the second result is to be held until backward is done."""
         started = time.perf_counter() if self._left >= 0 else 0.0
         runner = self._runner
-        scratch, kept = runner.scratch.take(), runner.kept.take()
         function = runner.profile.function if OPTIONS.profile() else runner.function
-        results = function(*arrays, scratch, kept)
-        runner.scratch.give(scratch)
+        kept = runner.kept.take()
+        try:
+            results = runner.run(function, arrays, kept)
+        except BaseException:
+            runner.kept.give(kept)
+            raise
         if started:
             self._ran += time.perf_counter() - started
             self._count_down()
@@ -305,9 +289,9 @@ class Backward:
     """
 
     def __init__(
-        self, program: Program, graph: Graph, schedule: Schedule, pool: MakePool = Pool
+        self, program: Program, graph: Graph, schedule: Schedule, make_pools: MakePools = pools
     ) -> None:
-        self.runner = Runner(program, pool)
+        self.runner = Runner(program, make_pools)
         saved = [p for p in graph.inputs if p.attr("kind") == "saved"]
         self._picks: tuple[int, ...] = tuple(p.attr("index") for p in saved)
         self._graph, self._schedule = graph, weakref.ref(schedule)
@@ -316,11 +300,8 @@ class Backward:
 
     def __call__(self, values: tuple[Any, ...], gradients: tuple[Any, ...]) -> tuple[Any, ...]:
         runner = self.runner
-        scratch = runner.scratch.take()
         function = runner.profile.function if OPTIONS.profile() else runner.function
-        results = function(*[values[k] for k in self._picks], *gradients, scratch, ())
-        runner.scratch.give(scratch)
-        return results
+        return runner.run(function, [*[values[k] for k in self._picks], *gradients])
 
     def in_parts(
         self, values: tuple[Any, ...], gradients: tuple[Any, ...], least: int, tell: Tell
@@ -380,9 +361,7 @@ class Parts:
     def run(self, there: list[Any], tell: Tell) -> tuple[Any, ...]:
         """Compute the results from the inputs, to which ``there`` adds what is computed."""
         for runner, part in self._steps:
-            scratch = runner.scratch.take()
-            there += runner.function(*[there[k] for k in part.takes], scratch, ())
-            runner.scratch.idle.append(scratch)
+            there += runner.run(runner.function, [there[k] for k in part.takes])
             for k, place in part.finishes:
                 tell(k, there[place])
         return tuple([there[place] for place in self._places])

@@ -19,14 +19,14 @@ import numpy as np
 from chainer import _tracing
 from chainer.function_node import FunctionNode
 from chainer.variable import Variable, _make_gradient
-from chainwright.runtime import Kept
+from chainwright.runtime import BLOCKS, Kept
 
 from ._account import AROUND_NODE, clock
 from ._backward import gradients
 from ._device import ARRAYS, at, on_host
 from ._held import Held, held_values, values_of
 from ._trace import Backward, Late
-from ._values import Elsewhere, close, largest
+from ._values import Elsewhere, close, copied, largest
 
 if TYPE_CHECKING:
     from ._piece import Levels, Piece
@@ -244,6 +244,7 @@ class StaticScheduleFunction(FunctionNode):
         if self._results is not None and found is not None:
             if piece.same_bits:
                 found = _digests(found)  # both gradients at a time would be too much
+            BLOCKS.trim()
             if not self._is_as_it_was():
                 # Parameters have been updated since: there is nothing to be compared with.
                 key = self._key(grad_outputs)
@@ -280,15 +281,17 @@ class StaticScheduleFunction(FunctionNode):
         return moved
 
     def _is_as_it_was(self) -> bool:
-        """Whether the functions still give the results that the program has given."""
+        """Whether the functions still give the results that the program has given.
+
+        Their graph is built afterwards, when what the program has kept is gone: both at a time
+        would be too much.
+        """
         results, self._results, self._checking = self._results, None, False
+        leaves, piece = self._leaves, self._piece
+        leaves = {**leaves, **{slot: copied(leaves[slot]) for slot in piece.written}}
         with _tracing.aside():
-            rebuilt = self._piece.rebuild(self._leaves, self._states, self.inputs)
-        for slot, array in results.items():
-            if not self._piece.agree(rebuilt.values[slot]._array, array):
-                return False
-        self._rebuilt = rebuilt
-        return True
+            again = piece.rebuild(leaves, self._states, self.inputs, graph=False)
+        return all([piece.agree(again.values[s]._array, array) for s, array in results.items()])
 
     def _by_program(self, known: Run, grad_outputs: Any) -> Any:
         """The gradients of all uses of leaves; None where the program cannot give them."""

@@ -41,9 +41,10 @@ logger = logging.getLogger("chainwright")
 _ref = weakref.ref
 _hooks = function_hook._thread_local
 
-# Uses for which the leaves are copied: of a new piece, and after a backward of a new kind; of
-# small pieces, and of large ones, in which copies take much memory.
-_NEW, _AFTER_NEW_BACKWARD = (4, 2), (64, 8)
+# Uses for which the leaves are copied: of a new piece; after a backward of a new kind, of small
+# pieces and of large ones.
+_NEW, _AFTER_NEW_BACKWARD = 4, (64, 8)
+_HEAVY = 0.25  # of the intermediate values: leaves that are too much to have them twice
 _LARGE = 8 << 20  # bytes of intermediate values
 _FEW = 16384  # bytes of leaves that are copied in each use
 _LEVELS = 4096  # uses of leaves for which it is remembered where their functions stand
@@ -76,7 +77,7 @@ class Piece:
         self.inputs: list[Input] = traced.inputs
         self.written, self.numbers = traced.written, traced.numbers
         #: Uses for which backwards of new kinds are likely.
-        self._unsettled = _NEW[self._is_large()]
+        self._unsettled = _NEW
         leaves = {i.slot for i in traced.inputs}
         self.read = [
             slot for app in apps for slot in app.arrays.values()
@@ -138,9 +139,11 @@ class Piece:
         arrays = [self._specs[s] for s in self._leaf_slots]
         large = zip(self._leaf_slots, arrays, strict=True)
         self.large = [s for s, a in large if math.prod(a.shape) * a.dtype.itemsize >= LARGE]
-        self._copies_are_cheap = self.gpu is None and (
-            sum([math.prod(a.shape) * a.dtype.itemsize for a in arrays]) <= _FEW
-        )
+        size = sum([math.prod(a.shape) * a.dtype.itemsize for a in arrays])
+        self._copies_are_cheap = self.gpu is None and size <= _FEW
+        #: Whether to build the graph takes less memory.
+        self._copies_are_heavy = (
+            self._is_large() and size > _HEAVY * self.schedule.program.intermediate_bytes)
         #: Slots of the inputs, where all of them have one.
         self.slots = None if None in slots else slots
         if self.slots is not None:
@@ -266,10 +269,12 @@ class Piece:
         return known
 
     def wants(self, key: Any) -> None:
-        """A backward of a kind that no program is there for has come."""
+        """A backward has come that the node has no program for."""
+        if key in self.keys:
+            return  # a check has let go of it, or it is being compiled
         if self.keys:
             self._unsettled = _AFTER_NEW_BACKWARD[self._is_large()]
-        if key not in self.keys and key not in self._refused and len(self.keys) < 8:
+        if key not in self._refused and len(self.keys) < 8:
             self.keys[key] = None
             self.dirty = True
             self.account.new_backwards.append(self)
@@ -368,6 +373,7 @@ class Piece:
             # parameters have been updated: the graph is built now, or from what they were.
             self._unsettled -= 1
             graph = keeps_copies = True
+            due = due or self._copies_are_heavy
         if keeps_copies and self.chained and not (due and graph):
             leaves = {s: self._copied(s, a) if s != NUMBERS else a for s, a in leaves.items()}
         elif self.written:  # building the graph again changes a copy
@@ -484,8 +490,9 @@ class Piece:
         """
         started = clock()
         nodes = None if node is None else node.inputs
-        if node is not None and graph and self._is_large():
-            node._kept, node._backwards = None, {}
+        if self._is_large():
+            if node is not None and graph:
+                node._kept, node._backwards = None, {}
             self.schedule.trim()
         # The program takes these for arrays that are only read. The functions get them themselves:
         # what is written into them before backward counts there.
@@ -559,7 +566,7 @@ class Piece:
                 values.update(zip(app.output_slots, outputs, strict=True))
                 if graph:
                     functions.append(func)
-                    continue
+                # What functions have not retained goes, as with define-by-run.
                 del func, xs, outputs
                 for slot in self._last_uses[k]:
                     values.pop(slot, None)

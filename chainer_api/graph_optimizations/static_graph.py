@@ -15,7 +15,7 @@ from typing import Any, NamedTuple, TypeVar, overload
 
 from chainer import _tracing, configuration, function_hook
 from chainer.variable import Parameter
-from chainwright.runtime import Ledger
+from chainwright.runtime import BLOCKS, Ledger
 
 from . import _array_code  # noqa: F401 - whoever runs define-by-run code natively asks it
 from ._account import COMPILING, Account, clock
@@ -219,6 +219,7 @@ class Site:
         return times
 
     def _timed_plainly(self, chain: Any, args: Any, kwargs: Any) -> Any:
+        BLOCKS.trim()
         started = time.perf_counter()
         result = self.method(chain, *args, **kwargs)
         self.account.called_plainly(time.perf_counter() - started, self._last)
@@ -245,6 +246,8 @@ class Site:
     def _left_alone(self, chain: Any, args: Any, kwargs: Any) -> Any:
         """A call while programs do not pay, or not yet."""
         self.ledger.went_plainly(self._why)
+        if self._rests:
+            BLOCKS.trim()
         account, waits = self.account, self._waiting is not None and not self._rests
         self._asleep = max(self._asleep - 1, 0)  # other threads count, too
         self._uncounted -= 1

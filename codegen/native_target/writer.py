@@ -138,7 +138,38 @@ def parts_of(graph: Graph, forms: Forms) -> list[Part]:
         if found:
             parts.append(Part(any(u.kind == NATIVE for u in found), found))
         parts += [Part(False, [unit]) for unit in taken(PYTHON)]
-    return parts
+    return _late_memory(parts)
+
+
+def _late_memory(parts: list[Part]) -> list[Part]:
+    """Arrays that are computed from nothing come right before their first reader.
+
+    They are ready from the beginning on. Taken then, each of the memories that convolutions work in
+    would have its own place in the arena; so one is used after the other.
+    """
+    early = {
+        unit.nodes[0]: unit
+        for part in parts
+        for unit in part.units
+        if part.native and len(unit.nodes) == 1 and OPS[unit.nodes[0].op].kind == "creation"
+    }
+    found: list[Part] = []
+    for part in parts:
+        units: list[Unit] = []
+        for unit in part.units:
+            if unit.nodes[0] not in early:
+                needed = [early.pop(x) for n in unit.nodes for x in n.inputs if x in early]
+                if part.native:
+                    units += needed
+                elif needed and (last := next((p for p in reversed(found) if p.native), None)):
+                    last.units += needed
+                elif needed:
+                    found.append(Part(True, needed))
+                units.append(unit)
+        if units:
+            found.append(Part(part.native, units))
+    # Nothing reads these: they are results.
+    return [*found, Part(True, [*early.values()])] if early else found
 
 
 class _Products:

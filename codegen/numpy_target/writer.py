@@ -124,6 +124,7 @@ class Writer:
         self.entries: dict[str, dict[str, View]] = {SCRATCH: {}, KEPT: {}}
         self.located: dict[Node, View] = {}
         self.frees = _frees(graph, self.plan)
+        self.freed = {node for nodes in self.frees.values() for node in nodes}
         self.body: list[str] = []
 
     def _plan(self, saved_count: int) -> Storage:
@@ -261,6 +262,9 @@ class Writer:
         for node in tile.group:
             if self.plan.root(node) is node:
                 slices.write(node)
+        # The last ones would keep arrays that are freed soon.
+        names = slices.names.items()
+        self._delete([name for (node, _), name in names if node in self.freed])
 
     def _reuse(self, node: Node) -> None:
         taken = self.plan.reused[node]
@@ -320,7 +324,9 @@ class Writer:
         self.body.append(with_comment(text, node.origin))
 
     def _free(self, nodes: Sequence[Node]) -> None:
-        names = [self.text[node] for node in nodes if node in self.text]
+        self._delete([self.text[node] for node in nodes if node in self.text])
+
+    def _delete(self, names: Sequence[str]) -> None:
         if names:
             self.body.append(f"del {', '.join(dict.fromkeys(names))}")
 

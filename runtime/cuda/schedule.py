@@ -13,12 +13,14 @@ from typing import Any
 
 from chainwright.codegen import Program, Target
 from chainwright.codegen.cuda_target import CudaTarget, KernelError, NotOnDevice
+from chainwright.codegen.program import Loaded
 from chainwright.ir import Graph, Stage, build, stages
 from chainwright.ir.alias import roots_of
 from chainwright.ir.passes import PASSES_ANYWHERE
 
+from ..arenas import MakePools, Pool
 from ..options import OPTIONS
-from ..schedule import Backward, MakePool, Pool, Runner, Schedule, programs_of
+from ..schedule import Backward, Runner, Schedule, programs_of
 from .graphs import GraphedProgram
 from .profile import DeviceProfile
 
@@ -92,16 +94,17 @@ class DeviceSchedule(Schedule):
         graphs = self.built.forward, *self.built.backwards.values()
         self.repeatable = not any(n.op in _UNORDERED for graph in graphs for n in graph.nodes)
 
-        def pool(new: Callable[[], tuple[Any, ...]], _: int) -> Pool:
-            return StreamPool(new, cupy.cuda.get_current_stream)
+        def pools(loaded: Loaded) -> tuple[Pool, Pool]:
+            stream = cupy.cuda.get_current_stream
+            return StreamPool(loaded.new_scratch, stream), StreamPool(loaded.new_kept, stream)
 
         try:
             with self._device(f"{title}, compiled"):
                 programs = programs_of(target, self.built, title)
-                self._runner = Runner(programs[0], pool)
+                self._runner = Runner(programs[0], pools)
                 self._graphed = [graphed(self._runner, self.built.forward, title, cupy)]
                 self.backwards = {
-                    key: _Backward(program, self.built.backwards[key], self, pool)
+                    key: _Backward(program, self.built.backwards[key], self, pools)
                     for key, program in programs[1].items()
                 }
                 self._graphed += [
@@ -175,9 +178,9 @@ class _Device:
 
 class _Backward(Backward):
     def __init__(
-        self, program: Program, graph: Graph, schedule: DeviceSchedule, pool: MakePool
+        self, program: Program, graph: Graph, schedule: DeviceSchedule, make_pools: MakePools
     ) -> None:
-        super().__init__(program, graph, schedule, pool)
+        super().__init__(program, graph, schedule, make_pools)
         self._device = schedule._device
         self._title = f"{schedule.title} backward"
 

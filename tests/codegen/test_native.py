@@ -11,7 +11,7 @@ from ir_graphs import Building, array
 from chainwright.codegen.native_target import NativeTarget
 from chainwright.codegen.native_target.llvm import kernel_text, name_of
 from chainwright.codegen.native_target.settle import Settlement
-from chainwright.ir import Graph, build, interpret
+from chainwright.ir import Graph, Slot, build, interpret
 from chainwright.runtime.native import native_target
 
 machine = pytest.importorskip("chainwright.runtime.native.machine")
@@ -112,6 +112,27 @@ def test_python_runs_between_segments():
     )
     value = np.random.default_rng(1).standard_normal((4, 3)).astype("f")
     assert run(program, value)[0].tobytes() == np.tanh(-(value * 2 + 1 + 1)).tobytes()
+
+
+def test_arrays_made_of_nothing_are_there_for_whoever_reads_them():
+    """Python as the first reader, with native code before or not; native code; the caller."""
+    x, places, b = array("x", 4, 3), array("places", 2, dtype="i8"), Building()
+    zeros = [b.zeros(shape=(4, 3), dtype="f4") for _ in range(4)]
+    first = b.add_at(zeros[0], 1.0, places, index=Slot(0))
+    y = b.multiply(b.add(x, first), b.add(zeros[1], 2.0))
+    then = b.add_at(zeros[2], 3.0, places, index=Slot(0))
+    program = native(b.graph((x, places), b.add(y, then), zeros[3]))
+    value = np.random.default_rng(3).standard_normal((4, 3)).astype("f")
+    one = np.array([[1], [0], [1], [0]], "f")
+    loaded = program.load()
+    scratch, kept = loaded.new_scratch(), loaded.new_kept()
+    assert scratch
+    for dirt in (0, 255):
+        for memory in scratch:
+            memory.reshape(-1).view(np.uint8)[...] = dirt
+        got, nothing = loaded.function(value, np.array([0, 2]), scratch, kept)
+        assert got.tobytes() == ((value + one) * 2 + one * 3).tobytes()
+        assert (nothing == 0).all()
 
 
 def test_arrays_of_another_layout_are_computed_by_numpy():

@@ -3,6 +3,7 @@
 import linecache
 import traceback
 import warnings
+import weakref
 
 import numpy as np
 import pytest
@@ -286,6 +287,28 @@ def test_host_calls_get_arrays_of_their_own():
         assert total.tolist() == (np.exp(value) * 2).tolist() and cleared[0] == 0
     assert [h[0][0] for h in held] == [np.exp(np.float32(1)), np.exp(np.float32(2))]
     assert not any(np.shares_memory(a, s) for h in held for a in h for s in scratch)
+
+
+def test_what_a_loop_over_tiles_has_read_is_freed():
+    x, b, alive = array("x", 4096, 256), Building(), []
+
+    def first(a):
+        made = a + 1
+        alive.append(weakref.ref(made))
+        return (made,)
+
+    def second(a):
+        alive.append(alive[0]() is not None)
+        return (a,)
+
+    facts = {"k": 0, "shape": (4096, 256), "dtype": "f4"}
+    y = b.pick(b.host(x, fn=first), **facts)
+    z = b.exp(b.multiply(b.reshape(y, shape=(4096, 256)), 2.0))
+    graph = b.graph((x,), b.pick(b.host(z, fn=second), **facts))
+    value = np.zeros((4096, 256), "f")
+    assert "for i in" in generate(build(graph, {}).forward, title="tiles").source
+    (got,) = run(build(graph, {}).forward, value)
+    assert got.tobytes() == np.exp((value + 1) * 2).tobytes() and alive[1] is False
 
 
 def test_updates_work_in_place_on_dead_arrays_of_the_program_only():

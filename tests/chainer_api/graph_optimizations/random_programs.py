@@ -22,10 +22,11 @@ import chainer
 import chainer.functions as F
 import chainer.links as L
 from chainer.graph_optimizations import _piece
+from chainwright.runtime import arenas
 
 CALLS = 10
 OFTEN = 16  # calls of a step that repeats the same one
-_LARGE = _piece._LARGE
+_LARGE = _piece._LARGE, arenas.LARGE
 
 # -- Functions of the user's, for the programs ------
 
@@ -1058,8 +1059,12 @@ class Recipe:
         """A script that shows the program and checks it."""
         where = "PYTHONPATH=tests/chainer_api/graph_optimizations"
         head = f"# seed {self.seed}; run it with {where}\n{HEAD.strip()}\n\n\n"
-        large = "chainer.graph_optimizations._piece._LARGE = -1\n" if self.large else ""
-        return f"{head}{self.method()}\n\n\n{large}check(make, {CALLS})\n"
+        large = (
+            "chainer.graph_optimizations._piece._LARGE = -1\n"
+            "chainwright.runtime.arenas.LARGE = 1\n"
+        )
+        check = f"{large if self.large else ''}check(make, {CALLS})"
+        return f"{head}{self.method()}\n\n\n{check}\n"
 
     def make(self):
         """The class of the program, a new one each time."""
@@ -1072,11 +1077,11 @@ class Recipe:
     def run(self, compiled, after=None):
         try:
             if self.large:
-                _piece._LARGE = -1
+                _piece._LARGE, arenas.LARGE = -1, 1
             with only_phrases() if self.phrases and compiled else contextlib.nullcontext():
                 return run(self.make, compiled, CALLS, after)
         finally:
-            _piece._LARGE = _LARGE
+            _piece._LARGE, arenas.LARGE = _LARGE
             linecache.cache.pop(f"<random program {self.seed}>", None)
 
     def differs(self, after=None):

@@ -66,6 +66,28 @@ def test_convolution(name, dtype):
     check("convolution_weight", x, gy, native=native, ksize=W.shape[2:], **settings)
 
 
+def test_convolutions_work_in_the_same_memory():
+    """Also behind a line of Python, before which all of their memory could be made."""
+    facts = {"shape": (1, 8, 40, 40), "dtype": np.dtype("f"), "strides": (51200, 6400, 160, 4)}
+    settings = {"stride": (1, 1), "pad": (1, 1), "dilate": (1, 1), "groups": 1}
+    x, W = placeholder("x", **facts), placeholder("W", (8, 8, 3, 3), np.dtype("f"))
+    host = make("host", x, fn=lambda a: (a,))
+    nodes = [host, make("pick", host, k=0, **facts)]
+
+    def scratch_bytes():
+        graph = Graph((x, W), tuple(nodes), (nodes[-1],), "convolutions")
+        return TARGET.program(build(graph, {}, TARGET.passes).forward, "test").scratch_bytes
+
+    sizes = []
+    for _ in range(6):
+        nodes.append(
+            make("convolution", nodes[-1], W, kwargs={"outsize": (40, 40)} | settings, **facts)
+        )
+        sizes.append(scratch_bytes())
+    image = 8 * 40 * 40 * 4
+    assert sizes[-1] <= sizes[0] + 3 * image < 2 * sizes[0]
+
+
 @pytest.mark.skipif(own_products() is None, reason="there are no products of our own here")
 @pytest.mark.parametrize("threads", [1, 3])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])

@@ -1,0 +1,196 @@
+"""The memory that programs run in: lent for one run, or for one call and its backward.
+
+Small programs keep some sets of buffers of their own. What is large is shared by all programs of
+the process, since of most of them one runs at a time: forward and backward, methods that take
+turns, batches of other sizes. A process holds no more of it than was in use at some time, and what
+define-by-run has left lying idle before goes back to the system first.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+import sys
+import threading
+import weakref
+from collections import deque
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from chainwright.codegen.plan.arena import View
+from chainwright.codegen.program import Loaded, arrays_in, memory_of
+
+Buffers = tuple[Any, ...]
+
+LARGE = 1 << 20  # bytes of an arena, from which on it is shared
+_IDLE, _IDLE_BYTES = 4, 1 << 20  # sets of buffers kept for calls to come; more if they are small
+_ROOMY = 4  # how many times as large as an arena the memory may be that it is put in
+
+
+class Pool:
+    """Lends sets of buffers; ``list.append`` and ``list.pop`` make it safe between threads."""
+
+    __slots__ = ("_new", "_room", "idle")
+
+    def __init__(self, new: Callable[[], Buffers], size: int = 0) -> None:
+        self._new = new
+        self.idle: list[Buffers] = []
+        #: Sets that are kept: as many as there were at a time, for each time step for instance.
+        self._room = max(_IDLE, _IDLE_BYTES // size if size else 0)
+
+    def take(self) -> Buffers:
+        try:
+            return self.idle.pop()
+        except IndexError:
+            return self._new()
+
+    def give(self, buffers: Buffers) -> None:
+        if len(self.idle) < self._room:
+            self.idle.append(buffers)
+
+    def trim(self) -> None:
+        self.idle.clear()
+
+
+class Block:
+    """A piece of memory, and the arrays in it by the program that has used it."""
+
+    __slots__ = ("memory", "arrays")
+
+    def __init__(self, size: int) -> None:
+        self.memory = memory_of(size)
+        self.arrays = weakref.WeakKeyDictionary[SharedPool, Buffers]()
+
+    @property
+    def size(self) -> int:
+        return self.memory.nbytes
+
+
+class Blocks:
+    """Memory that nobody uses at the moment, the least recently used first."""
+
+    def __init__(self) -> None:
+        self._idle: list[Block] = []
+        #: What has come back. Garbage collection may bring it at any moment, also to a thread that
+        #: holds the lock: it is put away by the next one who takes some.
+        self._back = deque[Block]()
+        self._lock = threading.Lock()
+        self._lent = self._most = 0  # bytes now, and the most of them at a time
+        # Since define-by-run had its turn: how often some was taken, and when to give back next.
+        self._taken, self._next = 0, 1
+
+    @property
+    def idle_bytes(self) -> int:
+        """What is held for programs to come."""
+        with self._lock:
+            self._put_away()
+            return self._idle_bytes()
+
+    def take(self, size: int) -> Block:
+        """The smallest that is large enough, or a new one."""
+        with self._lock:
+            self._put_away()
+            fitting = [b for b in self._idle if size <= b.size <= _ROOMY * size]
+            found = min(fitting, key=lambda block: block.size, default=None)
+            if found is not None:
+                self._idle.remove(found)
+            self._taken += 1
+            if self._taken >= self._next:  # not only once: the first calls check, and copy
+                self._next *= 4
+                give_back_what_is_free()
+            found = found or Block(size)
+            self._lent += found.size
+            self._most = max(self._most, self._lent)
+            return found
+
+    def give(self, block: Block) -> None:
+        self._back.append(block)
+
+    def trim(self) -> None:
+        """Let go of all that is idle: define-by-run has its turn, and needs memory of its own."""
+        if not (self._idle or self._back):
+            return
+        with self._lock:
+            self._put_away()
+            self._idle.clear()
+            self._most = self._lent
+        self.comes()
+
+    def comes(self) -> None:
+        """A program is to run from now on, where define-by-run has."""
+        self._taken, self._next = 0, 1
+
+    def _put_away(self) -> None:
+        while self._back:
+            block = self._back.popleft()
+            self._lent -= block.size
+            self._idle.append(block)
+        while self._idle_bytes() > self._most:
+            self._idle.pop(0)
+
+    def _idle_bytes(self) -> int:
+        return sum([block.size for block in self._idle])
+
+
+BLOCKS = Blocks()
+
+
+class SharedPool:
+    """Lends the arrays of one program in memory that it has in common with others."""
+
+    __slots__ = ("_views", "_size", "_lent", "__weakref__")
+
+    def __init__(self, views: Sequence[View], size: int) -> None:
+        self._views, self._size = views, size
+        self._lent: dict[int, Block] = {}
+        BLOCKS.comes()
+
+    def take(self) -> Buffers:
+        block = BLOCKS.take(self._size)
+        buffers = block.arrays.get(self)
+        if buffers is None:
+            buffers = block.arrays[self] = arrays_in(block.memory, self._views)
+        self._lent[id(buffers)] = block
+        return buffers
+
+    def give(self, buffers: Buffers) -> None:
+        BLOCKS.give(self._lent.pop(id(buffers)))
+
+    def trim(self) -> None:
+        BLOCKS.trim()
+
+
+AnyPool = Pool | SharedPool
+MakePools = Callable[[Loaded], tuple[AnyPool, AnyPool]]
+
+
+def pools(loaded: Loaded) -> tuple[AnyPool, AnyPool]:
+    """Of what a program runs in, and of what one forward run keeps for its backward."""
+    program = loaded.program
+    return (
+        _pool(loaded.new_scratch, program.scratch, program.scratch_bytes),
+        _pool(loaded.new_kept, program.kept, program.kept_bytes),
+    )
+
+
+def _pool(new: Callable[[], Buffers], views: Sequence[View], size: int) -> AnyPool:
+    return Pool(new, size) if size < LARGE else SharedPool(views, size)
+
+
+@functools.cache
+def _malloc_trim() -> Any:
+    if not sys.platform.startswith("linux"):
+        return None
+    return getattr(ctypes.CDLL(None), "malloc_trim", None)  # the GNU C library's
+
+
+def give_back_what_is_free() -> None:
+    """Give the system back what the C library holds of memory that is free.
+
+    The arrays of define-by-run leave a heap as large as all of them together, with some parameter
+    or gradient at its end: beside the arenas of programs, a process would hold both.
+    """
+    trim = _malloc_trim()
+    if trim is not None:
+        trim(0)
+

@@ -1,0 +1,166 @@
+"""The memory that programs run in: what is large is shared, and no more held than was used."""
+
+import gc
+import threading
+import weakref
+
+import numpy as np
+import pytest
+from schedules import schedule_of_tanh
+
+from chainwright.codegen.plan.arena import View
+from chainwright.runtime import arenas
+from chainwright.runtime.arenas import Blocks, SharedPool
+
+MIB = 1 << 20
+
+
+@pytest.fixture
+def blocks(monkeypatch):
+    made = Blocks()
+    monkeypatch.setattr(arenas, "BLOCKS", made)
+    return made
+
+
+@pytest.fixture
+def given_back(monkeypatch):
+    """How often the C library was asked to give back what is free."""
+    times = []
+    monkeypatch.setattr(arenas, "give_back_what_is_free", lambda: times.append(None))
+    return times
+
+
+def pool(mib):
+    whole = View(0, (mib * MIB,), np.dtype(np.uint8), (1,))
+    return SharedPool([whole, View(64, (3,), np.dtype("f4"), (4,))], mib * MIB)
+
+
+def test_programs_share_memory(blocks):
+    one, other = pool(3), pool(2)
+    first = one.take()
+    one.give(first)
+    second = other.take()
+    assert np.shares_memory(first[0], second[0]) and second[0].nbytes == 2 * MIB
+    other.give(second)
+    assert one.take() is first  # its arrays are made once
+
+
+def test_two_at_a_time_have_memory_of_their_own(blocks):
+    one, other = pool(3), pool(3)
+    taken = one.take(), other.take(), one.take()
+    for k, (whole, _) in enumerate(taken):
+        whole[...] = k
+    assert [{*whole[:: MIB // 2].tolist()} for whole, _ in taken] == [{0}, {1}, {2}]
+
+
+def test_the_smallest_that_fits_is_taken(blocks):
+    pools = [pool(mib) for mib in (2, 4, 40)]
+    taken = [p.take() for p in pools]
+    for p, buffers in zip(pools, taken, strict=True):
+        p.give(buffers)
+    assert np.shares_memory(pool(3).take()[0], taken[1][0])
+    # In what is much too large, little would stand in the way of much.
+    assert not np.shares_memory(pool(5).take()[0], taken[2][0])
+
+
+def test_no_more_is_held_than_was_used_at_a_time(blocks):
+    for mib in (1, 5, 30, 2, 60):
+        p = pool(mib)
+        p.give(p.take())
+    assert blocks.idle_bytes == 60 * MIB
+    three = [p.take() for p in (p, p, p)]
+    for buffers in three:
+        p.give(buffers)
+    assert blocks.idle_bytes == 180 * MIB
+
+
+def test_trimmed_memory_is_gone(blocks):
+    p = pool(2)
+    buffers = p.take()
+    p.give(buffers)
+    gone = weakref.ref(buffers[0])
+    del buffers
+    blocks.trim()
+    assert gone() is None and blocks.idle_bytes == 0
+
+
+def test_a_program_that_is_gone_leaves_no_arrays_behind(blocks):
+    p = pool(2)
+    buffers = p.take()
+    p.give(buffers)
+    gone = weakref.ref(buffers[0])
+    del buffers, p
+    gc.collect()
+    assert gone() is None and blocks.idle_bytes == 2 * MIB
+
+
+def test_memory_comes_back_while_somebody_takes_some(blocks):
+    """Garbage collection brings it at any moment, to the thread that holds the lock, too."""
+    p = pool(2)
+    buffers = p.take()
+    with blocks._lock:
+        p.give(buffers)
+    assert p.take() is buffers
+
+
+def test_what_define_by_run_has_left_is_given_back(blocks, given_back):
+    p = pool(2)
+    for _ in range(70):
+        p.give(p.take())
+    assert len(given_back) == 4  # at 1, 4, 16 and 64
+    blocks.trim()
+    p.give(p.take())
+    assert len(given_back) == 5
+
+
+def test_threads(blocks):
+    p, wrong = pool(1), []
+
+    def work(k):
+        for n in range(200):
+            buffers = p.take()
+            buffers[0][:100] = mark = (k * 31 + n) % 256
+            if {*buffers[0][:100].tolist()} != {mark}:
+                wrong.append((k, n))
+            p.give(buffers)
+
+    threads = [threading.Thread(target=work, args=(k,)) for k in range(4)]
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join()
+    assert not wrong and blocks.idle_bytes <= 4 * MIB
+
+
+@pytest.mark.parametrize("target", ["numpy", "native"])
+def test_schedules_in_shared_memory(blocks, monkeypatch, target):
+    monkeypatch.setattr(arenas, "LARGE", 1)
+    schedules = [schedule_of_tanh(target) for _ in range(2)]
+    xs = [np.random.RandomState(k).randn(2, 3) for k in range(6)]
+    runs = [schedules[k % 2].forward((x,)) for k, x in enumerate(xs)]
+    for k, (x, (_, kept)) in enumerate(zip(xs, runs, strict=True)):
+        (gx,) = schedules[k % 2].backwards["all"](kept.values, (np.ones((2, 3)),))
+        y = np.tanh(x * 3)
+        assert (gx == (1 - y * y) * 3).all()
+    lent = blocks._lent
+    del runs, kept
+    gc.collect()
+    assert blocks.idle_bytes == lent
+    assert lent or schedules[0].native_programs is None  # the NumPy program needs none
+
+
+def test_a_program_that_raises_gives_its_memory_back(blocks, monkeypatch):
+    monkeypatch.setattr(arenas, "LARGE", 1)
+    schedule = schedule_of_tanh("native")
+    if schedule.native_programs is None:
+        pytest.skip("there is no native code here")
+    for _ in range(3):
+        with pytest.raises(TypeError):
+            schedule.forward((None,))
+    lent = blocks.idle_bytes
+    assert lent and blocks._lent == 0
+    _, kept = schedule.forward((np.ones((2, 3)),))
+    with pytest.raises(TypeError):
+        schedule.backwards["all"](kept.values, (None,))
+    del kept
+    assert blocks.idle_bytes == lent and blocks._lent == 0
