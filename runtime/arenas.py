@@ -24,7 +24,7 @@ Buffers = tuple[Any, ...]
 
 LARGE = 1 << 20  # bytes of an arena, from which on it is shared
 _IDLE, _IDLE_BYTES = 4, 1 << 20  # sets of buffers kept for calls to come; more if they are small
-_ROOMY = 4  # how many times as large as an arena the memory may be that it is put in
+_ROOMY = 8  # how many times as large as an arena the memory may be that it is put in
 
 
 class Pool:
@@ -94,13 +94,15 @@ class Blocks:
             found = min(fitting, key=lambda block: block.size, default=None)
             if found is not None:
                 self._idle.remove(found)
+            lent = self._lent + (size if found is None else found.size)
+            self._most = max(self._most, lent)
+            self._let_go(lent)
             self._taken += 1
             if self._taken >= self._next:  # not only once: the first calls check, and copy
                 self._next *= 4
                 give_back_what_is_free()
             found = found or Block(size)
-            self._lent += found.size
-            self._most = max(self._most, self._lent)
+            self._lent = lent
             return found
 
     def give(self, block: Block) -> None:
@@ -108,8 +110,8 @@ class Blocks:
 
     def trim(self) -> None:
         """Let go of all that is idle: define-by-run has its turn, and needs memory of its own."""
-        if not (self._idle or self._back):
-            return
+        if not (self._idle or self._back) and self._most == self._lent:
+            return  # it has been done
         with self._lock:
             self._put_away()
             self._idle.clear()
@@ -125,7 +127,11 @@ class Blocks:
             block = self._back.popleft()
             self._lent -= block.size
             self._idle.append(block)
-        while self._idle_bytes() > self._most:
+        self._let_go(self._lent)
+
+    def _let_go(self, lent: int) -> None:
+        """Hold no more, with what is lent, than was lent at some time."""
+        while self._idle and lent + self._idle_bytes() > self._most:
             self._idle.pop(0)
 
     def _idle_bytes(self) -> int:

@@ -145,31 +145,45 @@ def _late_memory(parts: list[Part]) -> list[Part]:
     """Arrays that are computed from nothing come right before their first reader.
 
     They are ready from the beginning on. Taken then, each of the memories that convolutions work in
-    would have its own place in the arena; so one is used after the other.
+    would have its own place in the arena, and so would each border of a pooling; so one is used
+    after the other.
     """
-    early = {
-        unit.nodes[0]: unit
-        for part in parts
-        for unit in part.units
-        if part.native and len(unit.nodes) == 1 and OPS[unit.nodes[0].op].kind == "creation"
-    }
+    early = dict[Node, Unit]()
+    for part in parts:
+        for unit in part.units if part.native else ():
+            node = unit.nodes[0]
+            row, made_of = OPS[node.op], [x for x in node.inputs if x not in early]
+            if len(unit.nodes) == 1 and row.kind in ("creation", "update"):
+                if all(x.op == "literal" for x in made_of):
+                    early[node] = unit
+
+    def needed(unit: Unit) -> Iterator[Unit]:
+        for x in [x for node in unit.nodes for x in node.inputs]:
+            if x in early:
+                made = early.pop(x)
+                yield from needed(made)
+                yield made
+
     found: list[Part] = []
     for part in parts:
         units: list[Unit] = []
         for unit in part.units:
             if unit.nodes[0] not in early:
-                needed = [early.pop(x) for n in unit.nodes for x in n.inputs if x in early]
+                before = [*needed(unit)]
                 if part.native:
-                    units += needed
-                elif needed and (last := next((p for p in reversed(found) if p.native), None)):
-                    last.units += needed
-                elif needed:
-                    found.append(Part(True, needed))
+                    units += before
+                elif before and (last := next((p for p in reversed(found) if p.native), None)):
+                    last.units += before
+                elif before:
+                    found.append(Part(True, before))
                 units.append(unit)
         if units:
             found.append(Part(part.native, units))
-    # Nothing reads these: they are results.
-    return [*found, Part(True, [*early.values()])] if early else found
+    left: list[Unit] = []  # nothing reads these: they are results
+    while early:
+        unit = early.pop(next(iter(early)))
+        left += [*needed(unit), unit]
+    return [*found, Part(True, left)] if left else found
 
 
 class _Products:

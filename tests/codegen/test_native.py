@@ -118,10 +118,13 @@ def test_arrays_made_of_nothing_are_there_for_whoever_reads_them():
     """Python as the first reader, with native code before or not; native code; the caller."""
     x, places, b = array("x", 4, 3), array("places", 2, dtype="i8"), Building()
     zeros = [b.zeros(shape=(4, 3), dtype="f4") for _ in range(4)]
+    framed = b.setitem(b.empty(shape=(4, 3), dtype="f4"), 7.0, index=slice(0, 4))
+    filled = b.setitem(framed, b.getitem(x, index=slice(1, 3)), index=slice(1, 3))
     first = b.add_at(zeros[0], 1.0, places, index=Slot(0))
     y = b.multiply(b.add(x, first), b.add(zeros[1], 2.0))
     then = b.add_at(zeros[2], 3.0, places, index=Slot(0))
-    program = native(b.graph((x, places), b.add(y, then), zeros[3]))
+    outputs = b.add(y, then), zeros[3], b.add(framed, filled), b.setitem(zeros[3], 4.0, index=0)
+    program = native(b.graph((x, places), *outputs))
     value = np.random.default_rng(3).standard_normal((4, 3)).astype("f")
     one = np.array([[1], [0], [1], [0]], "f")
     loaded = program.load()
@@ -130,9 +133,10 @@ def test_arrays_made_of_nothing_are_there_for_whoever_reads_them():
     for dirt in (0, 255):
         for memory in scratch:
             memory.reshape(-1).view(np.uint8)[...] = dirt
-        got, nothing = loaded.function(value, np.array([0, 2]), scratch, kept)
+        got, nothing, both, four = loaded.function(value, np.array([0, 2]), scratch, kept)
         assert got.tobytes() == ((value + one) * 2 + one * 3).tobytes()
-        assert (nothing == 0).all()
+        assert (nothing == 0).all() and four.tolist() == [[4] * 3, *[[0] * 3] * 3]
+        assert (both[::3] == 14).all() and both[1:3].tobytes() == (value[1:3] + 7).tobytes()
 
 
 def test_arrays_of_another_layout_are_computed_by_numpy():

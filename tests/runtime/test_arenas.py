@@ -54,13 +54,14 @@ def test_two_at_a_time_have_memory_of_their_own(blocks):
 
 
 def test_the_smallest_that_fits_is_taken(blocks):
-    pools = [pool(mib) for mib in (2, 4, 40)]
+    pools = [pool(mib) for mib in (2, 4, 60)]
     taken = [p.take() for p in pools]
     for p, buffers in zip(pools, taken, strict=True):
         p.give(buffers)
-    assert np.shares_memory(pool(3).take()[0], taken[1][0])
+    one, other = pool(3).take(), pool(5).take()
+    assert np.shares_memory(one[0], taken[1][0])
     # In what is much too large, little would stand in the way of much.
-    assert not np.shares_memory(pool(5).take()[0], taken[2][0])
+    assert not np.shares_memory(other[0], taken[2][0])
 
 
 def test_no_more_is_held_than_was_used_at_a_time(blocks):
@@ -68,6 +69,10 @@ def test_no_more_is_held_than_was_used_at_a_time(blocks):
         p = pool(mib)
         p.give(p.take())
     assert blocks.idle_bytes == 60 * MIB
+    other = pool(2)  # for which what is idle has to make room
+    kept = other.take()
+    assert blocks.idle_bytes == 0
+    other.give(kept)
     three = [p.take() for p in (p, p, p)]
     for buffers in three:
         p.give(buffers)

@@ -17,7 +17,7 @@ MIB = 1 << 20
 
 
 class Net(chainer.Chain):
-    """Values of 1 MiB: some that backward needs, and some that only forward does."""
+    """Large values: some that backward needs, and some that only forward does."""
 
     def __init__(self, width, layers=6):
         super().__init__()
@@ -43,7 +43,9 @@ def peaks(kind, calls, rows, width):
     optimizer = chainer.optimizers.SGD(1e-6).setup(model)
     x = np.random.RandomState(0).randn(rows, width).astype("f")
     found = []
+    BACKGROUND.wait(60)  # for what other tests have asked for
     gc.collect()
+    BLOCKS.trim()
     tracemalloc.start()
     try:
         for _ in range(calls):
@@ -59,13 +61,13 @@ def peaks(kind, calls, rows, width):
     return found
 
 
-@pytest.mark.parametrize("rows, width", [(4096, 64), (64, 1024)], ids=["values", "parameters"])
+@pytest.mark.parametrize("rows, width", [(16384, 64), (64, 1536)], ids=["values", "parameters"])
 def test_no_call_takes_much_more_memory(rows, width):
     """While programs are new, checked, compiled again, and when they run."""
     plain = max(peaks(Net, 4, rows, width))
     compiled = peaks(Compiled, 40, rows, width)
-    assert max(compiled) <= 1.15 * plain + 6.0, compiled  # what is compiled takes 6 MiB
-    assert max(compiled[-3:]) <= 1.05 * plain + 6.0, compiled
+    assert max(compiled) <= 1.15 * plain + 10.0, compiled  # what is compiled takes some, too
+    assert max(compiled[-3:]) <= 1.05 * plain + 5.0, compiled
 
 
 def test_a_check_is_no_backward_of_a_new_kind(monkeypatch):
