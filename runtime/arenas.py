@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import ctypes
 import functools
+import os
 import sys
 import threading
 import weakref
@@ -74,7 +75,8 @@ class Blocks:
         #: What has come back. Garbage collection may bring it at any moment, also to a thread that
         #: holds the lock: it is put away by the next one who takes some.
         self._back = deque[Block]()
-        self._lock = threading.Lock()
+        #: Garbage collection may also run code of somebody's that runs programs.
+        self._lock = threading.RLock()
         self._lent = self._most = 0  # bytes now, and the most of them at a time
         # Since define-by-run had its turn: how often some was taken, and when to give back next.
         self._taken, self._next = 0, 1
@@ -92,18 +94,22 @@ class Blocks:
             self._put_away()
             fitting = [b for b in self._idle if size <= b.size <= _ROOMY * size]
             found = min(fitting, key=lambda block: block.size, default=None)
-            if found is not None:
+            if found in self._idle:  # nobody has come in between
                 self._idle.remove(found)
-            lent = self._lent + (size if found is None else found.size)
-            self._most = max(self._most, lent)
-            self._let_go(lent)
+            else:
+                found = None
+            self._lent += size if found is None else found.size
+            self._most = max(self._most, self._lent)
+            self._let_go()
             self._taken += 1
             if self._taken >= self._next:  # not only once: the first calls check, and copy
                 self._next *= 4
                 give_back_what_is_free()
-            found = found or Block(size)
-            self._lent = lent
-            return found
+            try:
+                return found or Block(size)
+            except MemoryError:
+                self._lent -= size
+                raise
 
     def give(self, block: Block) -> None:
         self._back.append(block)
@@ -122,16 +128,20 @@ class Blocks:
         """A program is to run from now on, where define-by-run has."""
         self._taken, self._next = 0, 1
 
+    def forked(self) -> None:
+        """Another thread of the process that was forked may have held the lock."""
+        self._lock = threading.RLock()
+
     def _put_away(self) -> None:
         while self._back:
             block = self._back.popleft()
             self._lent -= block.size
             self._idle.append(block)
-        self._let_go(self._lent)
+        self._let_go()
 
-    def _let_go(self, lent: int) -> None:
+    def _let_go(self) -> None:
         """Hold no more, with what is lent, than was lent at some time."""
-        while self._idle and lent + self._idle_bytes() > self._most:
+        while self._idle and self._lent + self._idle_bytes() > self._most:
             self._idle.pop(0)
 
     def _idle_bytes(self) -> int:
@@ -139,6 +149,8 @@ class Blocks:
 
 
 BLOCKS = Blocks()
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=BLOCKS.forked)
 
 
 class SharedPool:

@@ -1,6 +1,7 @@
 """The memory that programs run in: what is large is shared, and no more held than was used."""
 
 import gc
+import os
 import threading
 import weakref
 
@@ -9,8 +10,8 @@ import pytest
 from schedules import schedule_of_tanh
 
 from chainwright.codegen.plan.arena import View
-from chainwright.runtime import arenas
-from chainwright.runtime.arenas import Blocks, SharedPool
+from chainwright.runtime import BLOCKS, arenas
+from chainwright.runtime.arenas import Block, Blocks, SharedPool
 
 MIB = 1 << 20
 
@@ -106,6 +107,56 @@ def test_memory_comes_back_while_somebody_takes_some(blocks):
     with blocks._lock:
         p.give(buffers)
     assert p.take() is buffers
+
+
+def test_a_finalizer_may_run_programs_while_somebody_takes_memory(blocks):
+    p, other, taken = pool(2), pool(2), []
+
+    class Finalizing(Block):
+        @property
+        def size(self):
+            if not taken:
+                taken.append(None)
+                taken[0] = other.take()
+            return 2 * MIB
+
+    blocks._idle.append(Finalizing(2 * MIB))
+    blocks._most = 2 * MIB
+    mine = p.take()
+    assert not np.shares_memory(mine[0], taken[0][0]) and blocks._lent == 4 * MIB
+
+
+def test_memory_that_is_not_there(blocks, monkeypatch):
+    def none(size):
+        raise MemoryError
+
+    p = pool(2)
+    with monkeypatch.context() as patch:
+        patch.setattr(arenas, "memory_of", none)
+        with pytest.raises(MemoryError):
+            p.take()
+    assert blocks._lent == 0
+    p.give(p.take())
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")
+def test_a_fork_while_another_thread_takes_memory():
+    holds, ends = threading.Event(), threading.Event()
+
+    def hold():
+        with BLOCKS._lock:
+            holds.set()
+            ends.wait(60)
+
+    thread = threading.Thread(target=hold)
+    thread.start()
+    holds.wait(60)
+    child = os.fork()
+    if not child:
+        os._exit(0 if BLOCKS._lock.acquire(blocking=False) else 1)
+    ends.set()
+    thread.join()
+    assert os.waitpid(child, 0)[1] == 0
 
 
 def test_what_define_by_run_has_left_is_given_back(blocks, given_back):
