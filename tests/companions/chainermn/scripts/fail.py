@@ -34,14 +34,14 @@ if comm.rank == rank or rank < 0:
         try:
             sys.exit(6)
         except SystemExit as error:
-            print('caught', error.code)
+            print(f'caught {error.code}\n', end='')  # one write: both processes have one output
         try:
             raise SystemExit(8)
         except SystemExit as error:
-            print('caught', error.code)
+            print(f'caught {error.code}\n', end='')  # one write: both processes have one output
         thread = threading.Thread(target=sys.exit, args=(7,))
         thread.start()
         thread.join()
 for _ in range(2):
     comm.allreduce(np.ones(3, 'f4'))
-print('the end')
+print('the end\n', end='')
