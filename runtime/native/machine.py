@@ -40,6 +40,7 @@ from .answers import Answers
 from .bits import same_bits
 from .engine import Engine, libc_address
 from .loops import layout, loop_of
+from .smaller import smaller_product, smaller_reduction
 from .threads import Threads
 
 logger = logging.getLogger("chainwright")
@@ -123,10 +124,20 @@ class NumpyMachine:
         return self._ask((op, dtype), lambda: self._arithmetic_holds(op, dtype))
 
     def reduces(self, reduction: Reduction) -> bool:
-        return self._ask(reduction, lambda: self._reduction_holds(reduction))
+        found = self._known.get(reduction)
+        if found is None:
+            form = smaller_reduction(reduction)
+            found = self._ask(form, lambda: self._reduction_holds(form))
+            self._known[reduction] = found
+        return found
 
     def multiplies(self, product: Product) -> bool:
-        return self._ask(product, lambda: self._product_holds(product))
+        found = self._known.get(product)
+        if found is None:
+            form = smaller_product(product)
+            found = self._ask(form, lambda: self._product_holds(form))
+            self._known[product] = found
+        return found
 
     def _ask(self, key: Any, test: Callable[[], bool]) -> bool:
         found = self._known.get(key)
