@@ -36,7 +36,7 @@ def worker(start, stop, step):
     import random_programs
     from ways import all_chains, ways
 
-    logging.disable(logging.CRITICAL)
+    logging.getLogger("chainwright").propagate = False
     for seed in range(start, stop, step):
         print(json.dumps({"begun": seed}), flush=True)
         gc.collect()
@@ -123,7 +123,7 @@ def show(seed, everything):
 
     import random_programs
 
-    logging.disable(logging.CRITICAL)
+    logging.getLogger("chainwright").propagate = False
     recipe = random_programs.program(seed)
     told = recipe.differs()
     if everything:

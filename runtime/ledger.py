@@ -19,7 +19,8 @@ class Event(NamedTuple):
     ``kind`` is 'compile', 'opaque' (a function cannot be part of a program), 'with Python' (why
     calls need their Python), 'define-by-run', 'waits' (to compile it would not pay yet), 'slower'
     (programs do not pay: the method is left alone for a while) or 'distrusted' (a program gave
-    another value than define-by-run, or a call did something else than was proved).
+    another value than define-by-run, or raised what it does not raise; or a call did something
+    else than was proved): that alone is a warning in the log.
     """
 
     kind: str
@@ -199,7 +200,7 @@ class Ledger:
         new = kind in ("compile", "distrusted") or said not in self._said
         if kind != "compile" and len(self._said) < 100:
             self._said.add(said)
-        loud = kind in ("distrusted", "define-by-run")
+        loud = kind == "distrusted"
         level = logging.DEBUG if not new else logging.WARNING if loud else logging.INFO
         text = "; ".join([str(event), *(f"to do: {what}" for what in advice_for(reason))])
         logger.log(level, "%s: %s", self.name, text)

@@ -46,3 +46,16 @@ def whatever_it_costs():
     before, chainer.global_config.static_budget = chainer.global_config.static_budget, None
     yield
     chainer.global_config.static_budget = before
+
+
+@pytest.fixture(autouse=True)
+def no_warning_in_the_log(request):
+    """What checks find is wrong, even where nothing comes of it, since define-by-run takes over.
+
+    Tests that look at the log themselves (``caplog``) may have it warn.
+    """
+    from heard import warnings_heard
+
+    with warnings_heard() as found:
+        yield
+    assert not found or "caplog" in request.fixturenames, f"the log says: {found}"

@@ -355,7 +355,8 @@ class Piece:
         if self.gpu is not None and run.guards:
             pairs = zip(self.inputs, arrays, strict=True)
             arrays = tuple([
-                run.guards[i.slot][1] if i.slot in run.guards else a for i, a in pairs])
+                run.guards[i.slot][1] if i.slot in run.guards and i.slot not in self.written
+                else a for i, a in pairs])
         if self.slots is not None:
             leaves = dict(zip(self.slots, arrays, strict=True))
         else:
@@ -381,6 +382,9 @@ class Piece:
         # Both of one compilation: another thread may be renewing this piece.
         schedule, backwards = self._compiled
         made, kept = schedule.forward(arrays)
+        for slot in self.written if run.guards else ():
+            if slot in run.guards:  # what comes after it finds what it has written
+                run.guards[slot] = run.guards[slot][0], copied(run.guards[slot][0])
         if kept is not None and given is not arrays:
             kept.values = live_values(schedule.kept_arguments, kept.values, arrays, given)
         kept = None if kept is None else (kept, backwards)

@@ -91,7 +91,9 @@ class Run:
         self.bound: dict[int, Any] = {}  # the leaves, by id
         self.drawn: list[Any] = []  # random numbers for the pending functions
         self.states: dict[Application, Any] = {}  # the generator before each of these draws
+        #: Arrays that pending functions have used, which somebody may write to, and copies.
         self.guards: dict[int, tuple[np.ndarray, np.ndarray]] = {}
+        self.lapsed: set[int] = set()  # the slots of those that were guarded before
         self.aliases: list[tuple[int, Variable]] = []  # detached Variables of pending outputs
         self._sets: list[_Set] = []  # attributes of links, while something was pending
         self.errors = errors()
@@ -182,7 +184,8 @@ class Run:
         """What comes begins a phrase, or is none; nothing is pending."""
         assert self.phrases is not None
         self.app, self.first = self.phrases.root, 1
-        self.values, self.bound, self.guards, self._looks = [], {}, {}, []
+        self.values, self.bound, self._looks = [], {}, []
+        self.guards, self.lapsed = {}, set()
         self.step = self.app.go
 
     def plainly(self, func: FunctionNode, inputs: Any) -> Any:
@@ -393,6 +396,7 @@ class Run:
         values = self.values
         if self._seen is not None or len(values) != n:
             raise AssertionError("a run has lost its place")
+        self._lapse()
         self.app, self.step = app, app.go
         self.first = app.depth + 1
         if not app.gives(outs):
@@ -431,10 +435,11 @@ class Run:
         """A guarded value is used again: what was pending has used it as it was."""
         array, copy = self.guards[slot]
         if not same_bytes(array, copy):
+            guards = self.guards
             if self.funcs:
                 self.sync("an array was written after its use")
-            # The function that is being compared goes on on this way, also where that ends.
-            self.guards = {k: (a, copied(a)) for k, (a, _) in self.guards.items()}
+            # Some are of the function that is being compared, which is not pending yet.
+            self.guards = {k: (a, copied(a)) for k, (a, _) in guards.items()}
 
     def looked_at(self, x: Variable, array: Any) -> None:
         """The array of a Variable that is no promise was read."""
@@ -668,7 +673,7 @@ class Run:
         self._realize(why, "a program failed", noted=False)
         plan.dropped = True
         self.site.ledger.add(
-            "define-by-run", f"a program raised {type(error).__name__}: {error}"
+            "distrusted", f"a program raised {type(error).__name__}: {error}. Please report it"
         )
 
     def _changed_guards(self) -> list[int]:
@@ -693,10 +698,15 @@ class Run:
         self.aliases, self.drawn, self.funcs, self.states = [], [], [], {}
         self.places, self._sets = [], []
         self.first = self.app.depth + 1
+        self._lapse()
         if self.phrases is not None:
-            self.step = _begin_phrase  # and forget the guards, too
-        elif self.guards and not self.ended:
-            self.guards = {k: (a, copied(a)) for k, (a, _) in self.guards.items()}
+            self.step = _begin_phrase
+
+    def _lapse(self) -> None:
+        """Nothing is pending: leaves may change, and are guarded when they are used again."""
+        if self.guards:
+            self.lapsed.update(self.guards)
+            self.guards = {}
 
     def _alive(self) -> frozenset[int]:
         values = self.values

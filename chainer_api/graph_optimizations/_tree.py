@@ -610,9 +610,9 @@ class _Writer:
                 self._written(slot)
                 return
             again = f"if {known} in run.guards: run.guard_again({known})"
-            if self._is_array(slot):
-                again += f"\n    else: run.guard({known})"  # only written so far
-            self.guards.append(again)
+            # An array may have been written only, so far.
+            lapsed = "else" if self._is_array(slot) else f"elif {known} in run.lapsed"
+            self.guards.append(f"{again}\n    {lapsed}: run.guard({known})")
             return
         new.discard(slot)
         spec, k = self.app.leaves[slot], self.bind

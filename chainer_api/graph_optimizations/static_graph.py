@@ -10,7 +10,7 @@ import os
 import threading
 import time
 import weakref
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple, TypeVar, overload
 
 from chainer import _tracing, configuration, function_hook
@@ -634,6 +634,8 @@ class Site:
         """Forget the children with a key, and all ways through them."""
         with self.lock:
             gone = parent.children.pop(key, ())
+            for app in _with_what_follows(gone):
+                app.plans.clear()  # proofs that rest on them go as well
             self.account.forgets()
             for way in self.ways:
                 if way.depth > parent.depth and way.path(parent.depth + 1)[0] in gone:
@@ -643,27 +645,28 @@ class Site:
 
     def forget_programs(self) -> None:
         """What was known about the ways through the method does not hold any more."""
-        stack = [self.root]
-        while stack:
-            app = stack.pop()
+        for app in _with_what_follows([self.root]):
             app.becomes(hot=False)
             app.plans.clear()
             app.sightings.clear()
-            stack += app.all_children()
 
     def plans(self) -> list[Plan]:
         """The programs of all ways."""
-        found, stack = [], [self.root]
-        while stack:
-            app = stack.pop()
-            found += app.plans.values()
-            stack += app.all_children()
+        found = [p for app in _with_what_follows([self.root]) for p in app.plans.values()]
         return found + self.phrases.plans()
 
     def end_forward(self) -> None:
         for plan in self.plans():
             for piece in plan.pieces:
                 piece.schedule.trim()
+
+
+def _with_what_follows(apps: Iterable[Application]) -> Iterator[Application]:
+    stack = list(apps)
+    while stack:
+        app = stack.pop()
+        yield app
+        stack += app.all_children()
 
 
 def _way_of(app: Application) -> str:

@@ -387,3 +387,32 @@ def test_statistics_are_written_once_in_each_call():
         found = [gradients_of(m, argument(k)) + [m.bn.avg_mean.tolist(), m.bn.avg_var.tolist()]
                  for m in models]
         assert found[0] == found[1], k
+
+
+@pytest.mark.parametrize('modes', ['rw', 'wrw', 'rw w', 'w rw'])
+def test_statistics_are_read_and_written(modes):
+    """In another mode they are only read, as arrays that somebody may hold."""
+    class Normalizing(chainer.Chain):
+        def __init__(self):
+            super().__init__()
+            with self.init_scope():
+                self.bn = L.BatchNormalization(4)
+            self.to_device(GPU)
+
+        def forward(self, x):
+            for part in modes.split():
+                for mode in part:
+                    with chainer.using_config('train', mode == 'w'):
+                        x = self.bn(x) + x
+                x = x * float(x.array.sum() > 1e9) + x
+            return x
+
+    class Compiled(Normalizing):
+        forward = chainer.static_graph(Normalizing.forward)
+
+    models = Compiled(), Normalizing()
+    for k in range(14):
+        found = [gradients_of(m, argument(k)) + [m.bn.avg_mean.tolist(), m.bn.avg_var.tolist()]
+                 for m in models]
+        assert found[0] == found[1], k
+    assert models[0].schedule_manager.report()[0].hits > 5

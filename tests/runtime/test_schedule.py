@@ -47,8 +47,9 @@ def test_the_ledger_is_bounded_and_logs(caplog):
             ledger.add("trace", f"reason {k}", "net.py:3", 0.25)
         for _ in range(3):  # said once
             ledger.add("define-by-run", "values were read", "net.py:4")
+        ledger.add("distrusted", "another value", "net.py:5")
     report = ledger.report()
-    assert [e.reason for e in report.events] == ["values were read"] * 3
+    assert [e.reason for e in report.events] == ["values were read"] * 2 + ["another value"]
     assert "[net.py:4]" in str(report) and " 0.00 ms" not in str(report)
     assert "250.00 ms" in caplog.text
-    assert [r.levelname for r in caplog.records] == ["INFO"] * 5 + ["WARNING"]
+    assert [r.levelname for r in caplog.records] == ["INFO"] * 6 + ["WARNING"]

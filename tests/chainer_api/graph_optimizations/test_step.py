@@ -259,7 +259,7 @@ def test_functions_between_and_after(directly):
     assert any(directly)
 
 
-def test_wrong_programs_are_found(monkeypatch):
+def test_wrong_programs_are_found(monkeypatch, caplog):
     """A step whose program gives wrong gradients is checked like any other backward."""
     plain, _ = trained(Net, adam, nothing, steps=4)
     run = StaticScheduleFunction._run
@@ -270,6 +270,7 @@ def test_wrong_programs_are_found(monkeypatch):
     found, model = trained(compiled(Net), adam, nothing, steps=4)
     assert found == plain
     assert model.schedule_manager.report()[0].failed_checks == 1
+    assert "another value than define-by-run" in caplog.text
 
 
 def test_exceptions_of_the_loss():

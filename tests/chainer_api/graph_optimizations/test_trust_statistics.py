@@ -233,6 +233,72 @@ def written_by_a_function_and_bound_anew():
     return Model
 
 
+def gradient(y):
+    return chainer.grad([F.sum(F.tanh(y) ** 3)], [y], enable_double_backprop=True)[0]
+
+
+class Opaque(chainer.FunctionNode):
+    """A function of the user's, which keeps what nobody can compare."""
+
+    def forward(self, inputs):
+        self.seen = object()
+        return (inputs[0] * 2,)
+
+    def backward(self, indexes, grad_outputs):
+        return (grad_outputs[0] * 2,)
+
+
+BETWEEN = {
+    "nothing": lambda y: y,
+    "grad": gradient,
+    "look": lambda y: y * float(y.array[0, 0]),
+    "own": lambda y: Opaque().apply((y,))[0],
+}
+
+
+@pytest.mark.parametrize("writes", ["", "before", "after"])
+@pytest.mark.parametrize("between", BETWEEN)
+@pytest.mark.parametrize("modes", ["rw w", "w rw", "r w w", "rw rw", "wr w w"])
+def test_read_and_written_in_parts(modes, between, writes):
+    """Functions read statistics and write them, with sync points and ways that part in between.
+
+    The user writes an array of his own beside it, which functions have used, too.
+    """
+
+    def make():
+        class Model(Base):
+            def __init__(self):
+                super().__init__()
+                self.own, self.calls = np.zeros(4, "f"), 0
+
+            def forward(self, x):
+                self.calls += 1
+                y = x + self.own
+                if writes == "before":
+                    self.own[:2] += 0.5
+                for k, part in enumerate(modes.split()):
+                    if k:
+                        y = y + BETWEEN[between](y)
+                        if self.calls % 3 == 1:
+                            return F.tanh(y)
+                    for mode in part:
+                        with chainer.using_config("train", mode == "w"):
+                            y = self.bn(y) + x
+                if writes == "after":
+                    self.own[:2] += 0.5
+                return y
+
+            def step(self, k):
+                x = variable(k)
+                y = self(x)
+                total(y).backward()
+                return y, x, self.own, self.bn.avg_mean, self.bn.avg_var
+
+        return Model
+
+    check(make)
+
+
 @pytest.mark.parametrize("make", FAULTS, ids=lambda f: f.__name__)
 def test_statistics(make):
     check(make)
