@@ -89,6 +89,7 @@ class Run:
         self.first = 1  # depth of the first of them
         self.places: list[int] = []  # the numbers that they would have got in the graph
         self.bound: dict[int, Any] = {}  # the leaves, by id
+        self.given: set[int] = set()  # ids of outputs that have values: they are no new leaves
         self.drawn: list[Any] = []  # random numbers for the pending functions
         self.states: dict[Application, Any] = {}  # the generator before each of these draws
         #: Arrays that pending functions have used, which somebody may write to, and copies.
@@ -184,7 +185,7 @@ class Run:
         """What comes begins a phrase, or is none; nothing is pending."""
         assert self.phrases is not None
         self.app, self.first = self.phrases.root, 1
-        self.values, self.bound, self._looks = [], {}, []
+        self.values, self.bound, self.given, self._looks = [], {}, set(), []
         self.guards, self.lapsed = {}, set()
         self.step = self.app.go
 
@@ -406,6 +407,7 @@ class Run:
                 return outs
             self.app, self.step = other, other.go
         values.extend(outs)
+        self.given.update(map(id, outs))
         return outs
 
     def _sibling(self, app: Application, outs: Any) -> Application | None:
@@ -626,6 +628,8 @@ class Run:
             self._after_failure(plan, why, error)
             return
         self.programs += len(self.funcs)
+        if why != "end":
+            self.given.update([id(values[slot]) for slot in plan.slots])
         self._done()
 
     def _compute_beginning(self) -> None:
@@ -651,6 +655,7 @@ class Run:
             self._after_failure(plan, "end", error)
             return
         self.programs += n
+        self.given.update([id(values[slot]) for slot in plan.slots])
         self.drawn = self.drawn[sum([len(a.draws) for a in plan.apps]) :]
         self.funcs, self.places = self.funcs[n:], self.places[n:]
         self.first = app.depth + 1
@@ -769,6 +774,7 @@ class Run:
         for slot, y in zip(app.output_slots, outs, strict=True):
             given = values[slot]
             given._array = y._array
+            self.given.add(id(given))
             node = y.__dict__.get("_node")
             if node is not None:
                 given._node = node

@@ -624,6 +624,10 @@ class _Writer:
             )
             self.lines.append(f"a = {x}._array")
             array = "a"
+        if spec.kind is Variable:
+            # What a function of the call gives, and has its values since the last sync point,
+            # is none: gradients of its uses would be added up in another order.
+            self.lines.append(f"if id({x}) in run.given: {self.undo}")
         dtype = k(spec.dtype)
         # Two leaves of the recording are two objects here, too.
         self.lines.append(

@@ -1,0 +1,122 @@
+"""What scripts in the style of real projects have found: the smallest program of each.
+
+:mod:`trust` says what is compared.
+"""
+
+import numpy as np
+import pytest
+from trust import CALLS, Base, check, table, total, variable
+
+import chainer
+import chainer.functions as F
+
+FAULTS, fault = table()
+
+
+class _Turns(Base):
+    """Two ways that take turns: the first cuts the graph where the second goes on with it."""
+
+    cut = True
+
+    def other(self, h):
+        return chainer.Variable(h.array) if self.cut else h
+
+    def step(self, k):
+        self.cut = k % 8 < 4
+        x = variable(k, 16, 4)
+        y = self(x)
+        total(y).backward()
+        return y, x
+
+
+@fault
+def cut_behind_a_function_that_is_applied():
+    """Three uses of what a function between programs gives; the third may be of a new Variable."""
+
+    class Model(_Turns):
+        def forward(self, x):
+            h = F.forget(lambda v: F.leaky_relu(self.a(v)), x)
+            return (F.exp(-h) + F.tanh(h)) * self.other(h)
+
+    return Model
+
+
+@fault
+def cut_behind_a_program():
+    """The same of what a program has given when somebody looks."""
+
+    class Model(_Turns):
+        def forward(self, x):
+            h = F.leaky_relu(self.a(x))
+            self.seen = float(h.array.sum())
+            return (F.exp(-h) + F.tanh(h)) * self.other(h)
+
+    return Model
+
+
+@fault
+def cut_behind_a_program_that_was_not_there():
+    """The same where functions have to be applied: somebody holds more than the program gives."""
+
+    class Model(_Turns):
+        def forward(self, x):
+            g = self.a(x)
+            h = F.leaky_relu(g)
+            if self.cut and float(h.array[0, 0]) > 0:
+                self.held = g
+            return (F.exp(-h) + F.tanh(h)) * self.other(h)
+
+        def step(self, k):
+            self.held = None
+            return super().step(k)
+
+    return Model
+
+
+@fault
+def cut_of_several_results():
+    """The parts of one result, of which the second way uses one four times."""
+
+    class Model(_Turns):
+        def forward(self, x):
+            p, q = F.forget(lambda v: F.split_axis(self.a(v), 2, 1), x)
+            r = self.other(q)
+            return F.sin(q) * p + F.exp(-q) * q, F.tanh(r) - q * r
+
+    return Model
+
+
+@fault
+def cut_of_a_state():
+    """A state goes on from step to step, or is cut where its array is wrapped anew."""
+
+    class Model(_Turns):
+        def forward(self, x):
+            h = F.tanh(self.a(x))
+            for _ in range(3):
+                if float(h.array[0, 0]) > 2:
+                    break
+                g = self.other(h)
+                h = F.sigmoid(self.b(h)) * h + F.tanh(g) * x
+            return h
+
+    return Model
+
+
+@fault
+def cut_without_gradients():
+    """Results that are no part of a graph are leaves of one afterwards."""
+
+    class Model(_Turns):
+        def forward(self, x):
+            with chainer.no_backprop_mode():
+                h = F.leaky_relu(self.a(x))
+                self.mean = np.float32(h.array.mean())
+            return h, (F.exp(-h) + F.tanh(h)) * self.other(h) + self.b(x)
+
+    return Model
+
+
+@pytest.mark.parametrize("fault", FAULTS, ids=lambda f: f.__name__)
+def test_found_by_strangers(fault):
+    check(fault, 2 * CALLS)
