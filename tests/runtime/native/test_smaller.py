@@ -1,5 +1,7 @@
 """Layouts that stand for larger ones are of the same kind, and get the same answers."""
 
+import tracemalloc
+
 import numpy as np
 import pytest
 
@@ -11,6 +13,7 @@ from chainwright.codegen.native_target.steps import Product, Reduction
 from chainwright.ir.layout import extent, is_contiguous
 from chainwright.runtime.native import smaller
 from chainwright.runtime.native.available import native_target
+from chainwright.runtime.native.machine import NumpyMachine
 from chainwright.runtime.native.smaller import smaller_product, smaller_reduction
 
 TARGET = native_target()
@@ -94,6 +97,43 @@ def test_large_products_are_tested_in_little_memory():
     p = p._replace(strides=(p.strides[0], (4096 * 4, 4), p.strides[2]))
     assert bytes_of(p) > 400e6
     assert bytes_of(smaller_product(p)) < 9e6
+
+
+F32 = np.dtype("f")
+WEIGHT = 25088, 4096  # of the first product of VGG16: 392 MiB
+OF_VGG16 = {
+    "forward": Product(
+        "dot", F32, ((1, 25088), WEIGHT, (1, 4096)),
+        ((25088 * 4, 4), (4, 25088 * 4), (4096 * 4, 4)), False,
+    ),
+    "backward": Product(
+        "dot", F32, ((4096, 1), (1, 25088), (4096, 25088)),
+        ((4, 4096 * 4), (25088 * 4, 4), (25088 * 4, 4)), False,
+    ),
+    "to the input": Product(
+        "matmul", F32, ((1, 4096), (4096, 25088), (1, 25088)),
+        ((4096 * 4, 4), (25088 * 4, 4), (25088 * 4, 4)), False,
+    ),
+    "sum of columns": Reduction("add", F32, WEIGHT, (4096 * 4, 4), (0,), (0, 4)),
+    "sum of rows": Reduction("add", F32, WEIGHT, (4096 * 4, 4), (1,), (4, 0)),
+    "sum": Reduction("add", F32, WEIGHT, (4096 * 4, 4), (0, 1), (0, 0)),
+}
+
+
+@pytest.mark.parametrize("name", OF_VGG16)
+def test_rules_about_large_arrays_are_tested_in_little_memory(name):
+    """By a process that finds no answers on disk: it had 1.6 GiB for this."""
+    form, machine = OF_VGG16[name], NumpyMachine(TARGET.linker)
+    asked = machine.multiplies if isinstance(form, Product) else machine.reduces
+    tracemalloc.start()
+    try:
+        holds = asked(form)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert holds
+    # What a rule is about, what NumPy makes of it, and the numbers that are put there.
+    assert peak < 4 * smaller._BYTES
 
 
 @pytest.mark.parametrize("layout", ["rows", "columns", "gaps", "steps"])
