@@ -210,7 +210,7 @@ class Piece:
                 del self.keys[key]
                 self._refused.add(key)
                 self.dropped = True  # through the graph, backward takes longer than define-by-run
-                self.account.ledger.add("define-by-run", f"{e}", self._where())
+                self.account.ledger.add("define-by-run", f"{e}", self.apps[0].origin.place)
         self.account.spend("trace", started)
         started = clock()
         graphs = {key: backward.graph for key, backward in self.backwards.items()}

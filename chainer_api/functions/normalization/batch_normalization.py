@@ -151,12 +151,15 @@ class FixedBatchNormalization(_BatchNormalization):
             v.astype(dtype, copy=False) for v in (gamma, beta, mean, var))
         self.inv_var, self.inv_std, y = _normalized(
             x, gamma, beta, mean, var, wide=wide, eps=self.eps)
+        self._wide_inv_std = self.inv_std.reshape(wide)
         return y.astype(out_dtype, copy=False),
 
     def backward(self, indexes, grad_outputs):
         x, gamma, mean, var = self.get_retained_inputs()
-        return FixedBatchNormalizationGrad(self.eps, self.axis).apply(
-            (x, gamma, mean, var, grad_outputs[0]))
+        # ``var`` may have been updated since, by a batch in training mode.
+        return FixedBatchNormalizationGrad(
+            self.eps, self.axis, self.inv_std, self._wide_inv_std, self.inv_var,
+        ).apply((x, gamma, mean, var, grad_outputs[0]))
 
 
 @kernels.array_code
@@ -174,24 +177,25 @@ def _normalized(x, gamma, beta, mean, var, *, wide, eps):
 class FixedBatchNormalizationGrad(function_node.FunctionNode):
     """Gradients of :func:`fixed_batch_normalization` with respect to its five inputs."""
 
-    def __init__(self, eps, axis):
+    def __init__(self, eps, axis, inv_std, wide_inv_std, inv_var):
         self.eps = eps
         self.axis = axis
+        self.inv_std = inv_std
+        self.wide_inv_std = wide_inv_std  # the same in a shape that goes with x
+        self.inv_var = inv_var
 
     def _wide_shape(self, x):
         return tuple(1 if i in self.axis else n for i, n in enumerate(x.shape))
 
     def forward(self, inputs):
         self.retain_inputs((0, 1, 2, 3, 4))
-        x, gamma, mean, var, gy = inputs
-        xp = backend.get_array_module(x)
+        x, gamma, mean, _, gy = inputs
         out_dtype, gamma_dtype, wide = x.dtype, gamma.dtype, self._wide_shape(x)
         dtype = _moments.work_dtype(x, gamma)
-        gamma, mean, var, gy = (v.astype(dtype, copy=False) for v in (gamma, mean, var, gy))
-        inv_var = xp.reciprocal(var + self.eps)
-        inv_std = xp.sqrt(inv_var)
+        gamma, mean, gy = (v.astype(dtype, copy=False) for v in (gamma, mean, gy))
+        inv_std, inv_var = self.inv_std, self.inv_var
         x_hat = x - mean.reshape(wide)
-        x_hat *= inv_std.reshape(wide)
+        x_hat *= self.wide_inv_std
         x_hat *= gy
         scale = gamma * inv_std
         gx = scale.reshape(wide) * gy

@@ -117,6 +117,94 @@ def cut_without_gradients():
     return Model
 
 
+@fault
+def evaluated_before_a_batch_of_training():
+    """A layer is called in test mode, then in training mode, and backward comes afterwards."""
+
+    class Model(Base):
+        decorate = "forward", "block"
+
+        def block(self, x):
+            return F.tanh(self.bn(self.a(x)))
+
+        def forward(self, x):
+            with chainer.using_config("train", False):
+                y = self.block(x)
+            return self.bn(self.b(y)) * y
+
+    return Model
+
+
+@fault
+def evaluated_before_a_batch_of_training_outside():
+    """The same in two calls before one backward."""
+
+    class Model(Base):
+        def forward(self, x):
+            return F.tanh(self.bn(self.a(x)))
+
+        def step(self, k):
+            x = variable(k)
+            with chainer.using_config("train", False):
+                y = self(x)
+            z = self(x)
+            (total([y, z]) + F.sum(y * z)).backward()
+            return y, z, x
+
+    return Model
+
+
+class _Scaled(chainer.FunctionNode):
+    """A function whose backward takes a view of an array."""
+
+    _supports_static_optimizations = True
+
+    def forward(self, inputs):
+        (x,) = inputs
+        self.retain_inputs((0,))
+        return (x * x[:, :1],)
+
+    def backward(self, indexes, grad_outputs):
+        (x,) = self.get_retained_inputs()
+        return (grad_outputs[0] * np.broadcast_to(x.array[:, :1], x.shape),)
+
+
+class _Failing(_Scaled):
+    """A function whose backward fails for zeros, with which it is traced."""
+
+    def backward(self, indexes, grad_outputs):
+        (x,) = self.get_retained_inputs()
+        if not x.array.any():
+            raise ValueError("zeros")
+        return (grad_outputs[0] * x,)
+
+
+def _with_function(kind, parts):
+    class Model(Base):
+        def forward(self, x):
+            h = F.tanh(self.a(x))
+            for _ in range(parts):
+                h = F.sin(kind().apply((h,))[0])
+            return h
+
+    return Model
+
+
+@fault
+def view_in_backward():
+    return _with_function(_Scaled, 1)
+
+
+@fault
+def views_in_backward():
+    return _with_function(_Scaled, 3)
+
+
+@fault
+def failure_in_backward():
+    return _with_function(_Failing, 2)
+
+
 @pytest.mark.parametrize("fault", FAULTS, ids=lambda f: f.__name__)
 def test_found_by_strangers(fault):
     check(fault, 2 * CALLS)

@@ -93,3 +93,14 @@ def test_batch_of_one_is_warned_of(shape, warned):
             call()
         assert [w.category for w in caught if 'batch of one' in str(w.message)] == [
             UserWarning] * warned
+
+
+def test_gradient_of_fixed_statistics_that_are_updated_before_backward():
+    """A layer is called in test mode, then in training mode, then backward comes."""
+    x = chainer.Variable(np.random.RandomState(0).randn(6, 3).astype('f'))
+    gamma, beta, mean = (np.full(3, v, 'f') for v in (2, 0, .5))
+    var = np.full(3, 4, 'f')
+    y = F.fixed_batch_normalization(x, gamma, beta, mean, var)
+    var[...] = 9
+    F.sum(y).backward()
+    np.testing.assert_allclose(x.grad, np.ones((6, 3), 'f'), rtol=1e-4)
