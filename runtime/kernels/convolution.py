@@ -138,10 +138,18 @@ def _convolve_together(windows: Any, filters: Any, y: Any, images: int, ndim: in
     for start in range(0, n, images):
         block = windows[(slice(None),) * (1 + ndim) + (slice(start, start + images),)]
         count = block.shape[1 + ndim]
-        columns = block.reshape(groups, height, count * size)
+        columns = _rows(block, (groups, height, count * size))
         result = products.matmul(filters, columns, xp=xp).reshape(co, count, *outsize)
         y[start : start + count] = xp.moveaxis(result, 0, 1)
         del columns, result  # before the next ones are made
+
+
+def _rows(block: Any, shape: Ints) -> Any:
+    """Matrices of contiguous rows: what products add up, in which order, goes by their layout.
+
+    A plain ``reshape`` gives columns without a copy where results are of one pixel.
+    """
+    return array_module(block).ascontiguousarray(block).reshape(shape)
 
 
 @library_op("convolution_transpose")
@@ -176,7 +184,7 @@ def convolution_transpose(
     for start in range(0, n, images):
         block = y[start : start + images]
         count = block.shape[0]
-        values = xp.moveaxis(block, 0, 1).reshape(groups, co // groups, -1)
+        values = _rows(xp.moveaxis(block, 0, 1), (groups, co // groups, -1))
         columns = products.matmul(filters, values, xp=xp).reshape((c,) + ksize + (count,) + spatial)
         # (count, c, *ksize, *spatial)
         columns = xp.moveaxis(columns, 1 + len(ksize), 0)
@@ -248,8 +256,9 @@ def convolution_weight(
     images = together(n, outsize, c * math.prod(ksize), work.itemsize)
     for start in range(0, n, images):
         block = windows[(slice(None),) * (1 + ndim) + (slice(start, start + images),)]
-        columns = block.reshape(groups, height, -1)
-        values = xp.moveaxis(gy[start : start + images], 0, 1).reshape(groups, co // groups, -1)
+        columns = _rows(block, (groups, height, -1))
+        values = xp.moveaxis(gy[start : start + images], 0, 1)
+        values = _rows(values, (groups, co // groups, -1))
         total += products.matmul(values, columns.swapaxes(1, 2), xp=xp)
         del columns, values
     return total.reshape((co, c // groups) + ksize).astype(out_dtype, copy=False)
