@@ -267,9 +267,7 @@ def array(obj, dtype=None, copy=True, order='K', subok=False, ndmin=0, *, blocki
         if not copy and same and fits:
             if obj.data.device_id == _memory._current.device:
                 return obj
-        if obj.data.device_id != _memory._current.device:
-            return to_device(np.array(obj._a, dtype, order=order, ndmin=ndmin))
-        return to_device(np.array(operand(obj), dtype, order=order, ndmin=ndmin))
+        return _copied(obj, dtype, order, ndmin)
     if isinstance(obj, (list, tuple)):
         found = []
         obj = _unwrap_list(obj, found)
@@ -278,6 +276,12 @@ def array(obj, dtype=None, copy=True, order='K', subok=False, ndmin=0, *, blocki
     _capture.refuse_in_stream()
     _memory.events.append(('to device', host.nbytes))
     return to_device(host)
+
+
+@_capture.device_work
+def _copied(x, dtype, order, ndmin):
+    away = x.data.device_id != _memory._current.device
+    return to_device(np.array(x._a if away else operand(x), dtype, order=order, ndmin=ndmin))
 
 
 def _unwrap_list(x, found):
