@@ -1,6 +1,7 @@
 """Variables: arrays that remember how they were computed."""
 from __future__ import annotations
 
+import sys
 import warnings
 import weakref
 from typing import TYPE_CHECKING, Any
@@ -382,6 +383,8 @@ class Variable:
         run = _run_state.run
         if run is not None:
             run.looked_at(self, array)
+        elif _run_state.trace is not None:
+            _run_state.trace.looked_at(sys._getframe(1))
         return array
 
     @array.setter

@@ -573,6 +573,14 @@ class Session:
         tracer.let_go()
         return self._settle(func, outputs) if isinstance(outputs, tuple) else outputs
 
+    def looked_at(self, frame: Any) -> None:
+        """The array of a Variable is read; the user's code may decide something by its values."""
+        while frame is not None and frame.f_globals.get("__name__") == Variable.__module__:
+            frame = frame.f_back
+        name = frame.f_globals.get("__name__") or "" if frame is not None else ""
+        if name.partition(".")[0] not in ("chainer", "chainwright"):
+            self.recorder.escape("the array of a Variable is read by code of the user's")
+
     def _origin(self, func: FunctionNode) -> Origin:
         """The user's line; in backward, that of the function that is differentiated."""
         if self._applying is not None and self._applying[0] is func:

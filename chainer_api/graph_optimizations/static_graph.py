@@ -551,6 +551,8 @@ class Site:
         for a in path:
             a.becomes(hot=True)
         self.ways.compiled(app)
+        if not new:
+            return
         seconds = clock() - started
         COMPILING.learn(seconds, sum([a.weight for piece in new for a in piece.apps]))
         labels = "; ".join(dict.fromkeys(label_of(self.name, piece) for piece in new))

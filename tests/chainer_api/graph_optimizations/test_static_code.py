@@ -125,6 +125,52 @@ class PlainBackward(Declared):
         return gys[0] * (2 * self.mask).astype("f"),
 
 
+class LooksInBackward(Declared):
+    """Decides something by values in backward."""
+
+    def forward(self, inputs):
+        self.retain_inputs((0,))
+        return inputs[0] * 2,
+
+    def look(self, x):
+        return x.array
+
+    def backward(self, indexes, gys):
+        x, = self.get_retained_inputs()
+        return gys[0] * (2.0 if float(self.look(x).sum()) > 0 else 5.0),
+
+
+class LooksAtData(LooksInBackward):
+    def look(self, x):
+        return x.data
+
+
+class LooksAtTheVariable(LooksInBackward):
+    def look(self, x):
+        return np.asarray(x.item() if x.size == 1 else x.xp.sum(x.array))
+
+
+@pytest.mark.parametrize("check", ["spaced", "never"])
+@pytest.mark.parametrize("function", [LooksInBackward, LooksAtData, LooksAtTheVariable])
+def test_what_backward_decides_is_not_frozen(function, check):
+    class Chain(chainer.Chain):
+        def forward(self, x):
+            return F.tanh(function().apply((F.sin(x),))[0])
+
+    class Compiled(Chain):
+        forward = chainer.static_graph(Chain.forward)
+
+    models = Chain(), Compiled()
+    with chainer.using_config("static_check", check):
+        for k in range(12):
+            found = []
+            for model in models:
+                x = chainer.Variable(np.full((3, 4), (-1.0) ** k, "f"))
+                F.sum(model.forward(x)).backward()
+                found.append(x.grad.tolist())
+            assert found[0] == found[1], k
+
+
 def test_plain_array_code_in_backward_is_not_frozen():
     class Chain(SideEffect):
         def forward(self, x):
