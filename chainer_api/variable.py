@@ -121,6 +121,8 @@ class VariableNode:
     @property
     def data(self):
         """Array of the variable, if it is retained (otherwise ``None``)."""
+        if _run_state.trace is not None:
+            _run_state.trace.looked_at(sys._getframe(1))
         return self._data
 
     @data.setter

@@ -27,7 +27,7 @@ from chainwright.tracer import Number, RecArray, Recorder, blank
 
 from ._backward import gradients, same_leaves
 from ._random import sample_of
-from ._tree import Application, Draw, Settings, Spec
+from ._tree import Application, Draw, Settings, Spec, of_the_library
 from ._values import map_values
 
 tracer.add_library(os.path.dirname(os.path.abspath(configuration.__file__)))
@@ -569,6 +569,9 @@ class Session:
         if not rec.live:
             return func.forward(in_data)
         rec.origin = self._origin(func)
+        if not of_the_library(type(func)) and _has_arrays(func):
+            rec.escape("a function of the user's may look at the arrays among its attributes")
+            return func.forward(in_data)
         outputs = func.forward(tuple([rec.wrap(a) for a in in_data]))
         tracer.let_go()
         return self._settle(func, outputs) if isinstance(outputs, tuple) else outputs
@@ -612,6 +615,13 @@ class Session:
         if self.recorder.live and id(value.held) not in self.recorder.known:
             self.recorder.know(value.held, value)
         return value.held
+
+
+def _has_arrays(func: FunctionNode) -> bool:
+    """Whether an attribute of a function is an array, or has some as its items."""
+    values = list(vars(func).values())
+    values += [item for v in values if isinstance(v, tuple | list) for item in v]
+    return any([isinstance(v, np.ndarray) for v in values])
 
 
 def _label(func: FunctionNode) -> str:

@@ -125,37 +125,88 @@ class PlainBackward(Declared):
         return gys[0] * (2 * self.mask).astype("f"),
 
 
-class LooksInBackward(Declared):
-    """Decides something by values in backward."""
+class Looks(Declared):
+    """Decides by values what it does, which is against the rules."""
+
+    def __init__(self, w):
+        pass
 
     def forward(self, inputs):
         self.retain_inputs((0,))
+        self.retain_outputs((0,))
         return inputs[0] * 2,
 
-    def look(self, x):
-        return x.array
+    def backward(self, indexes, gys):
+        return gys[0] * (2.0 if float(self.look(gys[0]).sum()) > 0 else 5.0),
+
+
+class AtAnInput(Looks):
+    def look(self, gy):
+        return self.get_retained_inputs()[0].array
+
+
+class AtData(Looks):
+    def look(self, gy):
+        return self.get_retained_inputs()[0].data
+
+
+class AtTheVariable(Looks):
+    def look(self, gy):
+        return np.float32(self.get_retained_inputs()[0][0, 0].item())
+
+
+class AtAnOutput(Looks):
+    def look(self, gy):
+        return self.get_retained_outputs()[0].array
+
+
+class AtTheNode(Looks):
+    def look(self, gy):
+        return self.inputs[0].data
+
+
+class AtAGradient(Looks):
+    def look(self, gy):
+        return gy.array
+
+
+class WithAnArray(Looks):
+    def __init__(self, w):
+        self.w = w
+
+    def look(self, gy):
+        return self.w
+
+
+class WithArrays(Looks):
+    def __init__(self, w):
+        self.ws = [None, w]
+
+    def look(self, gy):
+        return self.ws[1]
+
+
+class WithAnArrayInForward(WithAnArray):
+    def forward(self, inputs):
+        return inputs[0] * (2 if float(self.w.sum()) > 0 else 5),
 
     def backward(self, indexes, gys):
-        x, = self.get_retained_inputs()
-        return gys[0] * (2.0 if float(self.look(x).sum()) > 0 else 5.0),
+        return gys[0] * 3.0,
 
 
-class LooksAtData(LooksInBackward):
-    def look(self, x):
-        return x.data
-
-
-class LooksAtTheVariable(LooksInBackward):
-    def look(self, x):
-        return np.asarray(x.item() if x.size == 1 else x.xp.sum(x.array))
+class WithAnotherInBackward(Looks):
+    def backward(self, indexes, gys):
+        return WithAnArrayInForward(self.get_retained_inputs()[0].array).apply(gys)
 
 
 @pytest.mark.parametrize("check", ["spaced", "never"])
-@pytest.mark.parametrize("function", [LooksInBackward, LooksAtData, LooksAtTheVariable])
-def test_what_backward_decides_is_not_frozen(function, check):
+@pytest.mark.parametrize("function", [
+    AtAnInput, AtData, AtTheVariable, AtAnOutput, AtTheNode, AtAGradient, WithAnArray, WithArrays,
+    WithAnArrayInForward, WithAnotherInBackward])
+def test_what_a_function_decides_by_values_is_not_frozen(function, check):
     class Chain(chainer.Chain):
-        def forward(self, x):
-            return F.tanh(function().apply((F.sin(x),))[0])
+        def forward(self, x, w):
+            return F.tanh(function(w).apply((F.sin(x),))[0])
 
     class Compiled(Chain):
         forward = chainer.static_graph(Chain.forward)
@@ -163,11 +214,12 @@ def test_what_backward_decides_is_not_frozen(function, check):
     models = Chain(), Compiled()
     with chainer.using_config("static_check", check):
         for k in range(12):
-            found = []
+            sign, found = (-1.0) ** k, []
             for model in models:
-                x = chainer.Variable(np.full((3, 4), (-1.0) ** k, "f"))
-                F.sum(model.forward(x)).backward()
-                found.append(x.grad.tolist())
+                x = chainer.Variable(np.full((3, 4), sign, "f"))
+                y = model.forward(x, np.full(3, sign, "f"))
+                (F.sum(y) * sign).backward()
+                found.append([x.grad.tolist(), y.array.tolist()])
             assert found[0] == found[1], k
 
 
