@@ -138,18 +138,22 @@ def _convolve_together(windows: Any, filters: Any, y: Any, images: int, ndim: in
     for start in range(0, n, images):
         block = windows[(slice(None),) * (1 + ndim) + (slice(start, start + images),)]
         count = block.shape[1 + ndim]
-        columns = _rows(block, (groups, height, count * size))
+        columns = _matrices(block, size, (groups, height, count * size))
         result = products.matmul(filters, columns, xp=xp).reshape(co, count, *outsize)
         y[start : start + count] = xp.moveaxis(result, 0, 1)
         del columns, result  # before the next ones are made
 
 
-def _rows(block: Any, shape: Ints) -> Any:
-    """Matrices of contiguous rows: what products add up, in which order, goes by their layout.
+def _matrices(block: Any, pixels: int, shape: Ints) -> Any:
+    """What products are made of: what they add up, in which order, goes by the layout.
 
-    A plain ``reshape`` gives columns without a copy where results are of one pixel.
+    Rows are contiguous, as native code has them, whether or not a view would do. Where results are
+    of one pixel it does: these are dense layers, nothing is copied, and native code leaves
+    them to this.
     """
-    return array_module(block).ascontiguousarray(block).reshape(shape)
+    if pixels > 1:
+        block = array_module(block).ascontiguousarray(block)
+    return block.reshape(shape)
 
 
 @library_op("convolution_transpose")
@@ -176,7 +180,7 @@ def convolution_transpose(
         return _convolve_flipped(y, W, outsize, pad, dilate, groups).astype(out_dtype, copy=False)
 
     filters = W.reshape(groups, co // groups, -1).transpose(0, 2, 1)
-    lengths = reach(spatial, ksize, stride, dilate)
+    lengths, size = reach(spatial, ksize, stride, dilate), math.prod(spatial)
     lengths = tuple(max(a, p + o) for a, p, o in zip(lengths, pad, outsize, strict=True))
     padded = xp.zeros((n, c) + lengths, dtype)
     together = _images_per_buffer if xp is numpy else _images_on_device
@@ -184,7 +188,7 @@ def convolution_transpose(
     for start in range(0, n, images):
         block = y[start : start + images]
         count = block.shape[0]
-        values = _rows(xp.moveaxis(block, 0, 1), (groups, co // groups, -1))
+        values = _matrices(xp.moveaxis(block, 0, 1), size, (groups, co // groups, -1))
         columns = products.matmul(filters, values, xp=xp).reshape((c,) + ksize + (count,) + spatial)
         # (count, c, *ksize, *spatial)
         columns = xp.moveaxis(columns, 1 + len(ksize), 0)
@@ -243,7 +247,7 @@ def convolution_weight(
     xp = array_module(x)
     n, c = x.shape[:2]
     co, outsize = gy.shape[1], gy.shape[2:]
-    ndim = len(ksize)
+    ndim, size = len(ksize), math.prod(outsize)
     out_dtype, work = dtype or x.dtype, _work_dtype(x, gy)
     x = x.astype(work, copy=False)
     gy = gy.astype(work, copy=False)
@@ -256,9 +260,9 @@ def convolution_weight(
     images = together(n, outsize, c * math.prod(ksize), work.itemsize)
     for start in range(0, n, images):
         block = windows[(slice(None),) * (1 + ndim) + (slice(start, start + images),)]
-        columns = _rows(block, (groups, height, -1))
+        columns = _matrices(block, size, (groups, height, -1))
         values = xp.moveaxis(gy[start : start + images], 0, 1)
-        values = _rows(values, (groups, co // groups, -1))
+        values = _matrices(values, size, (groups, co // groups, -1))
         total += products.matmul(values, columns.swapaxes(1, 2), xp=xp)
         del columns, values
     return total.reshape((co, c // groups) + ksize).astype(out_dtype, copy=False)

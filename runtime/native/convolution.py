@@ -226,6 +226,11 @@ class Windows:
         return found
 
 
+def _is_dense_layer(n: int, pixels: int) -> bool:
+    """Whether a product of whole images does it, without columns: NumPy's kernel has views."""
+    return n > 1 and pixels == 1
+
+
 def _forward(w: Writer, x: Node, W: Node, y: Node, s: Settings, nodes_of: Any) -> Any:
     """``y = convolution(x, W)``; None, or a function from the memory to regions."""
     n, c, *_ = x.dims
@@ -237,6 +242,8 @@ def _forward(w: Writer, x: Node, W: Node, y: Node, s: Settings, nodes_of: Any) -
         shapes = filters, (n, g, c // g, size), (n, g, co // g, size)
         whole = w.whole(shapes, _dense(shapes, w.size))
         return None if whole is None else lambda nodes: whole(nodes_of(nodes, W), x, y)
+    if _is_dense_layer(n, size):
+        return None
     count = kernels._images_per_block(n, outsize)
     rows, row_size = outsize[0], math.prod(outsize[1:])
     if count == 1 and kernels._rows_per_block(rows, row_size, height, w.size) < rows:
@@ -347,6 +354,8 @@ def _spread(
     lengths = tuple(max(length, p + o) for length, p, o in triples)
     cropped = lengths != outsize
     height, size = c * math.prod(ksize), math.prod(spatial)
+    if _is_dense_layer(n, size):
+        return None
     count = min(kernels._images_per_buffer(n, spatial, height, w.size), n)
     field = w.room(n, c, *lengths) if cropped else -1
     values = w.room(co * count * size) if count > 1 else -1
@@ -421,6 +430,8 @@ def convolution_weight(node: Node, machine: Machine) -> Work | None:
     co, outsize, ksize = gy.dims[1], gy.dims[2:], given["ksize"]
     g, size = s.groups, math.prod(outsize)
     height = c * math.prod(ksize)
+    if _is_dense_layer(n, size):
+        return None
     count = min(kernels._images_per_buffer(n, outsize, height, w.size), n)
     windows = Windows(w, x.dims, ksize, outsize, s, count)
     columns, total = w.room(height * count * size), w.room(co * height // g)
