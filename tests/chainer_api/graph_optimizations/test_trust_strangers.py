@@ -9,6 +9,7 @@ from trust import CALLS, Base, check, table, total, variable
 
 import chainer
 import chainer.functions as F
+import chainer.links as L
 
 FAULTS, fault = table()
 
@@ -203,6 +204,31 @@ def views_in_backward():
 @fault
 def failure_in_backward():
     return _with_function(_Failing, 2)
+
+
+@fault
+def convolution_to_one_pixel():
+    """A LeNet's third layer: what is added up, in which order, goes by the layout of columns."""
+
+    class Model(Base):
+        def __init__(self):
+            super().__init__()
+            with self.init_scope():
+                self.conv = L.Convolution2D(16, 80, 4)
+                self.out = L.Deconvolution2D(80, 16, 4)
+
+        def forward(self, x):
+            return F.tanh(self.out(F.tanh(self.conv(x))))
+
+        def step(self, k):
+            x = variable(k, 32, 16, 4, 4)
+            y = self(x)
+            total(y).backward()
+            for p in self.params():
+                p.array -= 0.1 * p.grad
+            return y, x
+
+    return Model
 
 
 @pytest.mark.parametrize("fault", FAULTS, ids=lambda f: f.__name__)
