@@ -124,19 +124,19 @@ class NumpyMachine:
         return self._ask((op, dtype), lambda: self._arithmetic_holds(op, dtype))
 
     def reduces(self, reduction: Reduction) -> bool:
-        found = self._known.get(reduction)
-        if found is None:
-            form = smaller_reduction(reduction)
-            found = self._ask(form, lambda: self._reduction_holds(form))
-            self._known[reduction] = found
-        return found
+        return self._ask_smaller(reduction, smaller_reduction, self._reduction_holds)
 
     def multiplies(self, product: Product) -> bool:
-        found = self._known.get(product)
+        return self._ask_smaller(product, smaller_product, self._product_holds)
+
+    def _ask_smaller(
+        self, form: Any, smaller: Callable[[Any], Any], holds: Callable[[Any], bool]
+    ) -> bool:
+        """The answer for a layout, which is that of a smaller one of its kind."""
+        found = self._known.get(form)
         if found is None:
-            form = smaller_product(product)
-            found = self._ask(form, lambda: self._product_holds(form))
-            self._known[product] = found
+            short = smaller(form)
+            found = self._known[form] = self._ask(short, lambda: holds(short))
         return found
 
     def _ask(self, key: Any, test: Callable[[], bool]) -> bool:
