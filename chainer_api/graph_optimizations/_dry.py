@@ -19,6 +19,7 @@ from chainer.function import FunctionAdapter
 from chainer.function_node import FunctionNode
 from chainer.variable import Parameter, Variable
 
+from ._ahead import Guard, ahead
 from ._device import elsewhere, gpu_of
 from ._interpreter import Interpreter
 from ._lean import Code, Ran
@@ -131,7 +132,9 @@ class Dry:
         self._aliases: dict[int, Variable] = {}  # of Variables of the outside
         self.numbers: dict[tuple[Application, str], Any] = {}  # that are inputs of programs
         self.ran: list[Ran] = []  # programs
-        self.decided: int | None = None
+        self.begun: int | None = None  # the line from which on the call does something
+        self.guards: list[Guard] = []  # behind that
+        self._of_form = False
         self.plain_draws, self.draws_anything = True, False
         self._python_state: Any = None  # of Python's generator, before it is asked
         self._saved_whole: set[int] = set()  # arrays of the outside that the call changes
@@ -237,14 +240,23 @@ class Dry:
         for held in (self.interpreter, self.residual, self):
             held.__dict__.clear()
 
+    def _begin(self) -> None:
+        """From here on the call does something: it computes, draws or writes."""
+        if self.begun is None:
+            self.begun = len(self.residual.lines)
+
     def _guarded(self) -> None:
         """A guard is written: it may be one on what the call itself computes."""
-        begun = (
-            self.ran or self.draws_anything or self._copies or self.app.eager is not None
-            or self._python_state is not None
-        )
-        if begun and self.decided is None:
-            self.decided = self.app.depth
+        if self.begun is not None:
+            guard = Guard(len(self.residual.lines), self.app.depth, self._of_form)
+            self.guards.append(guard)
+
+    def decisions(self) -> tuple[list[int], list[Guard]]:
+        """Lines that can be run before the call, and the guards that cannot."""
+        assert self.begun is not None  # there is a program
+        r = self.residual
+        found = ahead(r.lines, self.begun, r.kinds, self.undoes or bool(self._saves))
+        return found, [guard for guard in self.guards if guard.line not in found]
 
     # -- what the interpreter asks
 
@@ -293,6 +305,7 @@ class Dry:
 
     def _change_outside(self, root: Sym, sym: Sym, part: str | None) -> None:
         r = self.residual
+        self._begin()
         if id(root) not in self._saved_whole:
             self.undoes = True
             r.miss = "return undone(carrier)"
@@ -361,6 +374,7 @@ class Dry:
         r = self.residual
         self.plain_draws = self.plain_draws and name in PLAIN_DRAWS
         if not self.draws_anything:
+            self._begin()
             self.draws_anything = True
             r.line("carrier.first_state = first_state()")
             r.miss = "return undone(carrier)"
@@ -368,6 +382,7 @@ class Dry:
     def draws_of_python(self) -> None:
         """The same for Python's ``random``."""
         if self._python_state is None:
+            self._begin()
             self._python_state, self.undoes = random.getstate(), True
             r = self.residual
             r.line(f"carrier.python_state = {r.const(random.getstate)}()")
@@ -547,6 +562,7 @@ class Dry:
             raise NotProvable(f"{app.label} is {app.eager}")  # CuPy's generators have no copies
         if self.pending:
             self.sync()
+        self._begin()
         f = Sym(fake, r.name())
         r.line(f"{f.ref} = new({r.const(cls)})")
         for name, v in func.attributes.items():
@@ -569,12 +585,14 @@ class Dry:
         r.line(f"{o} = {apply}(({''.join([f'{r.ref(v)}, ' for v in inputs])}))")
         if not app.gives(outs):
             raise NotProvable("the form of results depends on values")
+        self._of_form = True
         r.guard(f"not {r.const(app)}.gives({o})")
+        made_of = [r.made(f"{o}[{k}]", y) for k, y in enumerate(outs)]
+        self._of_form = False
         func.real = f
         self.app, self.first = app, app.depth + 1
         made = []
-        for k, y in enumerate(outs):
-            sym = r.made(f"{o}[{k}]", y)
+        for y, sym in zip(outs, made_of, strict=True):
             sym.slot, sym.checked = len(self.values), True
             self.slots[id(y)] = sym.slot
             self.values.append(sym)
@@ -636,6 +654,7 @@ class Dry:
         if len(self.leaves) > 1:
             ids = ", ".join([f"id({s.ref})" for s in self.leaves])
             r.guard(f"len({{{ids}}}) != {len(self.leaves)}")
+        self._begin()
         for s in self.leaves:
             if s.ref == "?":
                 raise NotProvable("a promised array is a leaf")
@@ -703,6 +722,7 @@ class Dry:
             if type(sym) is not Sym or not isinstance(sym.value, Variable) or sym.applied:
                 raise NotProvable("chainer.grad of something else than Variables with values")
             self.spec(sym)
+        self._begin()
         parts = [r.ref(outputs), r.ref(inputs), r.ref(grad_outputs)]
         parts += [f"{name}={r.ref(value)}" for name, value in options.items()]
         o = r.name()

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import logging
 import math
+import re
 import threading
 import time
 from typing import TYPE_CHECKING, Any
@@ -53,14 +54,17 @@ class Proof:
         self.plans = [(ran.app, ran.first, ran.plan) for ran in dry.ran]
         #: Attributes that are set: of which of the objects that ``holds`` gives, name and value.
         self.sets: list[tuple[int, str, Any]] = []
-        self.holds, self.replay = _compiled(dry, self.sets)
+        found, late = dry.decisions()
+        self.holds, self.replay = _compiled(dry, found, self.sets)
         self._code: Code | None = dry.code
         self._names = dry.residual.names
         self.shortcut = Shortcut(dry.code.lines, self._names, self.holds, tuple(self.plans))
         self.expected = _described(result)
         self.meter = Meter()
-        #: How many functions come before values that the call computes decide; None if none do.
-        self.decided = dry.decided
+        #: How many functions come before guards that ``holds`` leaves out, if there are any.
+        self.decided = late[0].depth if late else None
+        #: Whether such guards can fail where the same functions are applied.
+        self.by_values = not all([guard.of_form for guard in late])
         #: Whether arrays of the outside are written before all is known, and put back then.
         self.undoes = dry.undoes
         self.uses = self.misses = 0
@@ -345,7 +349,7 @@ class Proofs:
         wrong = None
         if run.app is not proof.app and not proof.agrees_until(run.app):
             wrong = f"it applied other functions ({_first_difference(run.app, proof.app)})"
-        elif run.app is proof.app and proof.decided is None:
+        elif run.app is proof.app and not proof.by_values:
             # Where nothing that the call computes decides, all of it is known beforehand. Else the
             # same functions may come with another result, where the proof would not have held.
             values = dict(run.values_by_slot())
@@ -444,21 +448,24 @@ def _replayed(proof: Proof, chain: Any, args: Any, kw: Any, carrier: Carrier) ->
     return proof.replay(chain, args, kw, carrier)
 
 
-def _compiled(dry: Dry, sets: list[Any]) -> Any:
+_MISSES_OF = re.compile(r"return (MISS|undone\(carrier\))$")
+
+
+def _compiled(dry: Dry, ahead: list[int], sets: list[Any]) -> Any:
+    """Whether a proof is one for a call, with the objects that it sets attributes of; the call."""
     r = dry.residual
-    first = next(k for k, line in enumerate(r.lines) if line.lstrip().startswith("carrier."))
     whole = r.lines
     replay = r.function("chain, args, kw, carrier")
     objects: dict[str, int] = {}
-    known = {line.split()[0] for line in whole[:first] if line.split()[1:2] == ["="]}
+    before = [*whole[: dry.begun], *[whole[k] for k in ahead]]
+    known = {line.split()[0] for line in before if line.split()[1:2] == ["="]}
     for kind, obj, name, value in dry.effects:
         if kind == "set":
             sets[:] = [s for s in sets if s[:2] != (objects.get(obj.ref), name)]
             sets.append((objects.setdefault(obj.ref, len(objects)), name, _described(value)))
     found = ", ".join([ref if ref in known else "None" for ref in objects])
-    r.lines = [*whole[:first], f"    return [{found}]", "except Exception:", "    return False"]
-    text = [line.replace("return MISS", "return False") for line in r.lines]
-    r.lines = text
+    r.lines = [*before, f"    return [{found}]", "except Exception:", "    return False"]
+    r.lines = [_MISSES_OF.sub("return False", line) for line in r.lines]
     holds = r.function("chain, args, kw, carrier")
     r.lines = whole
     return holds, replay

@@ -88,6 +88,7 @@ class Residual:
         self._constants: dict[int, Any] = {}
         self._loads: dict[str, Any] = {}
         self._guards: set[str] = set()
+        self.kinds: dict[str, type] = {}  # of values, by name
         self.objects: dict[int, Sym] = {}  # what was read, by identity
         self.kept: list[Any] = []  # so that ids stay what they are
         self.miss = "return MISS"
@@ -205,7 +206,7 @@ class Residual:
             self.guard(f"{text} is not {known[id(value)].ref}")
             return known[id(value)]
         sym = Sym(value, self.name(), self.count)
-        sym.outside = known is not None
+        sym.outside, self.kinds[sym.ref] = known is not None, kind
         self.line(f"{sym.ref} = {text}")
         if kind in PLAIN or is_number(value) or kind is np.ndarray:
             pass  # compared where it matters

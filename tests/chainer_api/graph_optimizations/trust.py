@@ -148,7 +148,8 @@ class Description:
         if isinstance(value, _PLAIN):
             self.facts.append((path, type(value).__name__, repr(value)))
         elif isinstance(value, np.generic):
-            self.facts.append((path, "NumPy scalar", str(value.dtype), value.tobytes()))
+            data = _without_kinds_of_nan(np.asarray(value)).tobytes()
+            self.facts.append((path, "NumPy scalar", str(value.dtype), data))
         elif isinstance(value, _BY_NAME):
             self.facts.append((path, "named", getattr(value, "__name__", repr(value))))
         elif id(value) in self._numbers:
