@@ -8,6 +8,7 @@ values are run on copies, and the generator is set back.
 from __future__ import annotations
 
 import random
+import sys
 from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
@@ -64,7 +65,8 @@ class Carrier:
         self.pieces: list[Any] = []  # whose programs have run
         self.checking = 0.0  # seconds that went into checks of them
         self.undo: list[tuple[np.ndarray, np.ndarray]] = []  # what is written, as it was before
-        self.effects = self.failed = False
+        self.effects = False
+        self.failed = ""  # what was raised
 
     @property
     def places(self) -> list[int]:
@@ -769,7 +771,8 @@ def _failed(carrier: Carrier) -> Any:
     """An exception: nothing has happened, after all."""
     if carrier.effects:
         raise
-    carrier.failed = True
+    kind, error, _ = sys.exc_info()
+    carrier.failed = f"{getattr(kind, '__name__', kind)}: {error}"
     return _undone(carrier)
 
 

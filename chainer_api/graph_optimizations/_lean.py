@@ -150,10 +150,12 @@ class Code:
             for app in ran.app.path(ran.first) for slot in reads(app)
         }
         made = {slot for app in apps for slot in app.output_slots}
-        slots = {slot for slot in made if slot in later or f"s{slot}" in words}
+        named = self._arrays_of(group)
+        held = {slot for name, slot in named.items() if name in words}
+        slots = {slot for slot in made if slot in later or slot in held or f"s{slot}" in words}
         text = "\n".join([self.lines[k] for k in rest])
         arrays = {slot for slot in slots - later if _is_read_as_array(f"s{slot}", text)}
-        if same and (self._arrays_of(group).keys() & words or not _are_inside(apps, slots, same)):
+        if same and (held or not _are_inside(apps, slots, same)):
             return None
         ends = None if self._some_leaf_comes_again(apps) else _ends_of(last.app, group[0].first)
         return Need(group, frozenset(slots), frozenset(arrays), same, ends)
@@ -214,31 +216,38 @@ class Code:
 
     def written_with(self, needs: Sequence[Need], plans: Sequence[Any]) -> list[str]:
         """The code with other programs; their names are ``lean<k>``."""
-        lines: list[str | None] = [*self.lines]
+        lines = [[line] for line in self.lines]  # what stands in the place of each
         for k, (need, plan) in enumerate(zip(needs, plans, strict=True)):
             self._write(lines, need, plan, f"lean{k}")
-        return [line for line in lines if line is not None]
+        return [line for there in lines for line in there]
 
-    def _write(self, lines: list[str | None], need: Need, plan: Any, name: str) -> None:
+    def _write(self, lines: list[list[str]], need: Need, plan: Any, name: str) -> None:
         drawn, indent = "", self.lines[need.ran[0].run_at].partition("k")[0]
         for ran in need.ran:
             gone = {slot for slot in ran.variables if slot not in plan.results}
             for slot in gone:
-                lines[ran.variables[slot]] = None
+                lines[ran.variables[slot]] = []
             names = [
                 "None" if slot in gone or slot in need.same else text
                 for slot, text in enumerate(ran.names, ran.placed)
             ]
-            lines[ran.values_at] = f"{indent}carrier.values += [{', '.join(names)}]"
-            lines[ran.run_at] = None
+            lines[ran.values_at] = [f"{indent}carrier.values += [{', '.join(names)}]"]
+            lines[ran.run_at] = []
             drawn = ran.then or drawn
-        lines[need.ran[-1].run_at] = f"{indent}{name}.run(carrier){drawn}"
-        arrays = self._arrays_of(need.ran) if need.same else {}
-        for k in range(need.ran[0].run_at + 1, len(lines)):
-            line = lines[k]
-            if line is None or arrays.keys().isdisjoint(_words_of(line)):
+        first, last = need.ran[0].run_at, need.ran[-1].run_at
+        lines[last] = [f"{indent}{name}.run(carrier){drawn}"]
+        arrays = self._arrays_of(need.ran)
+        for k in range(first + 1, len(lines) if need.same else last):
+            slots = {arrays[word] for word in _words_of("".join(lines[k])) if word in arrays}
+            if not slots:
                 continue
-            lines[k] = _without(line, arrays) if _DISTINCT.fullmatch(line) else None
+            if not need.same:  # what names results, or says what they are, comes behind them
+                lines[last] += lines[k] if slots <= plan.results else []
+                lines[k] = []
+            elif _DISTINCT.fullmatch(self.lines[k]):
+                lines[k] = [_without(self.lines[k], arrays)]
+            else:
+                lines[k] = []
 
 
 def _ends_of(app: Application, first: int) -> Set[int]:

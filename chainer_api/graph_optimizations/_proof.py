@@ -13,7 +13,7 @@ import math
 import re
 import threading
 import time
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from chainer import configuration
 from chainer.variable import Variable
@@ -154,6 +154,13 @@ class Proof:
         return how != "never" and n > 1 and (n == 2 or how != "first")
 
 
+class Failed(NamedTuple):
+    """A call that goes with its Python since the programs of a proof have failed."""
+
+    proof: Proof
+    error: str
+
+
 class Due:
     """A call that goes with its Python, to be compared with what a proof says of it."""
 
@@ -260,8 +267,8 @@ class Proofs:
             if result is MISS:
                 proof.missed(form, seconds)
                 if carrier.failed and carrier.values:
-                    self._drop(proof)  # a program has failed: the functions say why
-                elif proof.loses():
+                    return MISS, Failed(proof, carrier.failed)  # the functions say why
+                if proof.loses():
                     self._drop(proof)
                     proof.app.proof_tries += 1  # others of this way are not likely to do better
                 continue
@@ -302,13 +309,17 @@ class Proofs:
 
     # -- after a call with Python
 
-    def after(self, run: Any, result: Any, raised: bool, due: Due | None) -> None:
+    def after(self, run: Any, result: Any, raised: bool, due: Due | Failed | None) -> None:
         """A call has gone with its Python; ``due`` says what it was to do."""
         whole = run.noted == 0 and run.stopped is None and run.phrases is None
         if run.realized and whole:
             path = run.app.path(1)
             between = sum([app.eager is not None for app in path])
             whole = between <= run.realized <= between + sum([bool(a.writes) for a in path])
+        if type(due) is Failed:
+            if not raised and run.app is due.proof.app:
+                self._distrust(due.proof, f"programs raised {due.error}, and the functions did not")
+            return
         if due is not None:
             self._check(due, run, result, raised)
             return
@@ -359,13 +370,16 @@ class Proofs:
                 wrong = due.difference(values)
         self.site.ledger.checks += 1
         if wrong is not None:
-            self._drop(proof)
-            proof.app.proof_tries = _TRIES
-            self.site.ledger.add(
-                "distrusted",
-                f"a call was expected to do the same as before, but {wrong}; calls of this kind "
-                "go with their Python from now on. Please report it",
-            )
+            self._distrust(
+                proof, f"a call was expected to do the same as before, but {wrong}")
+
+    def _distrust(self, proof: Proof, why: str) -> None:
+        self._drop(proof)
+        proof.app.proof_tries = _TRIES
+        self.site.ledger.add(
+            "distrusted", f"{why}; calls of this kind go with their Python from now on. "
+            "Please report it",
+        )
 
     # -- proving
 

@@ -86,12 +86,40 @@ def noise_between(self, x):
     return F.sum(h * k.array * noise + np.ones((3, 4), "f"))
 
 
+def an_array_that_nobody_uses(self, x):
+    h = F.tanh(self.a(x))
+    loss = F.sum(h * h)
+    chainer.report({"loss": loss.array, "largest": F.max(h).array}, self)
+    return loss
+
+
+def an_array_that_is_returned_alone(self, x):
+    h = F.tanh(self.a(x))
+    kept = F.exp(h).array
+    largest = F.max(h)
+    return F.sum(h) + largest, kept, largest.array
+
+
+def an_array_that_is_kept_alone(self, x):
+    h = F.tanh(self.a(x))
+    self.last = F.exp(h).array
+    return F.sum(h) * F.max(h).array.dtype.type(2)
+
+
+def a_variable_of_an_array_that_is_returned(self, x):
+    h = F.tanh(self.a(x))
+    kept = chainer.Variable(F.exp(h).array)
+    return F.sum(h) * F.max(h).array, kept
+
+
 #: And how many pieces of programs are left.
 JOINED = {
     policy: 1, array_and_variable_of_one_value: 1, three_in_turn: 1, a_target_without_graph: 1,
     draws_on_both_sides: 1, numbers_that_change: 1, statistics_before: 2, statistics_behind: 1,
     values_that_are_used_thrice: 1, variables_of_arrays: 1,
-    one_variable_of_an_array_used_thrice: 1, noise_between: 1,
+    one_variable_of_an_array_used_thrice: 1, noise_between: 1, an_array_that_nobody_uses: 1,
+    an_array_that_is_returned_alone: 1,
+    a_variable_of_an_array_that_is_returned: 2,
 }  # fmt: skip
 
 
@@ -185,7 +213,7 @@ def an_array_of_the_chain_changes_between(self, x):
 OTHERS = [
     an_array_that_changes_between, an_array_of_the_chain_changes_between,
     the_array_is_returned, the_array_is_kept, the_value_is_returned, the_value_is_kept,
-    a_list_of_all, a_value_decides, numpy_between, a_part_of_the_array,
+    an_array_that_is_kept_alone, a_list_of_all, a_value_decides, numpy_between, a_part_of_the_array,
     printed_shapes, labels_from_values, cut_by_what_is_kept,
 ]  # fmt: skip
 
