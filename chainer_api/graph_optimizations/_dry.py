@@ -23,7 +23,7 @@ from chainer.variable import Parameter, Variable
 from ._ahead import Guard, ahead
 from ._device import elsewhere, gpu_of
 from ._interpreter import Interpreter
-from ._lean import Code, Ran
+from ._lean import Code, Ran, variable_line
 from ._own import Bound, Closure, OwnObject
 from ._random import (
     PLAIN_DRAWS,
@@ -661,18 +661,14 @@ class Dry:
             if s.ref == "?":
                 raise NotProvable("a promised array is a leaf")
         n, variables = len(self.values), dict[int, int]()
-        results = {slot for piece in plan.pieces for slot in piece.results}
         names: list[str] = ["None"] * (n - self._placed)
         for k, sym in enumerate(self.values[self._placed :], self._placed):
             if not sym.applied:
                 names[k - self._placed] = sym.ref
-            elif k in results:
+            elif k in plan.given:
                 names[k - self._placed] = sym.ref
                 variables[k] = len(r.lines)
-                r.line(
-                    f"{sym.ref} = new(Variable); {sym.ref}._requires_grad = "
-                    f"{sym.value._requires_grad}"
-                )
+                r.line(variable_line(k, sym.value._requires_grad))
         for (a, name), v in self.numbers.items():
             if a in self.pending:
                 r.line(f"carrier.numbers[{r.const(a)}, {name!r}] = {r.ref(v)}")
@@ -704,7 +700,7 @@ class Dry:
             plan.run(carrier)
         for piece, counts in zip(pieces, before, strict=True):
             piece.counts = counts
-        for slot in {slot for piece in pieces for slot in piece.results}:
+        for slot in plan.given:
             sym = self.values[slot]
             sym.applied, sym.checked, sym.born = False, True, self.residual.count
             self._made.add(id(sym))

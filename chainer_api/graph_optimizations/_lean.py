@@ -224,14 +224,17 @@ class Code:
     def _write(self, lines: list[list[str]], need: Need, plan: Any, name: str) -> None:
         drawn, indent = "", self.lines[need.ran[0].run_at].partition("k")[0]
         for ran in need.ran:
-            gone = {slot for slot in ran.variables if slot not in plan.results}
+            gone = {slot for slot in ran.variables if slot not in plan.given}
             for slot in gone:
                 lines[ran.variables[slot]] = []
-            names = [
-                "None" if slot in gone or slot in need.same else text
-                for slot, text in enumerate(ran.names, ran.placed)
+            names = dict(enumerate(ran.names, ran.placed))
+            more = [s for s in names if s in plan.given and s not in ran.variables]
+            names |= {slot: "None" for slot in (*gone, *need.same) if slot in names}
+            names |= {slot: f"s{slot}" for slot in more}  # other pieces, or proofs, need them
+            lines[ran.values_at] = [
+                *[f"{indent}{variable_line(s, self._specs[s].requires_grad)}" for s in more],
+                f"{indent}carrier.values += [{', '.join(names.values())}]",
             ]
-            lines[ran.values_at] = [f"{indent}carrier.values += [{', '.join(names)}]"]
             lines[ran.run_at] = []
             drawn = ran.then or drawn
         first, last = need.ran[0].run_at, need.ran[-1].run_at
@@ -242,12 +245,17 @@ class Code:
             if not slots:
                 continue
             if not need.same:  # what names results, or says what they are, comes behind them
-                lines[last] += lines[k] if slots <= plan.results else []
+                lines[last] += lines[k] if slots <= plan.given else []
                 lines[k] = []
             elif _DISTINCT.fullmatch(self.lines[k]):
                 lines[k] = [_without(self.lines[k], arrays)]
             else:
                 lines[k] = []
+
+
+def variable_line(slot: int, requires_grad: bool | None) -> str:
+    """The Variable of a result."""
+    return f"s{slot} = new(Variable); s{slot}._requires_grad = {requires_grad}"
 
 
 def _ends_of(app: Application, first: int) -> Set[int]:

@@ -726,6 +726,8 @@ class Plan:
             piece = Piece(
                 name, group, specs, results, account, names, ends is not None, apart, same)
             self.pieces.append(piece)
+        #: Slots of all values that pieces give: the results, and what one piece needs of another.
+        self.given = frozenset().union(*[piece.results for piece in self.pieces])
         #: Slots of what is written before the last piece runs, which may fail.
         self._written_early = {s for piece in self.pieces[:-1] for s in piece.written}
         self.dropped = False

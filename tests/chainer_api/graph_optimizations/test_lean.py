@@ -210,7 +210,28 @@ def an_array_of_the_chain_changes_between(self, x):
     return F.sum(F.tanh(k) * self.weights * other)
 
 
+def looked_at_and_used_by_what_is_for_nothing(self, x):
+    first = x * (x.array > 0) + np.ones((3, 4), "f")
+    h = x - F.broadcast_to(F.mean(x, axis=0, keepdims=True), (3, 4))
+    second = h + self.b(x)
+    third = 2 - first / 3
+    self.positive = (h.array > 0).sum()
+    y = F.relu(h)
+    del second, third
+    return y
+
+
+def used_on_both_sides_of_a_result(self, x):
+    first = self.a(x)
+    h = F.tanh(first)
+    second = F.exp(h)
+    y = self.b(second * h)
+    third = y * h
+    return y, F.sum(third)
+
+
 OTHERS = [
+    looked_at_and_used_by_what_is_for_nothing, used_on_both_sides_of_a_result,
     an_array_that_changes_between, an_array_of_the_chain_changes_between,
     the_array_is_returned, the_array_is_kept, the_value_is_returned, the_value_is_kept,
     an_array_that_is_kept_alone, a_list_of_all, a_value_decides, numpy_between, a_part_of_the_array,
