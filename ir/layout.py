@@ -102,6 +102,29 @@ def allocated_strides(
     return tuple(stride * itemsize for stride in found)
 
 
+#: Bytes from which NumPy may write what an operator gives into an operand that nobody else holds.
+REUSED = 1 << 18
+_COMMUTATIVE = frozenset({"add", "multiply", "bitwise_and", "bitwise_or", "bitwise_xor"})
+
+
+def reuse_matters(ufunc: str, operands: Sequence[np.ndarray], loose: Sequence[bool]) -> bool:
+    """Whether the result of an operator has another layout where NumPy reuses an operand.
+
+    ``loose`` says which of the two operands may be held by nobody else, like ``1 - y`` in
+    ``g * (1 - y)``: there the result has the layout of ``y`` if it is large, and else that of
+    ``g``. Of operations that are not commutative only the first operand is reused.
+    """
+    first, second = operands
+    if first.nbytes < REUSED or first.shape != second.shape or first.dtype != second.dtype:
+        return False
+    dtype = first.dtype
+    layouts = [(a.shape, a.strides, dtype) for a in operands]
+    allocated = allocated_strides(first.shape, dtype.itemsize, layouts)
+    reusable = loose if ufunc in _COMMUTATIVE else (loose[0], False)
+    return any(
+        may_be and a.strides != allocated for a, may_be in zip(operands, reusable, strict=True))
+
+
 def _is_fortran(own: Shape, strides: Shape, dtype: np.dtype[Any], shape: Shape) -> bool:
     """Whether an operand is a scalar, or of the full shape and contiguous from the first axis."""
     return not own or own == shape and is_contiguous(own[::-1], strides[::-1], dtype.itemsize)

@@ -287,6 +287,8 @@ def _recorded(
     if OPTIONS.record is None:
         return None
     graph = OPTIONS.record(function, layouts, settings)
+    if graph is None:
+        return None
     given = [(y.shape, y.dtype, y.strides) for y in graph.outputs]
     return build(graph, {}, (), common).forward if given == made else None
 

@@ -45,6 +45,9 @@ def blas_threads() -> int:
     return os.cpu_count() or 1
 
 
+Record = Callable[[Callable[..., Any], list[Any], dict[str, Any]], Graph | None]
+
+
 class Options:
     """Where a :class:`~chainwright.runtime.Schedule` finds its settings; a front end sets them.
 
@@ -66,7 +69,7 @@ class Options:
         self.threads: Callable[[], int] = blas_threads
         self.graphs: Callable[[], bool] = lambda: True
         self.scratch: Callable[[], int] = lambda: SCRATCH
-        self.record: Callable[[Callable[..., Any], list[Any], dict[str, Any]], Graph] | None = None
+        self.record: Record | None = None
 
 
 OPTIONS = Options()

@@ -8,10 +8,11 @@ user's code from libraries'.
 from .blank import blank, let_go, virtual
 from .number import Number
 from .places import add_library, is_library, user_frame
-from .recarray import RecArray, Storage, root, unwrap
+from .recarray import DIFFERENT_LAYOUTS, RecArray, Storage, root, unwrap
 from .recorder import Escape, Recorder
 
 __all__ = [
+    "DIFFERENT_LAYOUTS",
     "Escape",
     "Number",
     "RecArray",

@@ -18,11 +18,16 @@ import numpy as np
 from numpy.lib.mixins import NDArrayOperatorsMixin
 
 from chainwright.ir import OPS, Node, Slot, freeze
+from chainwright.ir.layout import reuse_matters
 
 from .blank import emptied
 
 if TYPE_CHECKING:
     from .recorder import Recorder
+
+
+#: Why a recording ends where NumPy decides by who holds an array.
+DIFFERENT_LAYOUTS = "large arrays in different layouts, of which one may be reused, are operands"
 
 
 class Step(NamedTuple):
@@ -293,6 +298,9 @@ class RecArray(NDArrayOperatorsMixin):
         simple = method == "__call__" and ufunc.nout == 1 and not set(kwargs) - {"out"}
         if simple and ufunc.__name__ in OPS and getattr(np, ufunc.__name__, None) is ufunc:
             if out is None or out[0] is None:
+                if len(inputs) == 2 and self._reuse_matters(ufunc.__name__, inputs):
+                    rec.escape(DIFFERENT_LAYOUTS)
+                    return ufunc(*unwrap(inputs))
                 return record(rec, ufunc.__name__, inputs, lambda: ufunc(*unwrap(inputs)))
             target = out[0] if type(out[0]) is RecArray else rec.wrap(out[0])
             done = target._write(
@@ -304,6 +312,19 @@ class RecArray(NDArrayOperatorsMixin):
         if out is not None and any(o is not None for o in out):
             return self._call_into(fn, inputs, kwargs, out)
         return call(fn, inputs, kwargs)
+
+    def _reuse_matters(self, ufunc: str, inputs: tuple[Any, ...]) -> bool:
+        """Whether the layout of a result depends on who holds the operands, which is not known."""
+        arrays = [i.held if type(i) is RecArray else i for i in inputs]
+        if not isinstance(arrays[0], np.ndarray) or not isinstance(arrays[1], np.ndarray):
+            return False
+        loose = [type(i) is RecArray and i._is_made_here() for i in inputs]
+        return True in loose and reuse_matters(ufunc, arrays, loose)
+
+    def _is_made_here(self) -> bool:
+        """Whether the function that runs now has made it, and it is no view."""
+        node = self.storage.node
+        return not self.path and node.op != "placeholder" and node.origin is self.recorder.origin
 
     def _call_into(self, fn: Any, inputs: Any, kwargs: dict[str, Any], out: Any) -> Any:
         """A call with ``out=`` of a function that has no row: compute, then copy into it."""

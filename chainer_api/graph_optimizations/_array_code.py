@@ -17,8 +17,10 @@ from chainwright.runtime import OPTIONS
 from chainwright.tracer import Recorder
 
 
-def record(function: Callable[..., Any], layouts: list[Any], settings: dict[str, Any]) -> Graph:
-    """The graph of a function.
+def record(
+    function: Callable[..., Any], layouts: list[Any], settings: dict[str, Any]
+) -> Graph | None:
+    """The graph of a function; None where the layout of a result is NumPy's to decide.
 
     Raises:
         RuntimeError: What it does cannot be recorded.
@@ -29,6 +31,8 @@ def record(function: Callable[..., Any], layouts: list[Any], settings: dict[str,
     with np.errstate(all="ignore"), tracer.virtual():
         results = function(*[rec.wrap(a) for a in arrays], **settings)
     if rec.escaped is not None:
+        if rec.escaped.reason == tracer.DIFFERENT_LAYOUTS:
+            return None
         raise RuntimeError(f"what it does cannot be recorded: {rec.escaped.reason}")
     made = results if type(results) is tuple else (results,)
     outputs = tuple([y.node() for y in made])

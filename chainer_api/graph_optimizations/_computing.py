@@ -14,6 +14,8 @@ import numpy as np
 
 from chainer import _tracing
 from chainer.variable import Variable
+from chainwright.ir.layout import reuse_matters
+from chainwright.tracer import DIFFERENT_LAYOUTS
 
 from ._own import CONTAINERS, MISSING, OWN, Bound, OwnObject
 from ._residual import PLAIN, NotProvable, Sym, is_number
@@ -132,9 +134,13 @@ class Computing:
         if self.known(a, b):
             return function(self.native(a), self.native(b))
         self._computable(a, b)
-        return self.fresh(
-            f"{self.ref(a)} {symbol} {self.ref(b)}", function(self.native(a), self.native(b))
-        )
+        operands = self.native(a), self.native(b)
+        loose = [type(v) is Sym and v.own for v in (a, b)]
+        if all([type(v) is np.ndarray for v in operands]) and reuse_matters(
+            _UFUNCS.get(op, op), operands, loose
+        ):
+            raise NotProvable(DIFFERENT_LAYOUTS)
+        return self.fresh(f"{self.ref(a)} {symbol} {self.ref(b)}", function(*operands))
 
     def _computable(self, *values: Any) -> None:
         for v in values:
@@ -292,6 +298,11 @@ _BINARY = {
     "FloorDiv": ("floordiv", "//"), "Mod": ("mod", "%"), "Pow": ("pow", "**"),
     "MatMult": ("matmul", "@"), "LShift": ("lshift", "<<"), "RShift": ("rshift", ">>"),
     "BitOr": ("or", "|"), "BitXor": ("xor", "^"), "BitAnd": ("and", "&"),
+}  # fmt: skip
+#: The names of the ufuncs of what is commutative.
+_UFUNCS = {
+    "Add": "add", "Mult": "multiply", "BitOr": "bitwise_or", "BitXor": "bitwise_xor",
+    "BitAnd": "bitwise_and",
 }  # fmt: skip
 _INPLACE = {op: getattr(operator, f"i{name}") for op, (name, _) in _BINARY.items()}
 _UNARY = {"USub": ("neg", "-"), "UAdd": ("pos", "+"), "Invert": ("invert", "~")}

@@ -196,21 +196,8 @@ class Piece:
 
     def _record(self, expect: Any = None) -> Traced:
         started = clock()
-        traced = self._traced()
-        if expect is not None:
-            expect(traced)
-        self.backwards: dict[Any, Backward] = {}
-        for key in list(self.keys):
-            try:
-                self.backwards[key] = traced.backward(key)
-            except Exception as e:  # zeros are no good values for it, or it looks at values
-                if traced.numbers:
-                    raise Untraceable(self.apps[traced.numbers[0][0]], str(e)) from e
-                traced = self._traced()
-                del self.keys[key]
-                self._refused.add(key)
-                self.dropped = True  # through the graph, backward takes longer than define-by-run
-                self.account.ledger.add("define-by-run", f"{e}", self.apps[0].origin.place)
+        while (traced := self._with_backwards(expect)) is None:
+            expect = None
         self.account.spend("trace", started)
         started = clock()
         graphs = {key: backward.graph for key, backward in self.backwards.items()}
@@ -223,6 +210,25 @@ class Piece:
         self.agree = same_numbers if self.same_bits else close
         self.account.spend("compile", started)
         self.dirty = False
+        return traced
+
+    def _with_backwards(self, expect: Any) -> Traced | None:
+        """A trace with all kinds of backward; None after one has failed, which is left out then."""
+        traced = self._traced()
+        if expect is not None:
+            expect(traced)
+        self.backwards: dict[Any, Backward] = {}
+        for key in list(self.keys):
+            try:
+                self.backwards[key] = traced.backward(key)
+            except Exception as e:  # zeros are no good values for it, or it looks at values
+                if traced.numbers:
+                    raise Untraceable(self.apps[traced.numbers[0][0]], str(e)) from e
+                del self.keys[key]
+                self._refused.add(key)
+                self.dropped = True  # through the graph, backward takes longer than define-by-run
+                self.account.ledger.add("define-by-run", f"{e}", self.apps[0].origin.place)
+                return None
         return traced
 
     def _traced(self) -> Traced:
