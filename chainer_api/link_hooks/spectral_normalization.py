@@ -130,6 +130,8 @@ class _LargestSingularValue(function_node.FunctionNode):
     Its gradient takes the singular vectors for constants, as it is at the true value.
     """
 
+    opaque = 'its singular vector is wanted'
+
     def __init__(self, u, n_power_iteration, eps, update):
         self.state = u
         self.n_power_iteration = n_power_iteration

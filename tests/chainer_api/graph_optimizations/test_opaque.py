@@ -1,6 +1,8 @@
 """Python code that a replay calls back, and all other ways in which values reach Python code."""
 
+import ast
 import copy
+import pathlib
 
 import numpy as np
 import pytest
@@ -497,3 +499,40 @@ def test_gradients_set_on_other_outputs(forward, start, given):
             assert (a is None) == (b is None)
             assert a is None or np.array_equal(a, b)
     assert hits(static) > 0
+
+
+def reads_behind_apply():
+    """Where the library reads an attribute of a function after it has applied it."""
+    for path in sorted(pathlib.Path(chainer.__file__).parent.rglob("*.py")):
+        if "graph_optimizations" in path.parts:
+            continue
+        tree = ast.parse(path.read_text())
+        for outer in ast.walk(tree):
+            if not isinstance(outer, ast.FunctionDef):
+                continue
+            named = [n for n in ast.walk(outer) if isinstance(n, ast.Attribute)]
+            named = [n for n in named if isinstance(n.value, ast.Name) and n.value.id != "self"]
+            applied = {n.value.id: n.lineno for n in named if n.attr == "apply"}
+            made = {
+                a.targets[0].id: a.value.func.id for a in ast.walk(outer)
+                if isinstance(a, ast.Assign) and isinstance(a.targets[0], ast.Name)
+                and isinstance(a.value, ast.Call) and isinstance(a.value.func, ast.Name)
+            }  # fmt: skip
+            for n in named:
+                name = n.value.id
+                if name in applied and n.lineno > applied[name] and n.attr != "apply":
+                    opaque = {m.value.id for m in named if m.attr == "opaque"}
+                    yield f"{path.name}:{n.lineno}", name in opaque, made.get(name), tree
+
+
+def test_the_library_reads_no_attribute_of_a_pending_function():
+    """It is there as soon as the function has run: such functions run between two programs."""
+    found = list(reads_behind_apply())
+    assert len(found) > 4
+    for place, is_opaque, name, tree in found:
+        classes = [c for c in tree.body if isinstance(c, ast.ClassDef) and c.name == name]
+        of_class = [
+            a for c in classes for a in c.body
+            if isinstance(a, ast.Assign) and a.targets[0].id == "opaque"
+        ]  # fmt: skip
+        assert is_opaque or of_class, place

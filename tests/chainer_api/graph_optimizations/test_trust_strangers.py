@@ -10,6 +10,7 @@ from trust import CALLS, Base, check, table, total, variable
 import chainer
 import chainer.functions as F
 import chainer.links as L
+from chainer.link_hooks import SpectralNormalization
 
 FAULTS, fault = table()
 
@@ -227,6 +228,26 @@ def convolution_to_one_pixel():
             for p in self.params():
                 p.array -= 0.1 * p.grad
             return y, x
+
+    return Model
+
+
+@fault
+def spectral_normalization_in_evaluation():
+    """Nothing is written then: the function was pending when its singular vector was read."""
+
+    class Model(Base):
+        def __init__(self):
+            super().__init__()
+            with self.init_scope():
+                self.c = L.Linear(4, 4).add_hook(SpectralNormalization())
+
+        def forward(self, x):
+            return F.tanh(self.c(self.a(x)))
+
+        def step(self, k):
+            with chainer.using_config("train", k % 3 != 2):
+                return super().step(k)
 
     return Model
 
