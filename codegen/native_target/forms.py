@@ -126,6 +126,9 @@ class Forms:
         for x, dtype in zip(node.inputs, loop, strict=False):
             if not (scalar_fits(x, dtype) if is_scalar(x) else x.dtype == dtype):
                 return False
+        # NumPy goes forward along an axis where it can: there its loops take other instructions.
+        if any([s < 0 for strides in all_strides(node) for s in strides]):
+            return False
         nest = nest_of(node.dims, all_strides(node), by_rows=False)
         return nest.ndim <= LOOP_AXES and self.machine.loop(ufunc, loop)
 

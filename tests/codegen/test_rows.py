@@ -197,6 +197,41 @@ def test_ufunc(name):
             check(name, [lay_out(x, layout) for x in arrays], ufunc, {})
 
 
+BACKWARDS = {
+    "rows": np.s_[::-1], "columns": np.s_[:, ::-1], "both": np.s_[::-1, ::-1],
+    "every second": np.s_[::2, ::-2],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("which", ["all", "first", "last"])
+@pytest.mark.parametrize("index", BACKWARDS)
+@pytest.mark.parametrize("name", UFUNCS)
+def test_ufunc_of_arrays_that_go_backwards(name, index, which):
+    """NumPy turns an axis round where no operand goes forward; its loops differ by strides."""
+    ufunc = getattr(np, name)
+    for signature in ufunc.types:
+        kinds = signature.split("->")[0]
+        if set(kinds) - set("fd"):
+            continue
+        arrays = [a(9, 37, dtype=k, seed=s) for s, k in enumerate(kinds)]
+        if name in ("power", "float_power", "ldexp"):
+            arrays = [abs(x) for x in arrays]
+        turned = range(len(arrays)) if which == "all" else (0 if which == "first" else -1,)
+        shape = arrays[0][BACKWARDS[index]].shape
+        laid = [x[: shape[0], : shape[1]].copy() for x in arrays]
+        for k in turned:
+            laid[k] = arrays[k][BACKWARDS[index]]
+        check(name, laid, ufunc, {})
+
+
+@pytest.mark.parametrize("op", ["sum", "mean", "max", "prod", "var"])
+@pytest.mark.parametrize("index", BACKWARDS)
+@pytest.mark.parametrize("axis", [0, 1, (0, 1), None])
+def test_reduction_of_an_array_that_goes_backwards(op, index, axis):
+    x = a(67, 371)[BACKWARDS[index]]
+    check(op, [x], lambda x: getattr(np, op)(x, axis=axis), {"axis": axis})
+
+
 @pytest.mark.parametrize("value", [2, 0.5, -0.0, float("nan"), float("inf"), 1j, True])
 @pytest.mark.parametrize("dtype", ["e", "f", "d", "i", "B", "?"])
 def test_python_scalars_promote_weakly(value, dtype):
