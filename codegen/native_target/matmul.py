@@ -6,6 +6,7 @@ which are code of our own, are in :mod:`.products`.
 
 from __future__ import annotations
 
+import functools
 from typing import NamedTuple
 
 import numpy as np
@@ -15,6 +16,22 @@ from chainwright.ir.layout import is_contiguous
 
 from .driver import FOREIGN, SILENT
 from .steps import Ints, Loop, Place, Product, Region, Step, is_number, nest_of
+
+
+@functools.cache
+def is_silent(op: str) -> bool:
+    """Whether NumPy says nothing of floating-point errors in a product: ``dot`` does from 2.4 on.
+
+    >>> is_silent("matmul")
+    False
+    """
+    large = np.full((2, 2), 3e38, "f")
+    with np.errstate(over="raise"):
+        try:
+            getattr(np, op)(large, large)
+        except FloatingPointError:
+            return False
+    return True
 
 
 def product_of(node: Node) -> Product | None:
@@ -89,6 +106,6 @@ def product_region(form: Product, values: tuple[Node, Node, Node], origin: str =
     assert walk is not None
     dtypes = (form.dtype,) * 3
     table = (Loop(np.matmul, dtypes, 0), Loop(np.matmul, dtypes, 1), *walk.lengths, *walk.strides)
-    kind = SILENT if form.op == "dot" else FOREIGN
+    kind = SILENT if is_silent(form.op) else FOREIGN
     places = tuple(Place(x, 0, step) for x, step in zip(values, walk.steps, strict=True))
     return Region(walk.calls, 1, (Step("product", table, places, kind, form.op, (origin,)),))

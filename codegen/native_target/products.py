@@ -36,7 +36,7 @@ INNER, OUTER, ADDED = "inner", "outer", "added"
 #: many blocks of columns a row of the region stands.
 ROWS, DEEP, COLUMNS, A_ROW, A_DEEP, B_DEEP, B_COLUMN, C_ROW, BLOCKS, RUN = range(10)
 NEXT, FAR, EACH, MARK = 10, 13, 16, 17
-#: Where the ``MARK`` is stands whether floating-point flags stay as they were: ``np.dot`` does not
+#: Where the ``MARK`` is stands whether floating-point flags stay as they were, where NumPy does not
 #: warn. That is an instruction of the processor, where a call of the C library takes 80 ns.
 QUIET = MARK
 #: How many blocks of rows, and for ``inner`` of columns, are done at a time: what caches hold.

@@ -17,7 +17,13 @@ from typing import Any
 import numpy as np
 
 from chainwright.codegen.native_target import NativeTarget, products
-from chainwright.codegen.native_target.matmul import Walk, product_of, product_region, product_walk
+from chainwright.codegen.native_target.matmul import (
+    Walk,
+    is_silent,
+    product_of,
+    product_region,
+    product_walk,
+)
 from chainwright.codegen.native_target.moves import copy_region
 from chainwright.codegen.native_target.products import ADDED, INNER, OUTER, Form
 from chainwright.codegen.native_target.program import Base, Segment, with_threads
@@ -131,7 +137,7 @@ class Products:
                 raise ValueError("the memory for a product does not fit")
             flags = run((code, a, b, c))
             if flags and settlement.matters(flags):
-                np.matmul(a, b)  # warns or raises
+                getattr(np, form.op)(a, b)  # warns or raises
 
         return multiply
 
@@ -270,7 +276,7 @@ def _sum_steps(
         places = [c._replace(offset=c.offset + first * c_row), Place(products.MARK, 0, each)]
         for a, b in pairs:
             places += [a._replace(offset=a.offset + first * a_row), b]
-        every = (*table, *near_and_far, each, 1, 0, 0, *facts)
+        every = (*table, *near_and_far, each, int(is_silent(form.op)), 0, 0, *facts)
         yield Step(part.name, every, tuple(places), label="sum of products", origins=(origin,))
         first += rows
 
@@ -301,7 +307,7 @@ def _steps(
     count, _, k, n = walk.lengths
     near, (a_row, a_deep, b_deep, b_column, c_row, _) = walk.strides[:3], walk.strides[3:]
     blocks = -(-n // parts[0][0].columns)
-    quiet = int(form.op == "dot")
+    quiet = int(is_silent(form.op))
     steps, first = [], 0
     for part, rows in parts:
         table = rows, k, n, a_row, a_deep, b_deep, b_column, c_row, blocks, count
