@@ -7,6 +7,7 @@ a gradient of other values than those that define-by-run's functions would find.
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import hashlib
 import time
@@ -253,10 +254,12 @@ class StaticScheduleFunction(FunctionNode):
             piece.schedule.trim()
         started, meter = clock(), piece.backward_meter
         rebuilt = self.rebuild()
-        plain = gradients(
-            rebuilt.aliases, rebuilt.outputs, grad_outputs, self._alone, piece.same_leaf,
-            meter.took_plainly
-        )
+        # Where a program has given them, it has warned, too.
+        with contextlib.nullcontext() if found is None else np.errstate(all="ignore"):
+            plain = gradients(
+                rebuilt.aliases, rebuilt.outputs, grad_outputs, self._alone, piece.same_leaf,
+                meter.took_plainly
+            )
         agree = piece.agree
         if found is not None and not piece.same_bits:
             arrays = [None if g is None else g._array for g in plain]

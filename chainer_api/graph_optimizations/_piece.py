@@ -554,32 +554,37 @@ class Piece:
         by_slot: dict[int, list[Variable]] = {}
         functions, same = [], self._same
         now = np.random.get_state() if states else None
+
+        def array(slot: int) -> Any:
+            slot = same.get(slot, slot)
+            return values[slot]._array if slot in values else leaves[slot]
+
         hooks, _hooks.function_hooks = _hooks.function_hooks, None  # they see each function once
         try:
-            for k, app in enumerate(self.apps):
-                func = app.with_arrays(
-                    lambda s: values[s]._array if (s := same.get(s, s)) in values else leaves[s]
-                )
-                for (j, name), number in zip(self.numbers, leaves.get(NUMBERS, ()), strict=True):
-                    if j == k:
-                        func.__dict__[name] = number
-                xs = [self._alias(s, values, by_slot, leaves, nodes) for s in app.inputs]
-                if states and app in states:
-                    set_generator_state(states[app])
-                before = app.settings.apply()
-                if not graph:
-                    configuration.local_entries.__dict__["enable_backprop"] = False
-                try:
-                    outputs = func._apply(tuple(xs))
-                finally:
-                    Settings.restore(before)
-                values.update(zip(app.output_slots, outputs, strict=True))
-                if graph:
-                    functions.append(func)
-                # What functions have not retained goes, as with define-by-run.
-                del func, xs, outputs
-                for slot in self._last_uses[k]:
-                    values.pop(slot, None)
+            with np.errstate(all="ignore"):  # the program has warned
+                for k, app in enumerate(self.apps):
+                    func = app.with_arrays(array)
+                    numbers = leaves.get(NUMBERS, ())
+                    for (j, name), number in zip(self.numbers, numbers, strict=True):
+                        if j == k:
+                            func.__dict__[name] = number
+                    xs = [self._alias(s, values, by_slot, leaves, nodes) for s in app.inputs]
+                    if states and app in states:
+                        set_generator_state(states[app])
+                    before = app.settings.apply()
+                    if not graph:
+                        configuration.local_entries.__dict__["enable_backprop"] = False
+                    try:
+                        outputs = func._apply(tuple(xs))
+                    finally:
+                        Settings.restore(before)
+                    values.update(zip(app.output_slots, outputs, strict=True))
+                    if graph:
+                        functions.append(func)
+                    # What functions have not retained goes, as with define-by-run.
+                    del func, xs, outputs
+                    for slot in self._last_uses[k]:
+                        values.pop(slot, None)
         finally:
             _hooks.function_hooks = hooks
             if now is not None:

@@ -3,6 +3,8 @@
 :mod:`trust` says what is compared.
 """
 
+import warnings
+
 import numpy as np
 import pytest
 from trust import CALLS, Base, check, table, total, variable
@@ -250,6 +252,46 @@ def spectral_normalization_in_evaluation():
                 return super().step(k)
 
     return Model
+
+
+def _warns(forward, backward):
+    """Every third batch is too large; all warnings count, each time."""
+
+    class Model(Base):
+        def __init__(self):
+            super().__init__()
+            with self.init_scope():
+                self.wide = L.Linear(4, 100)
+
+        def step(self, k):
+            x = variable(k, 128, 4)
+            if k % 3 == 2:
+                x.array[:] = 3e38
+                x.array[0] = np.inf
+            with warnings.catch_warnings(record=True) as found:
+                warnings.simplefilter("always")
+                y = self(x)
+                if backward:
+                    F.sum(y * y).backward()
+            return y, x, [str(w.message) for w in found]
+
+    Model.forward = forward
+    return Model
+
+
+@fault
+def warnings_of_products():
+    return _warns(lambda self, x: self.wide(x), False)
+
+
+@fault
+def warnings_of_normalization():
+    return _warns(lambda self, x: F.tanh(self.bn(x)), True)
+
+
+@fault
+def warnings_of_elementwise_functions():
+    return _warns(lambda self, x: F.exp(x) * 2 - x, True)
 
 
 @pytest.mark.parametrize("fault", FAULTS, ids=lambda f: f.__name__)
