@@ -57,9 +57,11 @@ def max_pooling(x: Any, *, ksize: Ints, outsize: Ints, stride: Ints, pad: Ints) 
         block = slice(start, start + step)
         y[block], indexes[block] = _block_maximum(images[block], ksize, outsize, stride, small)
     shape = x.shape[:2] + outsize
+    y, indexes = y.reshape(shape), indexes.reshape(shape)
     if y.size and xp.isnan(y.max()):
-        return _maxima_of_windows(padded, ksize, outsize, stride)
-    return y.reshape(shape), indexes.reshape(shape)
+        # The layout of the result does not depend on the values: it is C order, as ever.
+        y[...], indexes[...] = _maxima_of_windows(padded, ksize, outsize, stride)
+    return y, indexes
 
 
 def _block_maximum(

@@ -28,7 +28,7 @@ from chainwright.codegen.native_target.library import (
 from chainwright.codegen.native_target.steps import Machine, Place, Region, Step
 from chainwright.codegen.native_target.windows import AXES, SCATTER, scatter_table
 from chainwright.ir import Node, literal
-from chainwright.ir.layout import is_contiguous
+from chainwright.ir.layout import dense_strides, is_contiguous
 
 from ..kernels.windows import offsets, reach, strided_slices
 
@@ -67,6 +67,13 @@ def _windows(x: Node, given: dict[str, Any], fill: float, emit: Emit) -> list[No
     ]
 
 
+def _in_order(x: Node, emit: Emit) -> Node:
+    """``x`` in C order, whatever the order of the images: the kernels give nothing else."""
+    assert x.dtype is not None
+    steps = dense_strides(x.dims, x.dtype.itemsize)
+    return x if x.steps == steps else emit("copy", x, strides=steps)
+
+
 def max_pooling(node: Node, emit: Emit) -> tuple[Node, ...] | None:
     taken = _taken(node, 1)
     views = _windows(taken[0][0], taken[1], -math.inf, emit) if taken is not None else None
@@ -81,7 +88,7 @@ def max_pooling(node: Node, emit: Emit) -> tuple[Node, ...] | None:
         later = emit("logical_and", emit("logical_not", not_greater), number)
         index = emit("where", later, literal(k), index)
         best = emit("maximum", best, x)
-    return best, index
+    return _in_order(best, emit), _in_order(index, emit)
 
 
 def sum_pooling(node: Node, emit: Emit) -> tuple[Node, ...] | None:
@@ -90,7 +97,8 @@ def sum_pooling(node: Node, emit: Emit) -> tuple[Node, ...] | None:
         return None
     (x,), given = taken
     if x.dims[2:] == given["ksize"] and set(given["outsize"]) <= {1} and not any(given["pad"]):
-        return (emit("sum", x, axis=tuple(range(2, len(x.dims))), keepdims=True),)
+        axes = tuple(range(2, len(x.dims)))
+        return (emit("sum", x, axis=axes, keepdims=True, strides=node.strides),)
     views = _windows(x, given, 0.0, emit)
     if views is None:
         return None
@@ -102,7 +110,7 @@ def sum_pooling(node: Node, emit: Emit) -> tuple[Node, ...] | None:
                 total = emit("add", total, other)
             sums.append(total)
         views = sums
-    return (views[0],)
+    return (_in_order(views[0], emit),)
 
 
 def _plain(x: Node) -> bool:

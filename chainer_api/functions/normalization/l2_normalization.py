@@ -9,7 +9,7 @@ class NormalizeL2(function_node.FunctionNode):
     """Normalization to length one (see :func:`normalize`)."""
 
     def __init__(self, eps=1e-5, axis=1):
-        self.eps = eps
+        self.eps = float(eps)  # a scalar of NumPy would make float64 arrays
         self.axis = (axis,) if isinstance(axis, int) else axis
 
     def check_type_forward(self, in_types):

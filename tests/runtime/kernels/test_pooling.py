@@ -92,3 +92,13 @@ def test_a_maximum_in_the_padding_is_dropped():
     np.testing.assert_array_equal(indexes[0, 0], [0, 0, 0])
     gx = pooling.max_pooling_scatter(np.ones_like(y), indexes, shape=(2,), **settings)
     np.testing.assert_array_equal(gx[0, 0], [1, 1])
+
+
+@pytest.mark.parametrize("case", CASES.values(), ids=CASES)
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_the_layout_of_maxima_does_not_depend_on_values(case, order):
+    x = image(case).astype(np.float32, order)
+    for _ in range(2):
+        for y in pooling.max_pooling(x, outsize=case[2], **settings_of(case)):
+            assert y.strides == np.empty(y.shape, y.dtype).strides
+        x[0, 0] = np.nan
