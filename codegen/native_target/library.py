@@ -55,19 +55,26 @@ def lowered(graph: Graph) -> Graph:
     for was in graph.nodes:
         inputs = tuple(new.get(x, x) for x in was.inputs)
         if was.op == "pick" and inputs[0] in parts:
-            new[was] = parts[inputs[0]][was.attr("k")]
-            continue
+            part = parts[inputs[0]][was.attr("k")]
+            if _same_form(part, was):
+                new[was] = part
+                continue
         node = was if inputs == was.inputs else remake(was, inputs)
         made = LOWERED[node.op](node, _emitter(nodes, node)) if node.op in LOWERED else None
-        if made is not None and node.attr("n_outputs") is None:
+        if made is not None and node.attr("n_outputs") is not None:
+            parts[node] = made
+        elif made is not None and _same_form(made[0], node):
             (new[was],) = made
             continue
-        if made is not None:
-            parts[node] = made
         nodes.append(node)
         new[was] = node
     outputs = tuple(new.get(x, x) for x in graph.outputs)
     return drop_dead(replace(graph, nodes=tuple(nodes), outputs=outputs))
+
+
+def _same_form(made: Node, node: Node) -> bool:
+    """Whether a composition gives what the op gives, down to the layout, on which sums depend."""
+    return (made.shape, made.dtype, made.strides) == (node.shape, node.dtype, node.strides)
 
 
 def _emitter(nodes: list[Node], node: Node) -> Emit:
