@@ -26,6 +26,7 @@ import chainer.functions as F
 import chainer.links as L
 from chainer.graph_optimizations import _safe
 from chainer.graph_optimizations._account import Account
+from chainer.graph_optimizations._residual import MISS
 
 CALLS, CHANGE = 24, 18  # the last calls before the change are 17 and 18: no check is due there
 GUARDS, guard = table()
@@ -1778,6 +1779,45 @@ def test_a_call_that_breaks_its_promise_ends_the_proof(caplog):
     assert "applied other functions" in caplog.text or "another one" in caplog.text
     assert site.proofs.proofs == ()
     assert [e.kind for e in report(model).events].count("distrusted") == 1
+
+
+@pytest.mark.parametrize("raises", [False, True])
+def test_programs_that_fail_are_told_of_unless_the_functions_fail_too(raises, caplog):
+    def forward(self, x):
+        y = F.tanh(self.a(x))
+        if self.k > 1:
+            raise ValueError("the user's")
+        return y
+
+    model = net(forward)
+    model.k = 1
+    called(model, 7)
+    site = next(iter(model.schedule_manager._sites.values()))
+    (proof,) = site.proofs.proofs
+    proof.shortcut.give_up()
+    proof.shortcut.found = None
+
+    def fails(chain, args, kw, carrier):
+        carrier.values, carrier.failed = [None], "ZeroDivisionError: by hand"
+        return MISS
+
+    replay, proof.replay = proof.replay, fails
+    proof.uses = 4  # no check is due
+    if raises:
+        model.k = 2
+        with pytest.raises(ValueError, match="the user's"):
+            model(variable(3))
+        assert site.proofs.proofs == (proof,)
+        proof.replay, model.k = replay, 1
+        before = report(model).without_python
+        model(variable(3))
+        assert report(model).without_python == before + 1
+        return
+    with caplog.at_level(logging.WARNING, "chainwright"):
+        y = model(variable(3))
+    assert (y.array == F.tanh(model.a(variable(3))).array).all()
+    assert "programs raised ZeroDivisionError: by hand, and the functions did not" in caplog.text
+    assert site.proofs.proofs == ()
 
 
 def turned(t):
