@@ -2,6 +2,7 @@
 
     .venv/bin/python benchmarks/bench_models.py               (writes benchmarks/results/models.md)
     .venv/bin/python benchmarks/bench_models.py --quick lstm gan
+    .venv/bin/python benchmarks/bench_models.py --one-batch seq2seq deep_sets
     .venv/bin/python benchmarks/bench_models.py --list
 
 Words are parts of names; ``--quick`` takes few calls and measures no memory. Each model has a
@@ -395,6 +396,10 @@ if __name__ == "__main__":
     parser.add_argument("--quick", action="store_true")
     parser.add_argument("--list", action="store_true")
     parser.add_argument("--output", help="a file for the table")
+    parser.add_argument(
+        "--one-batch", action="store_true",
+        help="all calls get the first batch: what models gain whose shapes come back",
+    )
     parser.add_argument("--jobs", type=int, default=1, help="models at a time")
     parser.add_argument("--measure", help=argparse.SUPPRESS)
     parser.add_argument("--with-python", help=argparse.SUPPRESS)
@@ -403,6 +408,10 @@ if __name__ == "__main__":
     parser.add_argument("--calls", type=int, help=argparse.SUPPRESS)
     parser.add_argument("--variant", help=argparse.SUPPRESS)
     given = parser.parse_args()
+    if given.one_batch:
+        from models.case import ONE_BATCH
+
+        os.environ[ONE_BATCH] = "1"  # of the processes of the models, too
     if given.measure or given.memory or given.first or given.with_python:
         import logging
 
@@ -423,5 +432,5 @@ if __name__ == "__main__":
 
         print("\n".join(models.CASES))
     else:
-        whole = not given.quick and not given.words
+        whole = not (given.quick or given.words or given.one_batch)
         main(given.words, given.quick, given.output or (RESULTS if whole else None), given.jobs)
