@@ -9,12 +9,13 @@ written by then. So a line of a form that is not known here stays where it is.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
 
 _GUARD = re.compile(r"\s*if (.*): return [^:]*")
+DISTINCT = re.compile(r"(\s*if len\(\{)((?:id\(\w+\), )*id\(\w+\))\}\) != \d+(: return .*)")
 _ASSIGNED = re.compile(r"\s*(v\d+) = (.*)")
 _NAME = re.compile(r"(?<![\w.])[vs]\d+\b")
 _NAMED_IN_A_GUARD = re.compile(r"\((v\d+) := ")
@@ -42,12 +43,18 @@ class Guard(NamedTuple):
 
 def ahead(
     lines: Sequence[str], begun: int, kinds: Mapping[str, type], writes: bool
-) -> list[int]:
-    """The lines from ``begun`` on that can be run before it; ``writes``: to arrays of others."""
+) -> dict[int, str]:
+    """What can be run before ``begun`` of the lines from there on, by their numbers.
+
+    That several objects are different ones can be known in part. ``writes``: to arrays of others.
+    """
     known = {found[1] for line in lines[:begun] if (found := _ASSIGNED.fullmatch(line))}
     known |= {name for line in lines[:begun] for name in _NAMED_IN_A_GUARD.findall(line)}
-    found = []
+    found: dict[int, str] = {}
     for k in range(begun, len(lines)):
+        if DISTINCT.fullmatch(lines[k]):
+            found[k] = distinct_of(lines[k], known.__contains__)
+            continue
         guard, assigned = _GUARD.fullmatch(lines[k]), _ASSIGNED.fullmatch(lines[k])
         if guard is not None:
             named = set(_NAMED_IN_A_GUARD.findall(guard[1]))
@@ -62,8 +69,16 @@ def ahead(
             known.add(assigned[1])
         else:
             continue
-        found.append(k)
+        found[k] = lines[k]
     return found
+
+
+def distinct_of(line: str, counts: Callable[[str], bool]) -> str:
+    """A guard that objects are different ones, of those whose names count."""
+    m = DISTINCT.fullmatch(line)
+    assert m is not None
+    ids = [x for x in m[2].split(", ") if counts(x[3:-1])]
+    return f"{m[1]}{', '.join(ids)}}}) != {len(ids)}{m[3]}" if ids else "pass"
 
 
 def _is_known(text: str, known: set[str], kinds: Mapping[str, type]) -> bool:

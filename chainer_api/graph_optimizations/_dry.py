@@ -137,6 +137,7 @@ class Dry:
         self.begun: int | None = None  # the line from which on the call does something
         self.guards: list[Guard] = []  # behind that
         self._of_form = False
+        self._of_leaves = False
         self.plain_draws, self.draws_anything = True, False
         self._python_state: Any = None  # of Python's generator, before it is asked
         self._saved_whole: set[int] = set()  # arrays of the outside that the call changes
@@ -250,15 +251,16 @@ class Dry:
     def _guarded(self) -> None:
         """A guard is written: it may be one on what the call itself computes."""
         if self.begun is not None:
-            guard = Guard(len(self.residual.lines), self.app.depth, self._of_form)
-            self.guards.append(guard)
+            depth = self.first - 1 if self._of_leaves else self.app.depth
+            self.guards.append(Guard(len(self.residual.lines), depth, self._of_form))
 
-    def decisions(self) -> tuple[list[int], list[Guard]]:
-        """Lines that can be run before the call, and the guards that cannot."""
+    def decisions(self) -> tuple[list[str], list[Guard]]:
+        """Lines that can be run before the call, and the guards that cannot be, as a whole."""
         assert self.begun is not None  # there is a program
         r = self.residual
         found = ahead(r.lines, self.begun, r.kinds, self.undoes or bool(self._saves))
-        return found, [guard for guard in self.guards if guard.line not in found]
+        late = [g for g in self.guards if found.get(g.line) != r.lines[g.line]]
+        return list(found.values()), late
 
     # -- what the interpreter asks
 
@@ -655,7 +657,9 @@ class Dry:
         self._distinct_writes()
         if len(self.leaves) > 1:
             ids = ", ".join([f"id({s.ref})" for s in self.leaves])
+            self._of_leaves = True  # those used since the last program are new among them
             r.guard(f"len({{{ids}}}) != {len(self.leaves)}")
+            self._of_leaves = False
         self._begin()
         for s in self.leaves:
             if s.ref == "?":

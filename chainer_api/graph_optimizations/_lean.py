@@ -21,6 +21,7 @@ import numpy as np
 
 from chainer.variable import Variable
 
+from ._ahead import DISTINCT, distinct_of
 from ._piece import groups_of
 from ._safe import gives_new
 from ._tree import Application, Spec, reads, specs_of
@@ -33,7 +34,6 @@ _OF_LAYOUT = re.compile(
     r"\1\.dtype != \2 or \1\.strides != k\d+: return .*"
 )
 _OF_GRADIENT = re.compile(r"if (v\d+)\._requires_grad is not \w+: return .*")
-_DISTINCT = re.compile(r"(\s*if len\(\{)((?:id\(\w+\), )*id\(\w+\))\}\) != \d+(: return .*)")
 #: What may stand between programs that are joined: guards, reads, what makes new values, draws.
 _HARMLESS = [re.compile(rf"\s*{text}") for text in (
     r"if .*: return .*",
@@ -143,7 +143,7 @@ class Code:
             same |= found
         last, apps = group[-1], group[-1].app.path(group[0].first)
         behind = range(last.run_at + 1, len(self.lines))
-        rest = [k for k in behind if _DISTINCT.fullmatch(self.lines[k]) is None]
+        rest = [k for k in behind if DISTINCT.fullmatch(self.lines[k]) is None]
         words = set[str]().union(*[self._words[k] for k in rest])
         later = {
             slot for ran in self.ran if ran.app.depth > last.app.depth
@@ -205,7 +205,7 @@ class Code:
     def _says_nothing(self, line: str, arrays: dict[str, int]) -> bool:
         """Whether it gives an array of a result a name, or tells what is known of such a one."""
         line = line.strip()
-        if line == "pass" or _DISTINCT.fullmatch(line) is not None:
+        if line == "pass" or DISTINCT.fullmatch(line) is not None:
             return True
         if (m := _OF_KIND.fullmatch(line)) is not None:
             return m[1] in arrays and self._names[m[2]] in (np.ndarray, Variable)
@@ -247,8 +247,8 @@ class Code:
             if not need.same:  # what names results, or says what they are, comes behind them
                 lines[last] += lines[k] if slots <= plan.given else []
                 lines[k] = []
-            elif _DISTINCT.fullmatch(self.lines[k]):
-                lines[k] = [_without(self.lines[k], arrays)]
+            elif DISTINCT.fullmatch(self.lines[k]):
+                lines[k] = [distinct_of(self.lines[k], lambda name: name not in arrays)]
             else:
                 lines[k] = []
 
@@ -264,14 +264,6 @@ def _ends_of(app: Application, first: int) -> Set[int]:
     if plan is None or plan.ends is None:
         return frozenset()
     return frozenset(plan.ends).union(*[piece.ends for piece in plan.pieces])
-
-
-def _without(line: str, names: Set[str]) -> str:
-    """A guard that objects are different ones, of fewer of them."""
-    m = _DISTINCT.fullmatch(line)
-    assert m is not None
-    ids = [x for x in m[2].split(", ") if x[3:-1] not in names]
-    return f"{m[1]}{', '.join(ids)}}}) != {len(ids)}{m[3]}"
 
 
 def _are_inside(apps: Sequence[Application], slots: Set[int], same: dict[int, int]) -> bool:

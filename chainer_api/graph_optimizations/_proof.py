@@ -465,13 +465,13 @@ def _replayed(proof: Proof, chain: Any, args: Any, kw: Any, carrier: Carrier) ->
 _MISSES_OF = re.compile(r"return (MISS|undone\(carrier\))$")
 
 
-def _compiled(dry: Dry, ahead: list[int], sets: list[Any]) -> Any:
+def _compiled(dry: Dry, ahead: list[str], sets: list[Any]) -> Any:
     """Whether a proof is one for a call, with the objects that it sets attributes of; the call."""
     r = dry.residual
     whole = r.lines
     replay = r.function("chain, args, kw, carrier")
     objects: dict[str, int] = {}
-    before = [*whole[: dry.begun], *[whole[k] for k in ahead]]
+    before = [*whole[: dry.begun], *ahead]
     known = {line.split()[0] for line in before if line.split()[1:2] == ["="]}
     for kind, obj, name, value in dry.effects:
         if kind == "set":

@@ -55,9 +55,15 @@ def a_gradient(self, x):
     return y + g
 
 
+def a_variable_without_graph(self, x):
+    with chainer.no_backprop_mode():
+        y = F.sigmoid(x)
+    return y + chainer.Variable(np.random.randn(*x.shape).astype("f"))
+
+
 BEGINNINGS = [
-    nothing, batch_normalization_of_a_held_array, a_draw, a_draw_of_numpy, a_draw_of_python,
-    a_write, a_program, a_gradient,
+    nothing, a_variable_without_graph, batch_normalization_of_a_held_array, a_draw,
+    a_draw_of_numpy, a_draw_of_python, a_write, a_program, a_gradient,
 ]  # fmt: skip
 
 
@@ -192,11 +198,15 @@ v9 = v8 + 1
 if v9 is not k8 and v9 != k8: return undone(carrier)
 if (v10 := v1.name) is not k9 and v10 != k9: return undone(carrier)
 v1.k = v9
+if len({id(v1), id(v7), id(v4)}) != 3: return undone(carrier)
 return v10
 """.strip().splitlines()
     kinds = {
         "v3": tuple, "v4": list, "v5": np.float32, "v6": np.ndarray, "v8": int, "v9": int,
     }  # fmt: skip
-    behind = {0, 1, 2, 8, 9, 11, 13, 14, 20, 21}
-    assert ahead(lines, 2, kinds, False) == [k for k in range(len(lines)) if k not in behind]
+    behind = {0, 1, 2, 8, 9, 11, 13, 14, 20, 22}
+    found = ahead(lines, 2, kinds, False)
+    assert [*found] == [k for k in range(len(lines)) if k not in behind]
+    assert found.pop(21) == "if len({id(v1), id(v4)}) != 2: return undone(carrier)"
+    assert all(lines[k] == text for k, text in found.items())
     assert 15 not in ahead(lines, 2, kinds, True)
