@@ -1,9 +1,9 @@
 """Which lines of a proof's code can be run before the call does anything.
 
 In: the code, the line where the call begins to compute, draw or write, and what kinds of values the
-names stand for. Out: the numbers of later lines that say ahead what they say where they stand. What
-may not happen: one that reads what the call computes, or the contents of an array that it may have
-written by then. So a line of a form that is not known here stays where it is.
+names stand for. Out: the later lines that say ahead what they say where they stand. What may not
+happen: one that reads what the call computes, or the contents of an array that it may have written
+by then. So a line of a form that is not known here stays where it is.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 _GUARD = re.compile(r"\s*if (.*): return [^:]*")
+#: That objects are different ones: one guard for all leaves, of which only some may be known.
 DISTINCT = re.compile(r"(\s*if len\(\{)((?:id\(\w+\), )*id\(\w+\))\}\) != \d+(: return .*)")
 _ASSIGNED = re.compile(r"\s*(v\d+) = (.*)")
 _NAME = re.compile(r"(?<![\w.])[vs]\d+\b")
