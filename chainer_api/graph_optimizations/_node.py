@@ -24,7 +24,7 @@ from chainwright.runtime import BLOCKS, Kept
 
 from ._account import AROUND_NODE, clock
 from ._backward import gradients
-from ._device import ARRAYS, at, on_host
+from ._device import ARRAYS, address, at, on_host
 from ._held import Held, held_values, values_of
 from ._trace import Backward, Late
 from ._values import Elsewhere, close, copied, largest
@@ -65,7 +65,7 @@ class StaticScheduleFunction(FunctionNode):
         if not FunctionNode._pieces_exist:  # what is set on a class has it looked up anew
             FunctionNode._pieces_exist = True
         self._small_results: dict[int, bytes] = {}  # by slot; a caller may write into results
-        self._retained: dict[int, Any] = {}  # arrays of results that functions retain
+        self._retained: dict[int, Any] = {}  # arrays of results, or parts, that functions retain
 
     @property
     def _adds_inside(self) -> bool:
@@ -408,7 +408,9 @@ class StaticScheduleFunction(FunctionNode):
         """
         there = [(self._leaves[s], a) for s, a in self._live.items() if s != NUMBERS]
         results = zip(self._piece.results, self._made, strict=True)
-        there += [(rebuilt.values[s]._array, a) for s, ref in results if (a := ref()) is not None]
+        made = [(rebuilt.values[s]._array, a) for s, ref in results if (a := ref()) is not None]
+        # A result may be part of what a function has retained.
+        there += [*made, *[pair for y, a in made if (pair := _whole(y, a)) is not None]]
         elsewhere = Elsewhere(there)
         if not elsewhere.pairs:
             return
@@ -467,6 +469,14 @@ class StaticScheduleFunction(FunctionNode):
                 if node is not None:
                     node._rank = func.rank + 1
         piece.account.lose(clock() - started + max(piece.backward_meter.gain, 0.0))
+
+
+def _whole(y: Any, given: Any) -> tuple[Any, Any] | None:
+    """What two arrays are parts of, where it is the same part: there, too, one is for the other."""
+    a, b = y.base, given.base
+    if type(a) not in ARRAYS or type(b) not in ARRAYS:
+        return None
+    return (a, b) if address(y) - address(a) == address(given) - address(b) else None
 
 
 def _as_gradients(made: Any, backward: Backward, grad_outputs: Any) -> list[Any]:

@@ -113,6 +113,8 @@ class Piece:
         self.retained_outputs = [
             k for k, s in enumerate(self.results) if traced._values[s].node._data is not None
         ]
+        #: Arrays that functions have retained, or views of such: a caller may write to them.
+        self.shown = sorted({*self.retained_outputs, *traced.shown})
         self.distances, self.use_distances = traced.distances()
         #: Of each use: which function of the piece it is, which input of it, and its part_of.
         self.use_positions = [
@@ -436,7 +438,7 @@ class Piece:
         node._places = places
         node.number = places[-1] if places else next_number()
         self._attach(node, values)
-        for k in self.retained_outputs:
+        for k in self.shown:
             node._retained[k] = made[k]
 
     def _deliver(

@@ -279,6 +279,17 @@ class Traced:
             for i in func._input_indexes_to_retain or ()
             if (slot := app.inputs[i]) in self._aliases
         }
+        self.shown = self._results_that_are_retained()
+
+    def _results_that_are_retained(self) -> list[int]:
+        """The numbers of the results with memory in which functions have retained something."""
+        known = self.session.recorder.known  # to ask for nodes would record more of them
+        funcs = [func for func in self.functions if func.inputs is not None]
+        nodes = [x for func in funcs for x in func.inputs or ()]
+        nodes += [y for func in funcs for ref in func.outputs or () if (y := ref()) is not None]
+        retained = {id(known[id(x._data)].storage) for x in nodes if id(x._data) in known}
+        made = [known.get(id(self._values[slot]._array)) for slot in self.results]
+        return [k for k, y in enumerate(made) if y is not None and id(y.storage) in retained]
 
     def inputs_behind(self) -> list[list[int]]:
         """Of each chained result: the numbers of the node's inputs that it depends on."""

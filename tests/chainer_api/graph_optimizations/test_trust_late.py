@@ -9,7 +9,7 @@ import threading
 
 import numpy as np
 import pytest
-from trust import Base, check, difference, run, total, variable
+from trust import Base, check, difference, run, total, variable, variables_in
 from written_arrays import USES, make_chain
 from written_views import VIEWS, WRITTEN, gradients, pair
 
@@ -216,6 +216,72 @@ def test_functions_that_retain_views_of_what_is_written(view, written, large, mo
     for seed in (None, 1, 5):
         compiled, plain = pair(view, written)
         assert gradients(compiled, seed=seed) == gradients(plain, seed=seed), seed
+
+
+# -- Results that are views of what functions have retained ------
+
+PARTS = {
+    "whole": lambda h: F.reshape(h, (-1,)), "turned": F.transpose, "rows": lambda h: h[1:],
+    "columns": lambda h: F.split_axis(h, 2, 1), "one row": lambda h: F.separate(h)[1],
+    "squeezed": lambda h: F.squeeze(h[:1]), "part of a part": lambda h: F.transpose(h[:, 1:])[::2],
+}
+RETAINED = {
+    "an output": lambda m, x, part: part(F.tanh(x)),
+    "an input": lambda m, x, part: (part(h := m.a(x)), F.sum(h * h)),
+    "an output of two": lambda m, x, part: (part(h := F.exp(m.a(x))), part(F.sigmoid(h))),
+    "a part of a result": lambda m, x, part: (h := m.a(x), [F.exp(v) for v in _listed(part(h))]),
+}
+
+
+def _listed(value):
+    return [value] if isinstance(value, chainer.Variable) else value
+
+
+def _written_and_dropped(y):
+    """The loss, when a result was written that nobody has any more."""
+    first = variables_in(y)[0]
+    first.array[...] = 2
+    return total(y)
+
+
+def _written_between_backwards(y, x):
+    first = variables_in(y)[0]
+    first.array[...] = 2
+    (g,) = chainer.grad([total(y)], [x], enable_double_backprop=True)
+    first.array[...] = 3
+    F.sum(g * g).backward()
+    return g
+
+
+@pytest.mark.parametrize("large", [False, True])
+@pytest.mark.parametrize("retained", RETAINED)
+@pytest.mark.parametrize("part", PARTS)
+def test_results_that_are_parts_of_what_functions_retain(part, retained, large, monkeypatch):
+    """Who writes to one writes to what backward reads; graphs were built again without that."""
+    monkeypatch.setattr(_piece, "_LARGE", -1 if large else 1 << 40)
+
+    def make():
+        class Model(Base):
+            def forward(self, x):
+                return RETAINED[retained](self, x, PARTS[part])
+
+            def step(self, k):
+                x = variable(k)
+                if k % 8 == 5:
+                    y = self(x)
+                    return _written_between_backwards(y, x), y, x
+                if k % 2:
+                    _written_and_dropped(self(x)).backward()
+                    return x
+                y = self(x)
+                found = variables_in(y)
+                found[k // 2 % len(found)].array[...] = k
+                total(y).backward()
+                return y, x
+
+        return Model
+
+    check(make, 18)
 
 
 # -- Values that are used on both sides of one that is kept ------
