@@ -295,12 +295,16 @@ class Brief:
         given = {}
         chain = self._watch.known.pop("chain")
         text = "try:\n" + "\n".join(body)
-        used = {n.id for n in ast.walk(ast.parse(text)) if isinstance(n, ast.Name)}
+        names = [n for n in ast.walk(ast.parse(text)) if isinstance(n, ast.Name)]
+        used, bound = {n.id for n in names}, {n.id for n in names if isinstance(n.ctx, ast.Store)}
         for name, value in self._watch.known.items():
             if name not in used:
                 continue
             if value is chain:  # whose life is not to depend on it
                 body = [f"    {name} = chain", *body]
+            elif name in bound:  # ``v1 += v2``: an array that is changed in place
+                body = [f"    {name} = known_{name}", *body]
+                given[f"known_{name}"] = value
             else:
                 given[name] = value
         lines = ["def brief(chain, args, kw, carrier):", "try:", *body]
@@ -348,7 +352,7 @@ class Brief:
         if not type(found).__flags__ & _HEAP or type(found) is Variable:
             return ""
         self._watch.known[target.id] = found
-        return f"if {ast.unparse(value)} is not {target.id}: return MISS"
+        return f"if {ast.unparse(value)} is not {target.id}: return undone(carrier)"
 
     def _fewer_compared(self, test: ast.expr) -> str:
         """``len({id(a), id(b)}) != 2``, with those left out that are the same in each call."""
@@ -365,7 +369,7 @@ class Brief:
         ids = f"({''.join([f'id({name}), ' for name in others])})"
         self._names = {**self._names, "there": frozenset(there)}
         more = f" or len({{*{ids}}}) != {len(others)}" if len(others) > 1 else ""
-        return f"if not there.isdisjoint({ids}){more}: return MISS"
+        return f"if not there.isdisjoint({ids}){more}: return undone(carrier)"
 
 
 class Shortcut:

@@ -264,3 +264,36 @@ def test_threads_that_change_what_others_read():
     for thread in threads:
         thread.join()
     assert not wrong
+
+
+class Running(chainer.Chain):
+    """Changes an array of its own in place, which it has read before all else."""
+
+    def __init__(self):
+        super().__init__()
+        with self.init_scope():
+            self.a, self.b = L.Linear(4, 4), L.Linear(4, 4)
+        self.running = np.zeros(4, "f")
+
+    def forward(self, x):
+        h = F.tanh(self.a(x))
+        self.running += h.array[0]
+        return self.b(x) * self.running
+
+
+def test_arrays_that_are_changed_in_place():
+    """Code had the name of a known array for one of its own, which nothing was bound to."""
+    compiled = type("Compiled", (Running,), {"forward": chainer.static_graph(Running.forward)})
+    both = []
+    for cls in (compiled, Running):
+        np.random.seed(0)
+        both.append(cls())
+    for k in range(3 * CALLS):
+        assert stepped(both[0], k) == stepped(both[1], k)
+        assert both[0].running.tobytes() == both[1].running.tobytes()
+    assert shortcuts(both[0]), "no guards are left out"
+    for model in both:
+        model.running = np.ones(4, "f")
+    for k in range(CALLS):
+        assert stepped(both[0], k) == stepped(both[1], k)
+        assert both[0].running.tobytes() == both[1].running.tobytes()
