@@ -79,6 +79,8 @@ class Computing:
     def pure(self, text: str, compute: Any, fresh: bool = True) -> Any:
         """Compute something without effects, here and in the residual code."""
         value = compute()
+        if fresh or isinstance(value, np.generic):
+            self.dry.computes()
         sym = self.residual.made(text, value)
         if type(sym) is Sym:
             if isinstance(value, Variable) or type(value) not in _RESULTS and not isinstance(
@@ -108,7 +110,7 @@ class Computing:
         """A function of plain data and arrays, by its name in the generated code."""
         a, k = self.native(args), self.native(kw)
         if self.known(args, kw):
-            value = function(*a, **k)
+            value = self._folded(lambda: function(*a, **k))
             if type(value) in PLAIN or isinstance(value, (np.generic, np.dtype, type)):
                 return value
             if type(value) is tuple and all(type(v) in PLAIN for v in value):
@@ -118,6 +120,15 @@ class Computing:
         parts = [self.ref(v) for v in args] + [f"{n}={self.ref(v)}" for n, v in kw.items()]
         fresh = type(value) is np.ndarray and not _shares(value, (a, k))
         return self.pure(f"{name}({', '.join(parts)})", lambda: value, fresh)
+
+    def _folded(self, compute: Any) -> Any:
+        """What is the same in all calls, and is left out of them."""
+        hearing = self.dry.hearing
+        hearing.warned = False
+        value = compute()
+        if hearing.warned:
+            raise NotProvable("a computation warns in each call")
+        return value
 
     def binary(self, op: str, a: Any, b: Any) -> Any:
         name, symbol = _BINARY[op]
@@ -132,7 +143,7 @@ class Computing:
             return a % self.residual.fix(b)
         function = getattr(operator, f"{name}_" if name in ("and", "or") else name)
         if self.known(a, b):
-            return function(self.native(a), self.native(b))
+            return self._folded(lambda: function(self.native(a), self.native(b)))
         self._computable(a, b)
         operands = self.native(a), self.native(b)
         loose = [type(v) is Sym and v.own for v in (a, b)]
@@ -210,7 +221,7 @@ class Computing:
             return self.special(value, f"__{name}__", [])
         function = getattr(operator, name)
         if self.known(value):
-            return function(self.native(value))
+            return self._folded(lambda: function(self.native(value)))
         return self.fresh(f"{symbol}{self.ref(value)}", function(self.native(value)))
 
     def identical(self, a: Any, b: Any) -> bool:
@@ -266,7 +277,7 @@ class Computing:
             return self.identical(a, b) is (name == "eq")
         function = getattr(operator, name)
         if self.known(a, b):
-            return function(self.native(a), self.native(b))
+            return self._folded(lambda: function(self.native(a), self.native(b)))
         if self._is_container(a) or self._is_container(b):
             return function(self.residual.fix(a), self.residual.fix(b))
         self._computable(a, b)

@@ -35,6 +35,7 @@ from ._random import (
 from ._residual import MISS, PLAIN, NotProvable, Residual, Sym
 from ._tree import Application, Spec, settings_now
 from ._values import Elsewhere, Incomparable, copied
+from ._warned import Hearing, Warned
 
 if TYPE_CHECKING:
     from .static_graph import Site
@@ -47,8 +48,8 @@ class Carrier:
     """What programs need of a run: values by slot, and random numbers."""
 
     __slots__ = (
-        "checking", "drawn", "effects", "failed", "first_state", "guards", "numbers", "pieces",
-        "python_state", "states", "undo", "values",
+        "checking", "drawn", "effects", "failed", "first_state", "guards", "hearing", "numbers",
+        "pieces", "python_state", "states", "undo", "values",
     )
 
     phrases = None  # such calls go ways
@@ -67,6 +68,7 @@ class Carrier:
         self.undo: list[tuple[np.ndarray, np.ndarray]] = []  # what is written, as it was before
         self.effects = False
         self.failed = ""  # what was raised
+        self.hearing: Hearing | None = None
 
     @property
     def places(self) -> list[int]:
@@ -135,6 +137,9 @@ class Dry:
         self.numbers: dict[tuple[Application, str], Any] = {}  # that are inputs of programs
         self.ran: list[Ran] = []  # programs
         self.begun: int | None = None  # the line from which on the call does something
+        self._computed: int | None = None  # the line from which on it may warn
+        self._guarded_late = False  # whether guards stand behind that
+        self.hearing = Hearing()
         self.guards: list[Guard] = []  # behind that
         self._of_form = False
         self._of_leaves = False
@@ -168,11 +173,12 @@ class Dry:
         state = None
         try:
             state = whole_generator_state()
-            result = self.interpreter.run_function(
-                self.site.method, [chain, *positional], named
-            )
-            if self.pending:
-                self.sync()
+            with self.hearing:  # what is computed now is computed again in the call
+                result = self.interpreter.run_function(
+                    self.site.method, [chain, *positional], named
+                )
+                if self.pending:
+                    self.sync()
         finally:
             _tracing.state.run = run
             if state is not None:
@@ -213,6 +219,10 @@ class Dry:
         self._distinct_writes()
         for line in writer.lines:
             r.line(line)
+        if self._guarded_late:
+            assert self._computed is not None
+            r.lines[self._computed] = "hear(carrier)"
+            r.line("holds(carrier)")
         if effects:
             r.line("carrier.effects = True")
         for line in effects:
@@ -221,8 +231,11 @@ class Dry:
         head, body = r.lines[:1], r.lines[1:]
         head += [f"    {line}" for line in body]
         head += ["except Exception:", "    return failed(carrier)"]
+        if self._guarded_late:
+            head += ["except BaseException:", "    hush(carrier)", "    raise"]
         r.lines[:] = head
         r.names["failed"], r.names["undone"] = _failed, _undone
+        r.names["hear"], r.names["hush"], r.names["holds"] = _hear, _hush, _holds
         r.names["report"] = __import__("chainer").reporter.report
         r.names["first_state"] = generator_state if self.plain_draws else whole_generator_state
         self.code = Code(r.lines, r.names, self.ran)
@@ -245,11 +258,20 @@ class Dry:
 
     def _begin(self) -> None:
         """From here on the call does something: it computes, draws or writes."""
+        self.computes()
         if self.begun is None:
             self.begun = len(self.residual.lines)
 
+    def computes(self) -> None:
+        """What comes may warn: nobody is to hear of it before the last guard."""
+        if self._computed is None:
+            r = self.residual
+            self._computed, r.miss = len(r.lines), "return undone(carrier)"
+            r.line("pass")  # unless guards follow
+
     def _guarded(self) -> None:
         """A guard is written: it may be one on what the call itself computes."""
+        self._guarded_late = self._computed is not None
         if self.begun is not None:
             depth = self.first - 1 if self._of_leaves else self.app.depth
             self.guards.append(Guard(len(self.residual.lines), depth, self._of_form))
@@ -767,17 +789,45 @@ def _within(settings: Any, function: Any) -> Any:
     return call
 
 
+def _hear(carrier: Carrier) -> None:
+    """Let nobody hear what is warned of: a guard may fail, and the call go with its Python."""
+    carrier.hearing = hearing = Hearing()
+    hearing.begin()
+
+
+def _hush(carrier: Carrier) -> None:
+    """No longer."""
+    if carrier.hearing is not None:
+        carrier.hearing.end()
+
+
+def _holds(carrier: Carrier) -> None:
+    """No guard has failed.
+
+    Raises:
+        Warned: Something has warned, which is left to the call's Python.
+    """
+    hearing = carrier.hearing
+    assert hearing is not None
+    hearing.end()
+    if hearing.warned:
+        raise Warned
+
+
 def _failed(carrier: Carrier) -> Any:
     """An exception: nothing has happened, after all."""
     if carrier.effects:
         raise
     kind, error, _ = sys.exc_info()
+    if kind is Warned:
+        return _undone(carrier)
     carrier.failed = f"{getattr(kind, '__name__', kind)}: {error}"
     return _undone(carrier)
 
 
 def _undone(carrier: Carrier) -> Any:
     """Put back what was written, and set the generator back."""
+    _hush(carrier)
     for array, before in reversed(carrier.undo):
         if array.flags.writeable:  # otherwise nothing has been written
             array[...] = before

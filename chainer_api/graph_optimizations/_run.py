@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import logging
 import threading
+import warnings
 import weakref
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -41,6 +42,7 @@ from ._tree import (
     user_line,
 )
 from ._values import Incomparable, copied, same_bytes
+from ._warned import Warns
 
 if TYPE_CHECKING:
     from ._phrases import Phrases
@@ -97,7 +99,7 @@ class Run:
         self.lapsed: set[int] = set()  # the slots of those that were guarded before
         self.aliases: list[tuple[int, Variable]] = []  # detached Variables of pending outputs
         self._sets: list[_Set] = []  # attributes of links, while something was pending
-        self.errors = errors()
+        self.errors, self.warns = errors(), Warns()
         self.syncs: list[Sync] = []
         self.stopped: str | None = None  # why the rest of the call is define-by-run
         self.programs = self.realized = self.noted = 0
@@ -277,6 +279,8 @@ class Run:
             self.site.phrases.keep(here, func, inputs)
         if known is None:
             here.eager = opaque_reason(func) or here.eager
+        if warnings.filters is not self.warns.filters:
+            self._warns_by_filters_of_its_own(here, known)
         if self.app.depth >= self.first and here.eager:
             self._noted_sync()
         before = set(vars(func)) if learn and here.direct and here.eager is None else None
@@ -307,6 +311,15 @@ class Run:
             self.first = child.depth + 1
         self.noting += clock() - started
         return outs
+
+    def _warns_by_filters_of_its_own(self, here: Application, known: Any) -> None:
+        """Programs run late, by the filters of warnings with which the call has begun."""
+        for app in known or (here,):
+            if app.eager is None:
+                app.eager = "the filters of warnings are changed around it"
+                app.renew()
+                if known:
+                    self.site.forget_programs()
 
     def _grow(self, made: Application, key: Any, known: Any, func: Any, outs: Any) -> Application:
         parent = self.app
@@ -663,7 +676,7 @@ class Run:
     def _failure_of(self, plan: Any) -> Exception | None:
         """Run programs; gives what they have raised, which is no context of what comes next."""
         try:
-            with _tracing.aside(), error_state(self.errors):
+            with _tracing.aside(), error_state(self.errors), self.warns.again():
                 plan.run(self)
         except Exception as e:
             return e
@@ -739,7 +752,7 @@ class Run:
         after = [(array, copied(array)) for array, _ in guards.values()]
         settings = Settings.now()
         try:
-            with _tracing.aside(), error_state(self.errors):
+            with _tracing.aside(), error_state(self.errors), self.warns.again():
                 for k, (app, func) in enumerate(zip(apps, funcs, strict=True)):
                     for slot in reads(app) if guards else ():
                         if slot in guards:

@@ -31,6 +31,7 @@ from chainer.variable import Variable
 
 from ._own import Context
 from ._residual import PLAIN, NotProvable, Sym
+from ._warned import FILTER, matches
 
 BUILTIN_DESCRIPTORS = (
     MethodDescriptorType,
@@ -398,11 +399,12 @@ class _Warning(NamedTuple):
 
     def is_error(self) -> bool:
         """Whether it is an exception, by the first filter that it matches."""
-        for action, text, category, module, line in warnings.filters:
-            if (
-                _matches(text, self.text)
+        for entry in warnings.filters:
+            action, text, category, module, line = entry
+            if entry is not FILTER and (
+                matches(text, self.text)
                 and issubclass(self.category, category)
-                and _matches(module, self.names["__name__"])
+                and matches(module, self.names["__name__"])
                 and line in (0, self.line)
             ):
                 return action == "error"
@@ -413,12 +415,6 @@ class _Warning(NamedTuple):
         text, category, file, line, names = self
         registry = names.setdefault("__warningregistry__", {})
         warnings.warn_explicit(text, category, file, line, names["__name__"], registry, names)
-
-
-def _matches(pattern: Any, text: str) -> bool:
-    if pattern is None or isinstance(pattern, str):  # Python's own filters have strings
-        return pattern in (None, text)
-    return bool(pattern.match(text))
 
 
 @_handles(map, itertools.starmap)

@@ -11,6 +11,7 @@ from __future__ import annotations
 import functools
 import os
 import sys
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from types import CodeType, FrameType
@@ -559,6 +560,8 @@ class _Writer:
             f"if type(func) is not {k(app.kind)} or run.settings is not {k(app.settings)} or "
             f"len(inputs) != {n} or errors() is not run.errors: return None"
         )
+        if app.eager is None:
+            lines.append("if warnings.filters is not run.warns.filters: return None")
         lines.append("values = run.values; append = values.append; bound = run.bound")
         if xs:
             lines.append(f"{', '.join(xs)}, = inputs")
@@ -757,6 +760,7 @@ _NAMES = {
     "next_number": next_number,
     "refs": refs,
     "errors": errors,
+    "warnings": warnings,
     "by_user": by_user,
     "within_try": within_try,
     "handed_out": _tracing.handed_out,

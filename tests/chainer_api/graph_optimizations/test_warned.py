@@ -1,0 +1,238 @@
+"""Warnings: as many as define-by-run has, in its order, and by the filters of their place."""
+
+import threading
+import warnings
+
+import numpy as np
+import pytest
+from trust import CALLS, Base, check, table, total, variable
+
+import chainer
+import chainer.functions as F
+from chainer.graph_optimizations import _warned
+
+FAULTS, fault = table()
+ACTIONS = "always", "error", "ignore"
+
+
+def heard(forward, action="always"):
+    """What makes chains whose steps tell what they have heard; now and then batches are smaller."""
+
+    def make():
+        class Model(Base):
+            def __init__(self):
+                super().__init__()
+                self.running, self.told = np.zeros(4, "f"), 0
+
+            def step(self, k):
+                x = variable(k, 2 if k % 7 == 5 else 3, 4)
+                with warnings.catch_warnings(record=True) as found:
+                    warnings.simplefilter(action)
+                    try:
+                        y = self(x)
+                        total(y).backward()
+                    except RuntimeWarning as e:
+                        y = str(e)
+                return y, x, [(w.category, str(w.message)) for w in found]
+
+        Model.forward = forward
+        return Model
+
+    return make
+
+
+def listed(forward):
+    """The method, as one of the programs of this file."""
+    FAULTS.append(forward)
+    return forward
+
+
+# -- Computed twice, told of once ------
+
+
+@listed
+def computations(self, x):
+    """They are made once more while the method is read."""
+    return self.a(x) + np.nan_to_num(np.sqrt(-abs(x.array)))
+
+
+@listed
+def computations_of_numbers(self, x):
+    return self.a(x) * (1.0 if np.isnan(np.float32(-1) ** np.float32(0.5)) else 2.0)
+
+
+@listed
+def warnings_of_python_code(self, x):
+    return self.a(x) * np.nan_to_num(x.array[x.array > 9].mean())
+
+
+@listed
+def functions_before_a_branch(self, x):
+    """Where the branch is another one, the call goes with its Python, and computes it again."""
+    h = F.log(self.a(x))
+    return self.b(x) if np.isnan(h.array).sum() > 5 else self.a(x)
+
+
+@listed
+def computations_before_a_branch(self, x):
+    return self.b(x) if np.isnan(np.log(x.array)).sum() > 5 else self.a(x)
+
+
+@listed
+def a_number_that_is_an_index(self, x):
+    k = int(np.isnan(np.log(x.array)).sum())
+    return self.b(x) * [1.0, 2.0, 3.0][k % 3]
+
+
+@listed
+def effects_after_it(self, x):
+    """Where something has warned nothing has been set yet."""
+    h = F.log(self.a(x))
+    self.running += np.nan_to_num(h.array)[0]
+    noise = np.random.rand(4).astype("f")
+    self.told = self.told + 1
+    return self.b(x) * self.running + noise if h.array[0, 0] > 0 else F.dropout(self.a(x), 0.3)
+
+
+@listed
+def gradients_inside(self, x):
+    h = F.log(self.a(x))
+    (g,) = chainer.grad([F.sum(h)], [x])
+    return h * g.array if g.array[0, 0] > 0 else h + 1
+
+
+# -- Filters that the method changes ------
+
+
+@listed
+def ignored_inside(self, x):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        h = F.log(self.a(x))
+    return self.b(x) + F.sqrt(h)
+
+
+@listed
+def ignored_after_it(self, x):
+    h = F.log(self.a(x))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        self.told = float(F.exp(h).array.sum())
+    return h * 2
+
+
+@listed
+def looked_at_where_others_are_ignored(self, x):
+    h = F.log(self.a(x))
+    with warnings.catch_warnings(record=True) as found:
+        warnings.simplefilter("always")
+        self.told = float(h.array.sum())
+    return h * (2 + len(found))
+
+
+@listed
+def listened_to_inside(self, x):
+    with warnings.catch_warnings(record=True) as found:
+        warnings.simplefilter("always")
+        h = F.log(self.a(x))
+    self.told = [str(w.message) for w in found]
+    return F.tanh(h) + self.b(x)
+
+
+@listed
+def ignored_now_and_then(self, x):
+    """A way that is known is gone with other filters."""
+    self.told += 1
+    with warnings.catch_warnings():
+        if self.told % 8 > 4:
+            warnings.simplefilter("ignore")
+        h = F.log(self.a(x))
+    return self.b(x) + F.sqrt(h)
+
+
+@listed
+def not_changed_at_first(self, x):
+    self.told += 1
+    if self.told < 6:
+        return F.sqrt(F.log(self.a(x)))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        h = F.log(self.a(x))
+    return F.sqrt(h)
+
+
+@listed
+def errors_inside(self, x):
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            return F.log(self.a(x))
+    except RuntimeWarning as e:
+        self.told = str(e)
+        return self.b(x)
+
+
+@listed
+def errors_that_are_caught_late(self, x):
+    h = F.tanh(self.a(x))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        g = F.log(h)
+        return self.b(x) + g
+
+
+@pytest.mark.parametrize("action", ACTIONS)
+@pytest.mark.parametrize("forward", FAULTS, ids=lambda f: f.__name__)
+def test_warnings(forward, action):
+    check(heard(forward, action), 2 * CALLS)
+
+
+# -- Who hears what ------
+
+
+def test_what_is_heard_leaves_no_trace():
+    before = list(warnings.filters)
+    with _warned.Hearing() as hearing:
+        warnings.warn("one", stacklevel=1)
+        assert hearing.warned
+    assert warnings.filters == before
+    with pytest.warns(UserWarning, match="two"):
+        warnings.warn("two", stacklevel=1)
+    with pytest.raises(KeyError), _warned.Hearing():
+        raise KeyError
+    assert warnings.filters == before
+
+
+def test_another_thread_is_heard_by_everybody():
+    with pytest.warns(UserWarning, match="mine"), _warned.Hearing() as hearing:
+        thread = threading.Thread(target=lambda: warnings.warn("mine", stacklevel=1))
+        thread.start()
+        thread.join()
+    assert not hearing.warned
+
+
+@pytest.mark.parametrize("ignored, told", [(UserWarning, False), (DeprecationWarning, True)])
+def test_what_the_filters_ignore_is_no_warning(ignored, told):
+    with warnings.catch_warnings():
+        warnings.simplefilter("always")
+        warnings.simplefilter("ignore", ignored)
+        with _warned.Hearing() as hearing:
+            warnings.warn("one", stacklevel=1)
+    assert hearing.warned is told
+
+
+def test_ignored_warnings_cost_no_proof():
+    """With the filters of many a notebook calls still go without their Python."""
+
+    class Model(chainer.Chain):
+        @chainer.static_graph
+        def forward(self, x):
+            h = F.log(x)
+            return h * 2 if h.array[0, 0] != 99 else h
+
+    model = Model()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for k in range(20):
+            model(variable(k))
+    assert model.schedule_manager.report()[0].without_python > 10
