@@ -95,6 +95,12 @@ class Names:
         return name
 
 
+class SharingNames(Names):
+    """Those of programs in which library ops are called as define-by-run calls them."""
+
+    shares = True
+
+
 def _original(path: str) -> Any:
     """What NumPy has there; a trace in another thread may have put something in its place."""
     first, _, rest = path.partition(".")

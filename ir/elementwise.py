@@ -23,6 +23,7 @@ from .op import (
     register,
     same_shape,
 )
+from .size import plain
 
 
 def allocated(inputs: Inputs, attrs: Attrs, shape: Shape, dtype: np.dtype[Any]) -> Shape:
@@ -47,7 +48,7 @@ def _resolved(ufunc: np.ufunc, operands: tuple[Any, ...], compute: Any) -> tuple
 def _operand(node: Node) -> Any:
     if node.op != "literal":
         return node.dtype
-    kind = type(node.attr("value"))
+    kind = type(plain(node.attr("value")))
     return np.dtype(bool) if kind is bool else kind
 
 

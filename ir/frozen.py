@@ -13,6 +13,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from .node import Box, IRError, Slot
+from .size import Share, Size
 
 
 class Scope(Protocol):
@@ -32,7 +33,7 @@ class Scope(Protocol):
         ...
 
 
-_PLAIN = frozenset({int, str, bool, type(None)})  # of most values: equal ones are alike
+_PLAIN = frozenset({int, str, bool, type(None), Size})  # of most values: equal ones are alike
 
 
 def freeze(value: Any) -> Hashable:
@@ -129,6 +130,8 @@ def scalar_source(value: Any, scope: Scope) -> str:
         return repr(value)
     if value is Ellipsis:
         return "..."
+    if type(value) is Size or type(value) is Share:
+        return repr(value)
     return scope.value(value, hint_of(value))
 
 

@@ -16,6 +16,7 @@ import numpy as np
 from .frozen import Scope
 from .layout import Shape
 from .node import Node
+from .size import plain
 
 REQUIRED: Any = type("Required", (), {"__repr__": lambda self: "required"})()
 
@@ -96,7 +97,8 @@ def same_dtype(inputs: Inputs, attrs: Attrs) -> np.dtype[Any]:
 
 def common_dtype(inputs: Inputs, attrs: Attrs) -> np.dtype[Any]:
     """Dtype rule: NumPy's promotion, Python scalars being weak."""
-    return np.result_type(*(x.attr("value") if x.op == "literal" else x.dtype for x in inputs))
+    found = [plain(x.attr("value")) if x.op == "literal" else x.dtype for x in inputs]
+    return np.result_type(*found)
 
 
 def array_dtype(inputs: Inputs, attrs: Attrs) -> np.dtype[Any]:

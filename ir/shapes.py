@@ -23,6 +23,7 @@ from .op import (
     same_dtype,
     same_shape,
 )
+from .size import Size
 
 
 def _phantom(node: Node) -> np.ndarray:
@@ -97,7 +98,7 @@ def _getitem_text(node: Node, args: Sequence[str], scope: Scope, out: str | None
 def is_basic(index: Any) -> bool:
     """Whether an index gives a view: numbers, slices, None and Ellipsis."""
     return all(
-        item is None or item is Ellipsis or type(item) is int or _is_slice(item)
+        item is None or item is Ellipsis or type(item) in (int, Size) or _is_slice(item)
         for item in index_items(index)
     )
 

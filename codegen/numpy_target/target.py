@@ -6,18 +6,14 @@ from chainwright.ir import Graph, Node
 from chainwright.ir.fusion import fuse, has_rows
 from chainwright.ir.passes import Pass, drop_dead, merge_common
 
-from ..names import Names
+from ..names import SharingNames
 from ..program import Program
 from .select import select_large
 from .writer import Writer, with_copies
 
 
-class _SharingNames(Names):
-    shares = True
-
-
 class _Writer(Writer):
-    made_names = _SharingNames
+    made_names = SharingNames
 
 
 class NumpyTarget:

@@ -234,7 +234,7 @@ class Writer:
             pair = f"{self.text[node]}, {self.operand(node.inputs[0])}"
             self._line(node, f"{self.names.numpy('copyto')}({pair})")
             self._line(node, self._call(node, self.text[node]))
-        elif where in (SCRATCH, KEPT) or where == FRESH and _needs_buffer(node):
+        elif where in (SCRATCH, KEPT) or where == FRESH and needs_buffer(node):
             self._allocate(node, where)
             self._line(node, self._call(node, self.text[node]))
         else:
@@ -367,7 +367,7 @@ def _fills(tiles: Mapping[Node, Tile]) -> Callable[[Node], bool]:
     return lambda node: can_fill(node) and (node.op != "where" or node in tiles)
 
 
-def _needs_buffer(node: Node) -> bool:
+def needs_buffer(node: Node) -> bool:
     """Whether NumPy's own allocation would give something else than the recorded array."""
     row = OPS[node.op]
     if not row.has_out or node.dtype is None or node.dtype.hasobject:

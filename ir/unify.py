@@ -1,0 +1,280 @@
+"""Graphs of any sizes: what recordings of the same functions at several sizes have in common.
+
+In: graphs recorded at several *probes*, each of which gives a length to every symbol. Out: one
+graph of the same nodes, in whose shapes and attributes polynomials of the symbols stand. What may
+not happen: a graph that computes something else at sizes between those of the probes. So nothing
+that differs from probe to probe is left but lengths, and numbers that are one divided by a length.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable, Hashable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from .frozen import freeze
+from .graph import Graph
+from .layout import is_dense, order_of
+from .make import constant, make
+from .node import Box, Node
+from .size import Probe, Share, Size, Terms, symbol
+
+_SLICE = ("start", "stop", "step")
+_LARGEST_CONSTANT = 64  # that is added to a length: ``n + 1``
+
+
+class Different(Exception):
+    """Graphs that are not the same but for lengths; the text says where."""
+
+
+def fit(values: Sequence[int], probes: Sequence[Probe]) -> int | None:
+    """A number, or the simplest polynomial of the symbols that has these values at the probes.
+
+    >>> from chainwright.ir.unify import fit
+    >>> probes = [(3, 5), (7, 4), (2, 9)]
+    >>> fit([8, 8, 8], probes), fit([6, 14, 4], probes), fit([15, 28, 18], probes)
+    (8, (2 * size0), (size0 * size1))
+    >>> fit([1, 2, 4], probes)
+    """
+    if len(set(values)) == 1:
+        return values[0]
+    for terms in _candidates(values, probes):
+        made = Size(values[0], terms)
+        if all(made.at(p) == v for v, p in zip(values, probes, strict=True)):
+            return made
+    return None
+
+
+def _candidates(values: Sequence[int], probes: Sequence[Probe]) -> Iterator[Terms]:
+    symbols = range(len(probes[0]))
+    first, value = probes[0], values[0]
+    products = [p for n in (1, 2, 3) for p in itertools.combinations_with_replacement(symbols, n)]
+    for product in products:
+        whole = math.prod([first[k] for k in product])
+        if whole and value % whole == 0:
+            yield ((product, value // whole),)
+        if len(product) == 1 and abs(value - whole) <= _LARGEST_CONSTANT:
+            yield ((product, 1), ((), value - whole))
+    for product in products:  # a x + b
+        sizes = [math.prod([p[k] for k in product]) for p in probes]
+        other = next((k for k, n in enumerate(sizes) if n != sizes[0]), None)
+        if other is not None and (values[other] - value) % (sizes[other] - sizes[0]) == 0:
+            slope = (values[other] - value) // (sizes[other] - sizes[0])
+            if slope:
+                yield ((product, slope), ((), value - slope * sizes[0]))
+    if len(probes) > len(symbols) + 1:  # else some sum always fits
+        rows = [(*probe, 1) for probe in probes]
+        factors = np.linalg.lstsq(np.array(rows, float), np.array(values, float), rcond=None)[0]
+        ends = [*((k,) for k in symbols), ()]
+        found = [(end, round(x)) for end, x in zip(ends, factors.tolist(), strict=True)]
+        yield tuple([(end, factor) for end, factor in found if factor])
+
+
+def fit_share(
+    values: Sequence[float], probes: Sequence[Probe], kind: Callable[[float], float] = float
+) -> float | None:
+    """A number, or one that is 1 or -1 divided by a length, and then rounded to a ``kind``."""
+    if len({v.hex() for v in values}) == 1:
+        return values[0]
+    for dividend in (1.0, -1.0):
+        lengths = [round(dividend / v) if v and math.isfinite(v) else 0 for v in values]
+        size = fit(lengths, probes)
+        if type(size) is Size:
+            made = Share(dividend, size)
+            if all(kind(made.at(p)) == v for v, p in zip(values, probes, strict=True)):
+                return made
+    return None
+
+
+def fit_value(
+    values: Sequence[Any], probes: Sequence[Probe],
+    fit: Callable[[Sequence[int], Sequence[Probe]], int | None] = fit,
+) -> Any:
+    """One nested value in the place of those at the probes.
+
+    Raises:
+        Different: If they differ in something else than lengths.
+
+    >>> from chainwright.ir.unify import fit_value
+    >>> fit_value([(3, None), (7, None)], [(3,), (7,)])
+    (size0, None)
+    """
+    first = values[0]
+    if any(type(value) is not type(first) for value in values):
+        raise Different(f"{first!r} has another type at other sizes")
+    kind = type(first)
+    if kind is slice:
+        parts = [fit_value([getattr(v, n) for v in values], probes, fit) for n in _SLICE]
+        return slice(*parts)
+    if kind in (tuple, list):
+        if any(len(value) != len(first) for value in values):
+            raise Different(f"{first!r} has another length at other sizes")
+        return kind([fit_value(v, probes, fit) for v in zip(*values, strict=True)])
+    made = None
+    if kind is int:
+        made = fit(values, probes)
+    elif kind is float:
+        made = fit_share(values, probes)
+    elif not isinstance(first, Box) and all(value == first for value in values):
+        return first
+    if made is None:
+        raise Different(f"{[*values]} at the sizes {[*probes]}")
+    return made
+
+
+class Unified:
+    """Graphs of any sizes, made of those recorded at several probes.
+
+    Graphs that share nodes (a forward and its backwards) are unified one after the other by one
+    of these.
+    """
+
+    def __init__(self, probes: Sequence[Probe]) -> None:
+        if min(probes[0], default=2) < 2:
+            raise Different("a length of the first probe is 1, of which the layout tells nothing")
+        self._probes = probes
+        self._made: dict[Node, Node] = {}
+        self._partners: dict[Node, tuple[Node, ...]] = {}
+        self._fitted: dict[tuple[int, ...], int | None] = {}
+        self._counted: list[Node] = []  # nodes in the place of constants, for the present graph
+
+    def graph(self, graphs: Sequence[Graph]) -> Graph:
+        """The graph of any sizes of graphs that were recorded at the probes, in their order.
+
+        Raises:
+            Different: If they are not the same but for lengths.
+        """
+        first = graphs[0]
+        for name in ("inputs", "nodes", "outputs"):
+            if len({len(getattr(g, name)) for g in graphs}) > 1:
+                raise Different(f"other {name} of {first.name} at other sizes")
+        inputs = [self._node(nodes) for nodes in zip(*[g.inputs for g in graphs], strict=True)]
+        nodes = [self._node(nodes) for nodes in zip(*[g.nodes for g in graphs], strict=True)]
+        outputs = [self._node(nodes) for nodes in zip(*[g.outputs for g in graphs], strict=True)]
+        self._check_that_no_number_is_a_size()
+        counted, self._counted = self._counted, []
+        return Graph(tuple(inputs), (*counted, *nodes), tuple(outputs), first.name)
+
+    def _node(self, nodes: tuple[Node, ...]) -> Node:
+        first = nodes[0]
+        known = self._partners.get(first)
+        if known is not None:
+            if known != nodes:
+                raise Different(f"{first!r} is another node at other sizes")
+            return self._made[first]
+        self._partners[first] = nodes
+        made = self._made[first] = self._new(first, nodes)
+        return made
+
+    def _new(self, first: Node, nodes: tuple[Node, ...]) -> Node:
+        self._same(first, "op", [n.op for n in nodes])
+        self._same(first, "dtype", [n.dtype for n in nodes])
+        self._same(first, "number of inputs", [len(n.inputs) for n in nodes])
+        self._same(first, "layout", _layouts(nodes))
+        if first.op == "constant":
+            return self._constant(first, nodes)
+        inputs = [self._node(xs) for xs in zip(*[n.inputs for n in nodes], strict=True)]
+        self._same(first, "attributes", [tuple([name for name, _ in n.attrs]) for n in nodes])
+        attrs = tuple([
+            (pairs[0][0], self._value(first, [value for _, value in pairs]))
+            for pairs in zip(*[n.attrs for n in nodes], strict=True)])
+        shape = None if first.shape is None else self._value(first, [n.shape for n in nodes])
+        return Node(
+            first.op, tuple(inputs), attrs, shape, first.dtype, first.strides, first.origin)
+
+    def _constant(self, first: Node, nodes: tuple[Node, ...]) -> Node:
+        arrays = [np.asarray(n.attr("box").value) for n in nodes]
+        if all(a.shape == arrays[0].shape and a.tobytes() == arrays[0].tobytes() for a in arrays):
+            return constant(first.attr("box").value, first.origin)
+        if all(a.ndim == 1 and np.array_equal(a, np.arange(a.size, dtype=a.dtype)) for a in arrays):
+            length = self._value(first, [a.size for a in arrays])
+            return self._computed(first, np.arange, length, (length,))
+        if all(a.ndim == 0 and a.dtype.kind == "f" for a in arrays):
+            numbers, kind = [float(a) for a in arrays], arrays[0].dtype.type
+            share = fit_share(numbers, self._probes, lambda x: float(kind(x)))
+            if share is None and all(n.is_integer() for n in numbers):
+                share = self._fit([int(n) for n in numbers], self._probes)
+            if share is not None:
+                return self._computed(first, np.asarray, share, ())
+        shown = [a.shape if a.size > 1 else a.tolist() for a in arrays]
+        raise Different(f"a constant of {first.origin}: {shown} at the sizes {[*self._probes]}")
+
+    def _computed(self, first: Node, fn: Any, argument: Any, shape: tuple[int, ...]) -> Node:
+        """A call in the place of a constant that depends on sizes."""
+        made = make(
+            "call", fn=fn, args=freeze((argument,)), kwargs=freeze({"dtype": first.dtype}),
+            shape=shape, dtype=first.dtype, strides=first.strides, origin=first.origin)
+        self._counted.append(made)
+        return made
+
+    def _same(self, node: Node, what: str, values: Sequence[Any]) -> None:
+        if any(value != values[0] for value in values):
+            raise Different(f"another {what} of {node!r} ({node.origin}) at other sizes")
+
+    def _value(self, node: Node, values: Sequence[Any]) -> Any:
+        try:
+            return fit_value(values, self._probes, self._fit)
+        except Different as e:
+            raise Different(f"{node!r} of {node.origin}: {e}") from e
+
+    def _fit(self, values: Sequence[int], probes: Sequence[Probe]) -> int | None:
+        key = tuple(values)
+        if key not in self._fitted:
+            self._fitted[key] = fit(values, probes)
+        return self._fitted[key]
+
+    def _check_that_no_number_is_a_size(self) -> None:
+        """Where passes compare, a length of the first probe is not to be taken for a number."""
+        sizes, numbers = set[int](), set[int]()
+        for node in self._made.values():
+            for n in _integers((node.shape, node.attrs)):
+                (sizes if type(n) is Size else numbers).add(int(n))
+        if found := sizes & numbers:
+            raise Different(f"lengths of the first probe are numbers, too: {sorted(found)}")
+
+
+def _layouts(nodes: Sequence[Node]) -> list[Hashable]:
+    """What of the layouts of a value at the probes has to be the same.
+
+    Axes of length one may have any stride, and an array with gaps has none where these are at
+    axes of length one.
+    """
+    if any(n.shape is None or n.strides is None or n.dtype is None for n in nodes):
+        return [None for _ in nodes]
+    ranks = range(min([len(n.dims) for n in nodes]))
+    axes = [axis for axis in ranks if all(n.dims[axis] > 1 for n in nodes)]
+    dense = _is_dense(nodes[0])
+    return [(*_layout(n, axes), dense and _is_dense(n)) for n in nodes]
+
+
+def _layout(node: Node, axes: Sequence[int]) -> tuple[Hashable, ...]:
+    order = tuple([axis for axis in order_of(node.steps) if axis in axes])
+    signs = tuple([(node.steps[axis] > 0) - (node.steps[axis] < 0) for axis in axes])
+    return len(node.dims), 0 in node.dims, order, signs
+
+
+def _is_dense(node: Node) -> bool:
+    assert node.dtype is not None
+    long = [(n, step) for n, step in zip(node.dims, node.steps, strict=True) if n != 1]
+    shape, strides = (tuple(part) for part in zip(*long, strict=True)) if long else ((), ())
+    return is_dense(shape, strides, node.dtype.itemsize)
+
+
+def _integers(value: Any) -> Iterator[int]:
+    if isinstance(value, tuple):
+        for item in value:
+            yield from _integers(item)
+    elif type(value) in (int, Size):
+        yield value
+
+
+def with_sizes(graph: Graph, count: int, kind: str, first: int) -> Graph:
+    """The graph with the symbols before its inputs: ``kind``, with indexes from ``first`` on."""
+    symbols = tuple([
+        make("placeholder", name=symbol(k), kind=kind, index=first + k if kind == "saved" else None,
+             shape=(), dtype=np.dtype(np.intp), strides=())
+        for k in range(count)])
+    return Graph((*symbols, *graph.inputs), graph.nodes, graph.outputs, graph.name, graph.groups)
