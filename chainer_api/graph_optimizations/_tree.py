@@ -737,6 +737,31 @@ except ImportError:  # another NumPy
         """Nothing to be compared."""
 
 
+_HEARD = frozenset({"call", "print", "log"})
+_heard: tuple[Any, bool] = (object(), False)  # of the last state that was asked for
+
+
+def errors_are_heard() -> bool:
+    """Whether somebody hears of floating-point errors as they occur, once for each.
+
+    A function of the user's (``numpy.errstate(all="call")``), standard output or a log. Nothing
+    may be computed for a second time then.
+
+    >>> from chainer.graph_optimizations._tree import errors_are_heard
+    >>> with np.errstate(invalid="print"):
+    ...     errors_are_heard()
+    True
+    >>> errors_are_heard()
+    False
+    """
+    global _heard
+    now, (state, heard) = errors(), _heard
+    if now is not state or now is None:
+        heard = not _HEARD.isdisjoint(np.geterr().values())
+        _heard = now, heard
+    return heard
+
+
 @contextmanager
 def error_state(state: Any) -> Iterator[None]:
     """Treat floating-point errors as when ``state`` was what :func:`errors` gave."""

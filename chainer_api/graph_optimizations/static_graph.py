@@ -38,7 +38,7 @@ from ._report import (
 from ._residual import MISS
 from ._run import NEW, Run, Sync
 from ._trace import Untraceable
-from ._tree import Application, entry_code, settings_now, specs_of
+from ._tree import Application, entry_code, errors_are_heard, settings_now, specs_of
 from ._ways import FEW, MANY, Forms, Ways
 
 __all__ = [
@@ -196,7 +196,8 @@ class Site:
         if self._to_time:
             self._to_time -= 1
             return self._timed_plainly(chain, args, kwargs)
-        if (proofs.proofs or proofs.wanted) and not self.phrases.counts:
+        may_prove = (proofs.proofs or proofs.wanted) and not self.phrases.counts
+        if may_prove and not errors_are_heard():
             result, proof = proofs.call(settings, chain, args, kwargs, form)
             if result is not MISS:
                 self._without, self._pause = 0, 4

@@ -187,6 +187,54 @@ def test_warnings(forward, action):
     check(heard(forward, action), 2 * CALLS)
 
 
+# -- Floating-point errors that are told to a function ------
+
+
+class Log:
+    """What ``numpy.errstate(all="log", call=...)`` writes to."""
+
+    def __init__(self, told):
+        self.write = told.append
+
+
+def told(forward, how):
+    """What makes chains whose steps tell which floating-point errors somebody was told of."""
+
+    def make():
+        Model = heard(forward)()
+
+        def step(self, k):
+            found = []
+            listener = Log(found) if how == "log" else lambda text, flag: found.append(text)
+            with np.errstate(all=how, call=listener):
+                return *super(Model, self).step(k), found
+
+        Model = type("Model", (Model,), {"step": step})
+        return Model
+
+    return make
+
+
+@pytest.mark.parametrize("how", ["call", "log"])
+@pytest.mark.parametrize("forward", FAULTS, ids=lambda f: f.__name__)
+def test_errors_are_told_once(forward, how):
+    check(told(forward, how), 2 * CALLS)
+
+
+def test_calls_are_proved_where_errors_are_told_to_nobody():
+    class Model(chainer.Chain):
+        @chainer.static_graph
+        def forward(self, x):
+            return F.log(x) * 2
+
+    model = Model()
+    for how, proved in [("call", False), ("ignore", True)]:
+        with np.errstate(all=how, call=lambda text, flag: None):
+            for k in range(20):
+                model(variable(k))
+        assert (model.schedule_manager.report()[0].without_python > 10) is proved
+
+
 # -- Who hears what ------
 
 
