@@ -8,7 +8,7 @@ two different polynomials that are taken for equal.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 Probe = Sequence[int]
@@ -45,7 +45,7 @@ class Size(int):
         return self.terms == other.terms if type(other) is Size else int.__eq__(self, other)
 
     def __ne__(self, other: object) -> bool:
-        return not self == other
+        return self.terms != other.terms if type(other) is Size else int.__ne__(self, other)
 
     __hash__ = int.__hash__
 
@@ -57,17 +57,11 @@ class Size(int):
             sign = "- " if factor < 0 else "+ " if parts else ""
             parts.append(sign + " * ".join(factors))
         text = " ".join(parts)
-        return text if len(self.terms) == 1 and self.terms[0][1] == 1 == len(
-            self.terms[0][0]) else f"({text})"
+        return text if text.isidentifier() else f"({text})"
 
     def at(self, probe: Probe) -> int:
         """The length for certain lengths of the symbols."""
         return sum([c * math.prod([probe[k] for k in symbols]) for symbols, c in self.terms])
-
-    @property
-    def is_symbol(self) -> bool:
-        """Whether it is a symbol and nothing more."""
-        return len(self.terms) == 1 and self.terms[0][1] == 1 and len(self.terms[0][0]) == 1
 
 
 class Share(float):
@@ -121,20 +115,3 @@ def at(value: Any, probe: Probe) -> Any:
     if kind is dict:
         return {key: at(item, probe) for key, item in value.items()}
     return value
-
-
-def symbols_of(values: Iterable[Any]) -> set[int]:
-    """The numbers of the symbols in nested values."""
-    found = set[int]()
-    for value in values:
-        if type(value) is Size:
-            found.update(k for product, _ in value.terms for k in product)
-        elif type(value) is Share:
-            found |= symbols_of([value.size])
-        elif isinstance(value, Mapping):
-            found |= symbols_of(value.values())
-        elif type(value) is slice:
-            found |= symbols_of([value.start, value.stop, value.step])
-        elif isinstance(value, tuple | list):
-            found |= symbols_of(value)
-    return found

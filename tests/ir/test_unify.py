@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 
-from chainwright.ir import Graph, literal, make, placeholder
+from chainwright.ir import Graph, Slot, literal, make, placeholder
 from chainwright.ir.build import build
 from chainwright.ir.make import constant
 from chainwright.ir.passes import drop_dead, merge_common
-from chainwright.ir.size import Share, Size, at, symbols_of
+from chainwright.ir.size import Share, Size, at
 from chainwright.ir.unify import Different, Unified, fit, fit_share, fit_value
 
 PROBES = [(7, 11), (2, 2), (3, 2), (2, 5), (13, 13)]
@@ -68,8 +68,9 @@ def test_a_sum_of_as_many_symbols_as_probes_is_not_believed():
 
 def test_sizes_are_equal_by_what_they_are():
     same = Size(7, (((1,), 1),))
-    assert N != same and N == 7 == same and len({(N, 3), (same, 3)}) == 2
-    assert (N, 3) == (7, 3) and symbols_of([(N, [slice(0, M)]), Share(1.0, N)]) == {0, 1}
+    assert N != same and N != "7" and N == 7 == same and len({(N, 3), (same, 3)}) == 2
+    assert (N, 3) == (7, 3) and at([(N, slice(0, M)), Share(1.0, N)], (4, 5)) == [
+        (4, slice(0, 5)), 0.25]
 
 
 def test_shares_are_found_with_their_rounding():
@@ -95,14 +96,8 @@ def record(n, m):
     y = make("reshape", x, shape=(n * m,))
     z = make("multiply", y, literal(1.0 / n))
     part = make("getitem", z, index=(slice(0, m),))
-    every = make("getitem", x, constant(np.arange(n)), index=(make_slot(0), 0))
+    every = make("getitem", x, constant(np.arange(n)), index=(Slot(0), 0))
     return graph_of(part, every, inputs=[x])
-
-
-def make_slot(k):
-    from chainwright.ir import Slot
-
-    return Slot(k)
 
 
 def test_text_of_a_graph_of_any_sizes():
