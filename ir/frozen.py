@@ -13,7 +13,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from .node import Box, IRError, Slot
-from .size import Share, Size
+from .size import UNKNOWN, Size
 
 
 class Scope(Protocol):
@@ -130,7 +130,7 @@ def scalar_source(value: Any, scope: Scope) -> str:
         return repr(value)
     if value is Ellipsis:
         return "..."
-    if type(value) is Size or type(value) is Share:
+    if type(value) in UNKNOWN:
         return repr(value)
     return scope.value(value, hint_of(value))
 

@@ -88,6 +88,10 @@ class Share(float):
         return self.dividend / self.size.at(probe)
 
 
+#: Numbers of which a graph knows the expression only.
+UNKNOWN = frozenset({Size, Share})
+
+
 def plain(value: Any) -> Any:
     """A Python scalar as NumPy takes it: of its own class, not one below it.
 
@@ -106,7 +110,7 @@ def at(value: Any, probe: Probe) -> Any:
     [(10, 1), slice(None, None, None)]
     """
     kind = type(value)
-    if kind is Size or kind is Share:
+    if kind in UNKNOWN:
         return value.at(probe)
     if kind is tuple or kind is list:
         return kind([at(item, probe) for item in value])

@@ -17,7 +17,6 @@ from chainwright.ir.passes import Pass, drop_dead, merge_common
 from chainwright.ir.unify import with_sizes
 
 from .arenas import pools
-from .logs import LOGS, tell
 from .options import OPTIONS
 from .schedule import Backward, Kept, Runner, Schedule
 
@@ -49,9 +48,6 @@ class AnySizeSchedule(Schedule):
         self.program = any_size_program(
             with_sizes(self.built.forward, count, "argument", 0), title, saved)
         self._runner = Runner(self.program)
-        self.native_programs, self.native_seconds = None, 0.0
-        self.on_native = self.native_pays = None
-        self.native_is_coming, self._left = False, -1
         self._earlier = {}
         self.backward_programs: dict[Hashable, Program] = {}
         self.backwards = {}
@@ -60,10 +56,7 @@ class AnySizeSchedule(Schedule):
             self.backward_programs[key] = any_size_program(sized, f"{title} backward")
             self.backwards[key] = _Backward(self.backward_programs[key], sized, self)
         self.seconds = time.perf_counter() - started
-        if LOGS:
-            graphs = (self.built.forward, *self.built.backwards.values())
-            tell("graph", title, "\n\n".join(map(str, graphs)))
-            tell("code", title, self.source)
+        self._tell()
 
     def forward(self, arrays: tuple[Any, ...]) -> tuple[tuple[Any, ...], Kept | None]:
         """Run the forward program; the second result is to be held until backward is done."""
@@ -74,10 +67,6 @@ class AnySizeSchedule(Schedule):
             return results, None
         n = self._n
         return results[:n], Kept((*results[n:], *sizes), (), runner.kept)
-
-    def sizes_kept(self, kept: Kept) -> tuple[int, ...]:
-        """The lengths of the symbols in the call that keeps ``kept``."""
-        return kept.values[len(self.built.saved) :]
 
     @property
     def passes(self) -> list[Stage]:

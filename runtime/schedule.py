@@ -112,6 +112,16 @@ class Schedule:
     """
 
     repeatable = True  # whether the functions give the same bits each time
+    #: The native forms of all programs; None as long as there are none.
+    native_programs: tuple[NativeProgram, dict[Hashable, NativeProgram]] | None = None
+    native_seconds = 0.0  # that it took to make them
+    native_is_coming = False  # whether it is being compiled in the background
+    #: Told of the seconds of Python, which other threads have waited for.
+    on_native: Callable[[float], None] | None = None
+    #: Asked, with the seconds that forward has run for, whether native code is worth its time.
+    native_pays: Callable[[float], bool] | None = None
+    _left = -1  # calls until native code is asked for
+    _ran = 0.0  # seconds of forward, while it is waited for
 
     def __init__(
         self,
@@ -132,13 +142,6 @@ class Schedule:
         self._n = len(self.built.forward.outputs) - n_saved
         programs = programs_of(NUMPY, self.built, title)
         self.program, self.backward_programs = programs
-        #: The native forms of all programs; None as long as there are none.
-        self.native_programs: tuple[NativeProgram, dict[Hashable, NativeProgram]] | None = None
-        self.native_seconds = 0.0  # that it took to make them
-        #: Told of the seconds of Python, which other threads have waited for.
-        self.on_native: Callable[[float], None] | None = None
-        #: Asked, with the seconds that forward has run for, whether native code is worth its time.
-        self.native_pays: Callable[[float], bool] | None = None
         self._earlier: dict[str, Profile] = {}  # times of NumPy programs, until native ones ran
         self._runner = Runner(self.program)
         self.backwards = {
@@ -146,16 +149,19 @@ class Schedule:
             for key, program in self.backward_programs.items()
         }
         self._saves = bool(self.backwards)
-        self._left = _HITS if self.target == "auto" else -1  # calls until native code is asked for
-        self.native_is_coming = False  # whether it is being compiled in the background
-        self._ran = 0.0  # seconds of forward, while it is waited for
+        if self.target == "auto":
+            self._left = _HITS
         if self.target == "native":
             self.go_native()
         self.seconds = time.perf_counter() - started
+        self._tell()
+
+    def _tell(self) -> None:
+        """Write graphs and programs where they are asked for."""
         if LOGS:
             graphs = (self.built.forward, *self.built.backwards.values())
-            tell("graph", title, "\n\n".join(map(str, graphs)))
-            tell("code", title, self.source)
+            tell("graph", self.title, "\n\n".join(map(str, graphs)))
+            tell("code", self.title, self.source)
 
     def forward(self, arrays: tuple[Any, ...]) -> tuple[tuple[Any, ...], Kept | None]:
         """Run the forward program; the second result is to be held until backward is done."""

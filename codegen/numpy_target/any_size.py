@@ -8,12 +8,11 @@ that holds for the lengths of the probe only.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 from chainwright.ir import Graph, Node
 from chainwright.ir.layout import is_dense
 from chainwright.ir.op import OPS
-from chainwright.ir.size import Share, Size
+from chainwright.ir.size import UNKNOWN
 
 from ..names import SharingNames
 from ..plan.storage import FRESH, Storage, plan_storage
@@ -51,15 +50,11 @@ class _Writer(Writer):
 
     def arguments(self, node: Node, operand: Callable[[Node], str]) -> list[str]:
         held = hoisted(node)
-        unknown = [x.op == "literal" and _is_unknown(x.attr("value")) for x in node.inputs]
+        unknown = [x.op == "literal" and type(x.attr("value")) in UNKNOWN for x in node.inputs]
         return [
             self.names.scalar(*held[k]) if k in held and not unknown[k] else operand(x)
             for k, x in enumerate(node.inputs)
         ]
-
-
-def _is_unknown(value: Any) -> bool:
-    return type(value) is Size or type(value) is Share
 
 
 def _reuses(node: Node, taken: Node) -> bool:
