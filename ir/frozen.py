@@ -144,7 +144,7 @@ def hint_of(value: Any) -> str:
 
 def exact_key(value: Any) -> Hashable:
     """Equal for two values only if no program can tell them apart."""
-    if type(value) in _PLAIN:
+    if type(value) in _PLAIN or type(value) in UNKNOWN:
         return type(value), value
     if isinstance(value, Slot):
         return value

@@ -63,7 +63,9 @@ def phantom(shape: Shape, dtype: np.dtype[Any], strides: Shape) -> np.ndarray:
 
 def reshaped_strides(shape: Shape, strides: Shape, new: Shape, itemsize: int) -> Shape | None:
     """Strides of a C-order reshape that is a view; ``None`` where NumPy has to copy."""
-    old = [(n, s) for n, s in zip(shape, strides, strict=True) if n != 1]
+    # Plain numbers: lengths that are expressions are those of the first probe here.
+    old = [(int(n), s) for n, s in zip(shape, strides, strict=True) if n != 1]
+    new = tuple(map(int, new))
     result: list[int] = []
     start = i = 0
     while i < len(new) and start < len(old):

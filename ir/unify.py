@@ -17,7 +17,7 @@ import numpy as np
 
 from .frozen import freeze
 from .graph import Graph
-from .layout import is_dense, order_of
+from .layout import is_contiguous, is_dense, order_of
 from .make import constant, make
 from .node import Box, Node
 from .size import Probe, Share, Size, Terms, symbol
@@ -51,7 +51,7 @@ def fit(values: Sequence[int], probes: Sequence[Probe]) -> int | None:
 def _candidates(values: Sequence[int], probes: Sequence[Probe]) -> Iterator[Terms]:
     symbols = range(len(probes[0]))
     first, value = probes[0], values[0]
-    products = [p for n in (1, 2, 3) for p in itertools.combinations_with_replacement(symbols, n)]
+    products = _products(len(symbols))
     for product in products:
         whole = math.prod([first[k] for k in product])
         if whole and value % whole == 0:
@@ -76,17 +76,53 @@ def _candidates(values: Sequence[int], probes: Sequence[Probe]) -> Iterator[Term
 def fit_share(
     values: Sequence[float], probes: Sequence[Probe], kind: Callable[[float], float] = float
 ) -> float | None:
-    """A number, or one that is 1 or -1 divided by a length, and then rounded to a ``kind``."""
+    """A number, or one that depends on a length and is then rounded to a ``kind``.
+
+    One or minus one divided by a length, or anything that makes a variance unbiased.
+
+    >>> from chainwright.ir.unify import fit_share
+    >>> probes = [(7,), (3,), (20,)]
+    >>> fit_share([1 / 14, 1 / 6, 1 / 40], probes), fit_share([14 / 13, 6 / 5, 40 / 39], probes)
+    ((1.0 / (2 * size0)), (1.0 * ((2 * size0) / ((2 * size0) - 1))))
+    """
     if len({v.hex() for v in values}) == 1:
         return values[0]
-    for dividend in (1.0, -1.0):
-        lengths = [round(dividend / v) if v and math.isfinite(v) else 0 for v in values]
+    for made in _shares(values, probes):
+        if all(kind(made.at(p)) == v for v, p in zip(values, probes, strict=True)):
+            return made
+    return None
+
+
+def _shares(values: Sequence[float], probes: Sequence[Probe]) -> Iterator[Share]:
+    for factor in (1.0, -1.0):
+        lengths = [round(factor / v) if v and math.isfinite(v) else 0 for v in values]
         size = fit(lengths, probes)
         if type(size) is Size:
-            made = Share(dividend, size)
-            if all(kind(made.at(p)) == v for v, p in zip(values, probes, strict=True)):
-                return made
-    return None
+            yield Share(factor, size)
+    if not all([v and math.isfinite(v) for v in values]):
+        return
+    for product in _products(len(probes[0])):
+        counts = [math.prod([p[k] for k in product]) for p in probes]
+        by_count = dict(zip(counts, values, strict=True))
+        if len(by_count) < 2:
+            continue
+        # The two of the smallest tell best: v / w = a (k b - 1) / (b (k a - 1)), with k a and k b
+        # for n.
+        (a, v), (b, w) = sorted(by_count.items())[:2]
+        if v == w:
+            continue
+        times = round((v / w * b - a) / (a * b * (v / w - 1)))
+        if times * a > 1:
+            size = Size(times * counts[0], ((product, times),))
+            factor = v / (times * a / (times * a - 1))
+            for near in (factor, math.nextafter(factor, math.inf), math.nextafter(factor, 0.0)):
+                yield Share(near, size, unbiased=True)
+
+
+def _products(symbols: int) -> list[tuple[int, ...]]:
+    """The products of up to three symbols."""
+    return [
+        p for n in (1, 2, 3) for p in itertools.combinations_with_replacement(range(symbols), n)]
 
 
 def fit_value(
@@ -113,6 +149,8 @@ def fit_value(
         if any(len(value) != len(first) for value in values):
             raise Different(f"{first!r} has another length at other sizes")
         return kind([fit_value(v, probes, fit) for v in zip(*values, strict=True)])
+    if kind is dict and all(value.keys() == first.keys() for value in values):
+        return {name: fit_value([v[name] for v in values], probes, fit) for name in first}
     made = None
     if kind is int:
         made = fit(values, probes)
@@ -154,7 +192,6 @@ class Unified:
         inputs = [self._node(nodes) for nodes in zip(*[g.inputs for g in graphs], strict=True)]
         nodes = [self._node(nodes) for nodes in zip(*[g.nodes for g in graphs], strict=True)]
         outputs = [self._node(nodes) for nodes in zip(*[g.outputs for g in graphs], strict=True)]
-        self._check_that_no_number_is_a_size()
         counted, self._counted = self._counted, []
         return Graph(tuple(inputs), (*counted, *nodes), tuple(outputs), first.name)
 
@@ -191,21 +228,25 @@ class Unified:
             return constant(first.attr("box").value, first.origin)
         if all(a.ndim == 1 and np.array_equal(a, np.arange(a.size, dtype=a.dtype)) for a in arrays):
             length = self._value(first, [a.size for a in arrays])
-            return self._computed(first, np.arange, length, (length,))
+            return self._computed(first, np.arange, (length,), (length,))
+        if (fill := _only_value(arrays)) is not None and is_contiguous(
+                first.dims, first.steps, fill.itemsize):
+            shape = self._value(first, [a.shape for a in arrays])
+            return self._computed(first, np.full, (shape, fill.item()), shape)
         if all(a.ndim == 0 and a.dtype.kind == "f" for a in arrays):
             numbers, kind = [float(a) for a in arrays], arrays[0].dtype.type
             share = fit_share(numbers, self._probes, lambda x: float(kind(x)))
             if share is None and all(n.is_integer() for n in numbers):
                 share = self._fit([int(n) for n in numbers], self._probes)
             if share is not None:
-                return self._computed(first, np.asarray, share, ())
+                return self._computed(first, np.asarray, (share,), ())
         shown = [a.shape if a.size > 1 else a.tolist() for a in arrays]
         raise Different(f"a constant of {first.origin}: {shown} at the sizes {[*self._probes]}")
 
-    def _computed(self, first: Node, fn: Any, argument: Any, shape: tuple[int, ...]) -> Node:
+    def _computed(self, first: Node, fn: Any, args: Any, shape: tuple[int, ...]) -> Node:
         """A call in the place of a constant that depends on sizes."""
         made = make(
-            "call", fn=fn, args=freeze((argument,)), kwargs=freeze({"dtype": first.dtype}),
+            "call", fn=fn, args=freeze(args), kwargs=freeze({"dtype": first.dtype}),
             shape=shape, dtype=first.dtype, strides=first.strides, origin=first.origin)
         self._counted.append(made)
         return made
@@ -226,14 +267,15 @@ class Unified:
             self._fitted[key] = fit(values, probes)
         return self._fitted[key]
 
-    def _check_that_no_number_is_a_size(self) -> None:
-        """Where passes compare, a length of the first probe is not to be taken for a number."""
-        sizes, numbers = set[int](), set[int]()
-        for node in self._made.values():
-            for n in _integers((node.shape, node.attrs)):
-                (sizes if type(n) is Size else numbers).add(int(n))
-        if found := sizes & numbers:
-            raise Different(f"lengths of the first probe are numbers, too: {sorted(found)}")
+
+def _only_value(arrays: Sequence[np.ndarray]) -> np.generic | None:
+    """What all items of all arrays are, bit for bit; None if there is no such number."""
+    items = {a[(0,) * a.ndim].tobytes() for a in arrays if a.size and a.dtype.kind in "biuf"}
+    if len(items) != 1 or any([a.dtype != arrays[0].dtype or not a.size for a in arrays]):
+        return None
+    item, = items
+    same = all([a.tobytes() == item * a.size for a in arrays])
+    return np.frombuffer(item, arrays[0].dtype)[0] if same else None
 
 
 def _layouts(nodes: Sequence[Node]) -> list[Hashable]:
@@ -261,14 +303,6 @@ def _is_dense(node: Node) -> bool:
     long = [(n, step) for n, step in zip(node.dims, node.steps, strict=True) if n != 1]
     shape, strides = (tuple(part) for part in zip(*long, strict=True)) if long else ((), ())
     return is_dense(shape, strides, node.dtype.itemsize)
-
-
-def _integers(value: Any) -> Iterator[int]:
-    if isinstance(value, tuple):
-        for item in value:
-            yield from _integers(item)
-    elif type(value) in (int, Size):
-        yield value
 
 
 def with_sizes(graph: Graph, count: int, kind: str, first: int) -> Graph:

@@ -1,13 +1,13 @@
 """Schedules for arrays of any sizes.
 
-In: graphs whose shapes are polynomials of symbols, and where the symbols stand in the inputs. Out:
-what a :class:`~.schedule.Schedule` gives, for arrays of all sizes between those of the probes.
+In: graphs whose shapes are polynomials of symbols. Out: what a :class:`~.schedule.Schedule` gives,
+for arrays of all sizes between those of the probes.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Mapping
 from typing import Any
 
 from chainwright.codegen import Program
@@ -27,32 +27,30 @@ PASSES: tuple[Pass, ...] = (drop_dead, merge_common, drop_dead)
 class AnySizeSchedule(Schedule):
     """The programs of calls with arrays of any sizes, of NumPy calls.
 
-    ``places`` says of each symbol of which input it is the length, and of which axis.
+    Their first inputs are the lengths of the ``symbols``, in their order.
     """
 
     def __init__(
         self,
         forward: Graph,
         backwards: Mapping[Hashable, Graph],
-        places: Sequence[tuple[int, int]],
+        symbols: int,
         title: str,
     ) -> None:
         started = time.perf_counter()
         self.recorded, self.recorded_backwards, self.title = forward, backwards, title
         self.target, self.exact = "numpy", True
         self._cut = self.built = build(forward, backwards, (), PASSES)
-        saved, count = len(self.built.saved), len(places)
+        saved, self._symbols = len(self.built.saved), symbols
         self._n = len(self.built.forward.outputs) - saved
-        items = "".join([f"arrays[{i}].shape[{axis}], " for i, axis in places])
-        self._sizes_of = eval(f"lambda arrays: ({items})")
         self.program = any_size_program(
-            with_sizes(self.built.forward, count, "argument", 0), title, saved)
+            with_sizes(self.built.forward, symbols, "argument", 0), title, saved)
         self._runner = Runner(self.program)
         self._earlier = {}
         self.backward_programs: dict[Hashable, Program] = {}
         self.backwards = {}
         for key, graph in self.built.backwards.items():
-            sized = with_sizes(graph, count, "saved", saved)
+            sized = with_sizes(graph, symbols, "saved", saved)
             self.backward_programs[key] = any_size_program(sized, f"{title} backward")
             self.backwards[key] = _Backward(self.backward_programs[key], sized, self)
         self.seconds = time.perf_counter() - started
@@ -60,13 +58,13 @@ class AnySizeSchedule(Schedule):
 
     def forward(self, arrays: tuple[Any, ...]) -> tuple[tuple[Any, ...], Kept | None]:
         """Run the forward program; the second result is to be held until backward is done."""
-        sizes, runner = self._sizes_of(arrays), self._runner
+        runner = self._runner
         function = runner.profile.function if OPTIONS.profile() else runner.function
-        results = function(*sizes, *arrays, (), ())
+        results = function(*arrays, (), ())
         if not self.backwards:
             return results, None
         n = self._n
-        return results[:n], Kept((*results[n:], *sizes), (), runner.kept)
+        return results[:n], Kept((*results[n:], *arrays[: self._symbols]), (), runner.kept)
 
     @property
     def passes(self) -> list[Stage]:

@@ -36,6 +36,7 @@ _BACKWARD = 2.2  # times as long as forward: forward and backward, where functio
 _WARM, _COLD = 3, 0.4  # the first calls are slow; what is a usual call's time then
 _STEP = 0.1  # by which a call may change what is thought a usual call's time
 _GAIN_OF_PHRASE = 0.3
+_GAIN_OF_ANY_SIZE = 0.4  # of what programs of one size gain
 _PAYBACK = 1000  # calls in which what is spent has to come back, or as many as there were so far
 MATCHING, _COUNTING = 2e-6, 1e-6  # seconds to compare a function with a phrase, and to count it
 AROUND_NODE = 25e-6  # seconds in which backward comes to a program among several nodes, and goes on
@@ -48,6 +49,7 @@ _MAY_LOSE = 0.02  # of a method's time; programs become faster the longer they r
 
 # For each function application, as learned on this machine. The first time modules are imported,
 # templates and the library's sources read.
+ANY_SIZE = Rate.elsewhere(2.2e-3, 0.014)  # programs for any sizes are traced at several
 COMPILING, PROVING = Rate.elsewhere(8e-4, 0.014), Rate.elsewhere(7e-4, 0.015)
 NATIVE = Rate.elsewhere(1.1e-3, 0.013)  # native code of what is compiled, in the background
 _CHECKING = 0.4  # of what compiling takes: the first uses of programs are checked
@@ -133,24 +135,32 @@ class Account:
         return seconds
 
     def wait_for_trace(
-        self, applications: int, calls: int, results: int = 1, share: float = 0.0
+        self, applications: int, calls: int, results: int = 1, share: float = 0.0,
+        any_size: bool = False, instead: bool = False,
     ) -> int:
         """In how many calls functions may be traced that ``calls`` of those so far have applied.
 
         Of so many ``results`` Variables are made, most with programs of their own. ``share`` is
-        the least part of the calls that is thought to apply them.
+        the least part of the calls that is thought to apply them. Programs for ``any_size`` take
+        longer to be made, and gain less: they do not become native code. ``instead`` of such
+        programs, others gain what is left.
         """
         ledger = self.ledger
         served = ledger.with_python + ledger.without_python - self._partly
         if _budget() < math.inf:
             measure_pace()
         gain = self._weight * self._expected_gain(applications, results)
-        if served >= _KNOWN:
+        gain *= _GAIN_OF_ANY_SIZE if any_size else 1 - _GAIN_OF_ANY_SIZE if instead else 1.0
+        if served >= _KNOWN and not instead:
             gain = (ledger.saved - self._saved_partly) / served
         share, least = max(self._share(calls), share), _LEAST * self._weight * self.plain
         seconds = self._seconds_to_compile(applications)
+        if any_size:
+            seconds = ANY_SIZE.of(applications) + _CHECKING * COMPILING.of(applications)
         missing = self._missing(seconds, share * max(gain, 0.0))
         wait = self._until(missing, seconds, share * max(gain, least))
+        if instead:  # what the others save is not for these to spend
+            wait = max(wait, self._comes_back_in(seconds, share * gain))
         if _budget() < math.inf:
             wait = max(wait, self._settles_at - self.calls)
         return wait

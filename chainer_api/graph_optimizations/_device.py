@@ -111,7 +111,7 @@ def on_host(array: Any) -> Any:
     return array if isinstance(array, (np.ndarray, np.generic)) else array.get()
 
 
-def at(gpu: int | None, number: Any) -> Any:
+def number_at(gpu: int | None, number: Any) -> Any:
     """A number, as an array of no dimensions, where a program takes it."""
     if gpu is None:
         return number

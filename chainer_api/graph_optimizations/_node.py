@@ -24,7 +24,7 @@ from chainwright.runtime import BLOCKS, Kept
 
 from ._account import AROUND_NODE, clock
 from ._backward import gradients
-from ._device import ARRAYS, address, at, on_host
+from ._device import ARRAYS, address, number_at, on_host
 from ._held import Held, held_values, values_of
 from ._trace import Backward, Late
 from ._values import Elsewhere, close, copied, largest
@@ -36,7 +36,7 @@ _ref = weakref.ref
 _new = object.__new__
 #: How to run a backward, how it was recorded, and which inputs show what it reads late.
 Run = tuple[Any, Backward, tuple[int | None, ...]]
-NUMBERS = -1  # where the numbers of a piece stand among its leaves
+NUMBERS, SIZES = -1, -2  # where the numbers of a piece, and sizes, stand among its leaves
 
 
 class StaticScheduleFunction(FunctionNode):
@@ -232,11 +232,12 @@ class StaticScheduleFunction(FunctionNode):
 
     def _key(self, grad_outputs: Any) -> Any:
         """What kind of backward this is."""
+        layout = self._piece.layout
         return (
             self._levels.order,
             self._alone,
             *[None if g is None else
-              (g._array.dtype, g._array.strides, g._requires_grad) for g in grad_outputs],
+              (g._array.dtype, layout(g._array), g._requires_grad) for g in grad_outputs],
         )
 
     def _by_graph(self, found: Any, grad_outputs: Any) -> Any:
@@ -314,13 +315,16 @@ class StaticScheduleFunction(FunctionNode):
         inputs = self.inputs
         assert inputs is not None
         arrays = [g._array for g in grad_outputs if g is not None]
-        for place, late, form in zip(places, backward.late, backward.forms, strict=True):
+        forms = backward.forms
+        if SIZES in self._held:
+            forms = backward.forms(self._held[SIZES])
+        for place, late, form in zip(places, backward.late, forms, strict=True):
             if place is not None:
                 array = inputs[place]._data
             elif late.number is not None:
                 piece = self._piece
                 number = piece.computed[late.number](self._held[NUMBERS])
-                arrays.append(at(piece.gpu, number))
+                arrays.append(number_at(piece.gpu, number))
                 continue
             else:
                 array = self._late(late)
@@ -406,7 +410,7 @@ class StaticScheduleFunction(FunctionNode):
 
         They have been applied to copies of the leaves, and have made results of their own.
         """
-        there = [(self._leaves[s], a) for s, a in self._live.items() if s != NUMBERS]
+        there = [(self._leaves[s], a) for s, a in self._live.items() if s >= 0]
         results = zip(self._piece.results, self._made, strict=True)
         made = [(rebuilt.values[s]._array, a) for s, ref in results if (a := ref()) is not None]
         # A result may be part of what a function has retained.

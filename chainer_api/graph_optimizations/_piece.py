@@ -14,7 +14,7 @@ import operator
 import time
 import weakref
 from collections import Counter
-from collections.abc import Iterable, Sequence, Set
+from collections.abc import Callable, Iterable, Sequence, Set
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -23,12 +23,14 @@ from chainer import _tracing, configuration, function_hook
 from chainer.function_node import next_number
 from chainer.variable import Variable
 from chainwright.ir import Graph
+from chainwright.ir.layout import dense_strides
 from chainwright.runtime import Schedule
+from chainwright.tracer import blank
 
 from ._account import Account, Meter, clock
-from ._device import ARRAYS, at, live_values, schedule
+from ._device import ARRAYS, live_values, number_at, schedule
 from ._held import LARGE
-from ._node import NUMBERS, Rebuilt, StaticScheduleFunction
+from ._node import NUMBERS, SIZES, Rebuilt, StaticScheduleFunction
 from ._random import set_generator_state
 from ._trace import Backward, Input, Traced, Untraceable, as_taken, gpu_of_apps, order_of_sums
 from ._tree import Application, Settings, Spec, reads
@@ -55,6 +57,9 @@ class Piece:
     """Applications that one program computes and one node of the graph stands for."""
 
     is_cut = False  # see ends_here: whether others come in its place, and it runs until then
+    #: What of the layout of a gradient a program has to be made for.
+    layout: Callable[[Any], Any] = staticmethod(operator.attrgetter("strides"))
+    sizes_of: Callable[[Any, Any], tuple[int, ...]] | None = None  # of a program for any sizes
 
     def __init__(
         self, name: str, apps: Sequence[Application], specs: dict[int, Spec],
@@ -145,7 +150,7 @@ class Piece:
         self._copies_are_cheap = self.gpu is None and size <= _FEW
         #: Whether to build the graph takes less memory.
         self._copies_are_heavy = (
-            self._is_large() and size > _HEAVY * self.schedule.program.intermediate_bytes)
+            self._is_large() and size > _HEAVY * self._intermediate_bytes())
         #: Slots of the inputs, where all of them have one.
         self.slots = None if None in slots else slots
         if self.slots is not None:
@@ -191,10 +196,8 @@ class Piece:
         if len(traced.chained) == 1:
             y = traced._values[traced.chained[0]]
             if y.requires_grad and traced.uses:
-                array = np.empty(y.shape, y.dtype) if y.size < 64 else y._array
-                strides = array.strides if y.size < 64 else _dense(y)
                 alone = (True,) * len(traced.same_leaf)
-                self.keys[(None, alone, (y.dtype, strides, True))] = None
+                self.keys[(None, alone, (y.dtype, self.layout(_dense(y)), True))] = None
 
     def _record(self, expect: Any = None) -> Traced:
         started = clock()
@@ -224,8 +227,9 @@ class Piece:
             try:
                 self.backwards[key] = traced.backward(key)
             except Exception as e:  # zeros are no good values for it, or it looks at values
-                if traced.numbers:
-                    raise Untraceable(self.apps[traced.numbers[0][0]], str(e)) from e
+                if traced.numbers or self.sizes_of is not None:
+                    app = self.apps[traced.numbers[0][0] if traced.numbers else 0]
+                    raise Untraceable(app, str(e)) from e
                 del self.keys[key]
                 self._refused.add(key)
                 self.dropped = True  # through the graph, backward takes longer than define-by-run
@@ -312,8 +316,11 @@ class Piece:
         self._number_inputs()
         self._publish()
 
+    def _intermediate_bytes(self) -> int:
+        return self.schedule.program.intermediate_bytes
+
     def _is_large(self) -> bool:
-        return self.schedule.program.intermediate_bytes > _LARGE
+        return self._intermediate_bytes() > _LARGE
 
     def has_copies(self, leaves: Any, live: Any) -> bool:
         """Whether what may have been written meanwhile is there as it was."""
@@ -338,7 +345,7 @@ class Piece:
         leaves = [
             values[s] if s is not None else
             np.asarray(next(draws)) if number is None
-            else at(self.gpu, self.computed[number](numbers))
+            else number_at(self.gpu, self.computed[number](numbers))
             for s, _, number in self.inputs
         ]
         return tuple([v if type(v) in ARRAYS else v._array for v in leaves])
@@ -372,6 +379,9 @@ class Piece:
             leaves = {i.slot: a for i, a in pairs if i.slot is not None}
         if self.numbers:
             leaves[NUMBERS] = numbers
+        sizes: tuple[int, ...] = ()
+        if self.sizes_of is not None:
+            leaves[SIZES] = sizes = self.sizes_of(values, run.sizes)
         live = leaves
         if self.gpu is not None and run.guards:  # what backward reads late are the caller's own
             live = {s: run.guards[s][0] if s in run.guards else a for s, a in leaves.items()}
@@ -384,12 +394,12 @@ class Piece:
             graph = keeps_copies = True
             due = due or self._copies_are_heavy
         if keeps_copies and self.chained and not (due and graph):
-            leaves = {s: self._copied(s, a) if s != NUMBERS else a for s, a in leaves.items()}
+            leaves = {s: self._copied(s, a) if s >= 0 else a for s, a in leaves.items()}
         elif self.written:  # building the graph again changes a copy
             leaves = {**leaves, **{slot: copied(leaves[slot]) for slot in self.written}}
         # Both of one compilation: another thread may be renewing this piece.
         schedule, backwards = self._compiled
-        made, kept = schedule.forward(arrays)
+        made, kept = schedule.forward((*sizes, *arrays))
         for slot in self.written if run.guards else ():
             if slot in run.guards:  # what comes after it finds what it has written
                 run.guards[slot] = run.guards[slot][0], copied(run.guards[slot][0])
@@ -413,15 +423,20 @@ class Piece:
         """The same, where nothing is to be checked, drawn, computed before, or written."""
         started = time.perf_counter()
         values = run.values
-        arrays = self._read_arrays(values)
+        inputs = arrays = self._read_arrays(values)
+        if self.sizes_of is not None:
+            sizes = self.sizes_of(values, run.sizes)
+            inputs = (*sizes, *arrays)
         schedule, backwards = self._compiled
-        made, kept = schedule.forward(arrays)
+        made, kept = schedule.forward(inputs)
         for slot, array in zip(self.results, made, strict=True):
             values[slot]._array = array
         if self.chained:
             live = dict(zip(self._leaf_slots, arrays, strict=True))
             copies = self._copies_are_cheap
             leaves = {s: copied(a) for s, a in live.items()} if copies else live
+            if self.sizes_of is not None:
+                leaves[SIZES] = live[SIZES] = sizes
             node = StaticScheduleFunction(self, leaves, live, None)
             if kept is not None:
                 node._kept, node._backwards = kept, backwards
@@ -565,7 +580,7 @@ class Piece:
         try:
             with np.errstate(all="ignore"):  # the program has warned
                 for k, app in enumerate(self.apps):
-                    func = app.with_arrays(array)
+                    func = app.with_arrays(array, leaves.get(SIZES, ()))
                     numbers = leaves.get(NUMBERS, ())
                     for (j, name), number in zip(self.numbers, numbers, strict=True):
                         if j == k:
@@ -685,12 +700,11 @@ def _last_uses(
     return found
 
 
-def _dense(y: Variable) -> tuple[int, ...]:
-    strides, step = [], y.dtype.itemsize
-    for n in reversed(y.shape):
-        strides.append(step)
-        step *= n
-    return tuple(reversed(strides))
+
+
+def _dense(y: Variable) -> Any:
+    """An array of this shape and dtype without gaps; it takes no memory."""
+    return blank(y.shape, y.dtype, dense_strides(y.shape, y.dtype.itemsize))
 
 
 def _relatives(outputs: Sequence[Variable]) -> tuple[list[frozenset[int]], ...]:
@@ -726,7 +740,7 @@ class Plan:
         self, name: str, apps: Sequence[Application], specs: dict[int, Spec],
         wanted: Iterable[int], account: Account, names: dict[int, str],
         ends: Set[int] | None = None, arrays: Set[int] = frozenset(),
-        same: dict[int, int] | None = None,
+        same: dict[int, int] | None = None, piece_of: Callable[..., Piece] = Piece,
     ) -> None:
         self.apps, self.ends, self.names = apps, ends, names
         #: Results of which only the arrays are wanted; arrays taken that are those of results.
@@ -736,7 +750,7 @@ class Plan:
         self.results = frozenset(self.wanted)
         self.pieces: list[Piece] = []
         for group, results, apart in groups_of(apps, self.results, ends, arrays):
-            piece = Piece(
+            piece = piece_of(
                 name, group, specs, results, account, names, ends is not None, apart, same)
             self.pieces.append(piece)
         #: Slots of all values that pieces give: the results, and what one piece needs of another.

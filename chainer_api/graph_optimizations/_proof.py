@@ -312,7 +312,7 @@ class Proofs:
 
     def after(self, run: Any, result: Any, raised: bool, due: Due | Failed | None) -> None:
         """A call has gone with its Python; ``due`` says what it was to do."""
-        whole = run.noted == 0 and run.stopped is None and run.phrases is None
+        whole = run.noted == 0 and run.stopped is None and not run.is_of_parts
         if run.realized and whole:
             path = run.app.path(1)
             between = sum([app.eager is not None for app in path])
@@ -352,7 +352,7 @@ class Proofs:
     def _check(self, due: Due, run: Any, result: Any, raised: bool) -> None:
         """Whether the call has done what the proof says."""
         proof = due.proof
-        if run.stopped is not None or run.phrases is not None:
+        if run.stopped is not None or run.is_of_parts:
             return
         if run.noted and run.app.depth < proof.app.depth:
             return

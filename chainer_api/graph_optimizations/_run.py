@@ -55,7 +55,7 @@ _new = object.__new__
 _HELD_FUNCTION = 2 + LOCAL  # of a pending function that nobody else holds, as counted below
 NEW = "arguments of these shapes have not come before, or nothing new may be traced now"
 _NOTHING = object()
-_VARIANTS = 4  # attributes at one place until they count as different in every call
+_VARIANTS = 6  # attributes at one place until they count as different in every call
 
 
 class Sync(NamedTuple):
@@ -118,6 +118,10 @@ class Run:
         #: ``step(run, func, inputs)``: the outputs, or None; then :meth:`other` is asked.
         self.step = site.root.go
         self.left = False  # whether it has left a way that it has followed
+        self.any_size = False  # whether it follows a way of any sizes
+        self.sizes: dict[int, int] = {}  # that attributes of its functions have
+        self.outside = False  # whether it has been found to go none of these
+        self.has_strayed = False  # whether it has left one in the middle
         self.phrases: Phrases | None = None  # that it follows, where it knows no way
         self.phrase_syncs: list[Sync] = []
         self.missed = 0  # functions that were no part of one
@@ -128,8 +132,15 @@ class Run:
             self.counts, self.step = True, _count
             return
         follows = form is None or not site.forms.differ or site.forms.follows(form)
+        if form is not None and site.any_sizes.is_there:
+            follows = site.forms.is_hot(form)
         if not follows or not any([c.hot for c in site.root.all_children()]):
             self._note_from_here()
+
+    @property
+    def is_of_parts(self) -> bool:
+        """Whether it follows something else than a way that calls of its very sizes have gone."""
+        return self.any_size or self.phrases is not None
 
     # -- the ways of a function
 
@@ -139,6 +150,10 @@ class Run:
             return self.plainly(func, inputs)
         if self.phrases is not None:
             return self._other_phrase(func, inputs)
+        if self.any_size:
+            outs = self._other_of_any_size(func, inputs)
+            if outs is not None:
+                return outs
         if self._seen is None:
             if errors() is not self.errors:
                 self.sync("numpy.errstate")
@@ -161,9 +176,30 @@ class Run:
             self._note_from_here()
             if self.stopped is not None:
                 return self.plainly(func, inputs)
-            if self.phrases is not None:
-                return self._other_phrase(func, inputs)
+            if self.phrases is not None or self.any_size:
+                return self.other(func, inputs)
         return self._note(func, inputs)
+
+    def _other_of_any_size(self, func: FunctionNode, inputs: Any) -> Any:
+        """Another way of any sizes than the last call's; None if the call is to be noted."""
+        if errors() is not self.errors:
+            self.sync("numpy.errstate")
+            self.errors = errors()
+        for child in self.app.all_children():
+            outs = child.match(self, func, inputs) if child.hot else None
+            if outs is not None:
+                assert child.parent is not None
+                child.parent.predict(child)
+                return outs
+        if self.stopped is None and self.app.depth:
+            self.has_strayed = True
+            self._realize("mismatch", "another way than before", noted=False)
+            self.stopped, self.step = NEW, matches_nothing
+        if self.stopped is not None:
+            return self.plainly(func, inputs)
+        self.any_size, self.outside, self.app = False, True, self.site.root
+        self._note_from_here()
+        return None if self._seen is not None else self.other(func, inputs)
 
     def _other_phrase(self, func: FunctionNode, inputs: Any) -> Any:
         """A phrase goes on in another way than expected, or ends."""
@@ -233,19 +269,16 @@ class Run:
         if self.form is None:
             self.form = self.site.forms.of(self._arguments)
         site = self.site
-        calls = site.forms.calls_before(self.form)
-        if not site.phrases.notes:
-            if (
-                site.forms.is_given_up(self.form)
-                or not site.is_worth_noting(calls)
-                or not site.account.allows_noting()
-            ):
-                if site.phrases.is_there:
-                    self.phrases, self._way = site.phrases, self.app
-                    self.begin_phrase()
-                else:
-                    self.stopped, self.step = NEW, matches_nothing
-                return
+        if not site.phrases.notes and not site.is_worth_noting(self.form, self.outside):
+            if self.app is site.root and site.any_sizes.is_there and not self.outside:
+                self.any_size, self.app = True, site.any_sizes.root
+                self.step = self.app.go
+            elif site.phrases.is_there:
+                self.phrases, self._way = site.phrases, self.app
+                self.begin_phrase()
+            else:
+                self.stopped, self.step = NEW, matches_nothing
+            return
         self.count = len(self.values)
         self._seen = {id(v): (k, weakref.ref(v)) for k, v in enumerate(self.values)}
         self.values, self.bound = [], {}
@@ -272,7 +305,7 @@ class Run:
         self.count += len(new)
         known = self.app.child(made)
         here = known[0] if known else made
-        learn = not here.kept and known is not None
+        learn = not here.kept and (known is not None or self.site.any_sizes.listens)
         if learn:
             here.keep(func)
         elif not here.kept and self.site.phrases.notes:
@@ -413,7 +446,7 @@ class Run:
         self._lapse()
         self.app, self.step = app, app.go
         self.first = app.depth + 1
-        if not app.gives(outs):
+        if not app.gives(outs, [*values, *outs], self.sizes):
             other = self._sibling(app, outs)
             if other is None:
                 self.stop("the form of results depends on values")
@@ -703,6 +736,9 @@ class Run:
         ]
 
     def _apply_at_once_from_now_on(self, slot: int) -> None:
+        if self.any_size:
+            self.site.any_sizes.give_up(self.app)
+            return
         for app in self.app.path(self.first):
             if slot in app.inputs or slot in app.arrays.values():
                 app.eager = app.eager or "an array is written after the function has used it"

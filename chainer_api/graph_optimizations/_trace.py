@@ -490,16 +490,17 @@ class Backward(NamedTuple):
 
     ``present`` are the uses that get a gradient, ``requires_grad`` whether each of these requires
     one itself, ``late`` what it reads besides what forward has kept, and ``forms`` the shape, dtype
-    and strides that each of these has to have. ``same`` tells which gradients
-    are one object with an earlier one (its number among them), or with one that is given (-1 for
-    the first, -2 for the second); the others have their own number. ``shared``: whether any is.
+    and strides that each of these has to have: a function of the sizes, where they may be any.
+    ``same`` tells which gradients are one object with an earlier one (its number among them), or
+    with one that is given (-1 for the first, -2 for the second); the others have their own number.
+    ``shared``: whether any is.
     """
 
     graph: Graph
     present: tuple[int, ...]
     requires_grad: tuple[bool, ...]
     late: tuple[Late, ...]
-    forms: tuple[Any, ...]
+    forms: Any
     same: tuple[int, ...]
     shared: bool
 

@@ -9,7 +9,9 @@ the one that was recorded.
 from __future__ import annotations
 
 import functools
+import itertools
 import os
+import re
 import sys
 import warnings
 from collections.abc import Callable, Iterator, Sequence
@@ -23,6 +25,8 @@ from chainer import _tracing, configuration, function, function_node
 from chainer.function_node import FunctionNode, next_number
 from chainer.variable import Variable
 from chainwright.ir import Origin
+from chainwright.ir import size as lengths
+from chainwright.ir.size import source_of, symbol, symbols_in
 from chainwright.tracer import is_library, user_frame
 
 from ._account import Meter, clock
@@ -55,6 +59,40 @@ class Spec(NamedTuple):
         return cls(type(x), *facts)
 
 
+class Size(NamedTuple):
+    """Where a length comes from that a way of any sizes has open.
+
+    From an axis of the value in a slot, or from an attribute (or an item of one) of a function; or
+    a ``formula`` computes it from others before it. ``text`` reads it from ``values`` and ``sizes``
+    of a call, once the functions up to ``depth`` are known.
+    """
+
+    depth: int
+    text: str
+    least: int
+    largest: int
+    slot: int | None = None
+    axis: int = 0
+    attribute: tuple[Any, ...] = ()
+    formula: str = ""
+
+
+class Sizes(NamedTuple):
+    """The lengths that a way of any sizes has open, and those that were ``seen``."""
+
+    all: tuple[Size, ...]
+    seen: tuple[tuple[int, ...], ...]
+
+    def are_long(self, n: lengths.Size) -> bool:
+        """Whether a length is a sum of products of axes, each of which is no shorter than two."""
+        alone = all([self.all[k].slot is not None for k in symbols_in(n)])
+        return alone and all([factor > 0 for _, factor in n.terms])
+
+    def text(self, depth: int) -> str:
+        """An expression that gives those known at a depth, and None for the others."""
+        return f"({''.join([(s.text if s.depth <= depth else 'None') + ', ' for s in self.all])})"
+
+
 class Draw(NamedTuple):
     """A call of ``numpy.random.<name>``, or of a draw of the library's own."""
 
@@ -63,6 +101,7 @@ class Draw(NamedTuple):
     kwargs: dict[str, Any]
 
 
+_SLICE = ("start", "stop", "step")
 _PLAIN_ENTRIES = {bool, str, type(None)}
 # Why a function that programs may contain is applied between two of them in a call.
 _BY_USER = "the user's code applies the function itself, or would catch what it raises"
@@ -210,6 +249,7 @@ class Application:
     count = 0  # of phrases: the values so far
     anywhere = False  # whether it is part of a phrase, which comes at any place of the method
     weight = 1  # how many small functions it is worth
+    sizes: Sizes | None = None  # of a way of any sizes: lengths are expressions of these
 
     def __init__(self, parent: Application | None) -> None:
         self.parent = parent
@@ -320,7 +360,7 @@ class Application:
         for name, _ in numbers:
             del self.attributes[name]
 
-    def with_arrays(self, array_of: Callable[[int], Any]) -> FunctionNode:
+    def with_arrays(self, array_of: Callable[[int], Any], sizes: Any = ()) -> FunctionNode:
         """The function, with ``array_of(slot)`` for the arrays among its attributes."""
         func = self.template._copied()
         lists: dict[str, list[Any]] = {}
@@ -354,20 +394,21 @@ class Application:
     def made(self, outputs: Sequence[Variable], first: int) -> None:
         """Take over what it gives, in the slots from ``first`` on."""
         self.first_output = first
-        self.outputs = tuple([_form(y) for y in outputs])
+        self.outputs = tuple([form_of_output(y) for y in outputs])
 
     @property
     def output_slots(self) -> range:
         """The slots of its outputs."""
         return range(self.first_output, self.first_output + len(self.outputs))
 
-    def gives(self, outputs: Sequence[Variable]) -> bool:
-        """Whether outputs are of the known form."""
-        return self.outputs == tuple([_form(y) for y in outputs])
+    def gives(self, outputs: Sequence[Variable], values: Any = (), sizes: Any = ()) -> bool:
+        """Whether outputs are of the known form, in a call with such values and sizes so far."""
+        return self.outputs == tuple([form_of_output(y) for y in outputs])
 
     def gives_blank(self, outputs: Sequence[Variable]) -> bool:
         """The same for outputs of a trace, which have no place."""
-        return [spec._replace(gpu=None) for spec in self.outputs] == [_form(y) for y in outputs]
+        known = [spec._replace(gpu=None) for spec in self.outputs]
+        return known == [form_of_output(y) for y in outputs]
 
     def is_eager(self) -> bool:
         """Whether no function on the way here is part of a program."""
@@ -416,7 +457,8 @@ _DOORS = {
 }
 
 
-def _form(y: Variable) -> Spec:
+def form_of_output(y: Variable) -> Spec:
+    """The description of what a function has given."""
     array = y._array
     if type(array) not in ARRAYS:
         return Spec(type(array), (), np.dtype(object), (), y._requires_grad)
@@ -566,10 +608,14 @@ class _Writer:
         if xs:
             lines.append(f"{', '.join(xs)}, = inputs")
         self.undo = f"return undo(run, {k(app.first_slot)})"
+        if app.sizes is not None:
+            self._known_sizes(app.sizes)
         new = set(app.leaves)
         for x, slot in zip(xs, app.inputs, strict=True):
             self._value(x, slot, new)
         lines.append("d = func.__dict__")
+        self._sizes_of_attributes()
+        self._new_sizes(lambda size: bool(size.formula), lambda size: size.formula)
         if not app.any_attributes:
             plain_arrays = [key for key in app.arrays if len(key) == 1]
             size = len(app.attributes) + len(app.numbers) + len(plain_arrays)
@@ -593,6 +639,8 @@ class _Writer:
                 slot = app.arrays[name, *place]
                 lines.append(f"x = d[{name!r}][{place[0]}]" if place else f"x = d.get({name!r})")
                 self._value("x", slot, new)
+        for spec in app.outputs if app.eager is None else ():
+            self._check_lengths(spec.shape)
         if app.anywhere:
             # Whoever applies a function himself may look at what it leaves on itself; and late, an
             # exception would not be caught.
@@ -631,13 +679,17 @@ class _Writer:
             # What a function of the call gives, and has its values since the last sync point,
             # is none: gradients of its uses would be added up in another order.
             self.lines.append(f"if id({x}) in run.given: {self.undo}")
-        dtype = k(spec.dtype)
+        dtype, shape, strides = k(spec.dtype), self._source(spec.shape), self._source(spec.strides)
         # Two leaves of the recording are two objects here, too.
         self.lines.append(
-            f"if {elsewhere(array, spec.gpu, self.bind)} or {array}.shape != {k(spec.shape)} or "
-            f"{array}.dtype is not {dtype} and {array}.dtype != {dtype} or "
-            f"{array}.strides != {k(spec.strides)} or id({x}) in bound: {self.undo}"
+            f"if {elsewhere(array, spec.gpu, self.bind)} or {array}.ndim != {len(spec.shape)} or "
+            f"{array}.dtype is not {dtype} and {array}.dtype != {dtype} or id({x}) in bound: "
+            f"{self.undo}"
         )
+        self._new_sizes(lambda size: size.slot == slot, lambda size: f"{array}.shape[{size.axis}]")
+        self._check_lengths(spec.shape)
+        self.lines.append(
+            f"if {array}.shape != {shape} or {array}.strides != {strides}: {self.undo}")
         self.lines.append(f"bound[id({x})] = {x}; append({x})")
         if slot in self.app.writes:
             self._written(slot)
@@ -649,6 +701,57 @@ class _Writer:
             self.guards.append(
                 f"if refs(a) > {2 + LOCAL} or a.base is not None: run.guard({k(slot)})"
             )
+
+    def _source(self, value: Any) -> str:
+        """A value: an expression, where it depends on sizes."""
+        return source_of(value, self.bind) if symbols_in(value) else self.bind(value)
+
+    def _known_sizes(self, sizes: Sizes) -> None:
+        """Read the lengths that leaves from before have."""
+        app = self.app
+        specs = [*app.leaves.values(), *(app.outputs if app.eager is None else ())]
+        facts = [*app.attributes.values(), *[(s.shape, s.strides) for s in specs]]
+        facts += [(draw.args, draw.kwargs) for draw in app.draws]
+        own = {k for k, size in enumerate(sizes.all) if size.depth == app.depth}
+        computed = re.findall(r"size(\d+)", " ".join([sizes.all[k].formula for k in own]))
+        self._used = sorted(symbols_in(facts) | own | set(map(int, computed)))
+        self.lines.append("sizes = run.sizes")
+        for k in self._used:
+            if k not in own:
+                self.lines.append(f"{symbol(k)} = {sizes.all[k].text}")
+
+    def _new_sizes(self, which: Callable[[Size], bool], source: Callable[[Size], str]) -> None:
+        """Read lengths that are known with this function."""
+        for k, size in enumerate(self.app.sizes.all if self.app.sizes is not None else ()):
+            if size.depth == self.app.depth and which(size):
+                self.lines.append(f"{symbol(k)} = {source(size)}")
+                if size.attribute:
+                    self.lines.append(f"if type({symbol(k)}) is not int: {self.undo}")
+                    self.lines.append(f"sizes[{k}] = {symbol(k)}")
+                if not size.formula:
+                    inside = f"{size.least} <= {symbol(k)} <= {size.largest}"
+                    self.lines.append(f"if not {inside}: {self.undo}")
+
+    def _sizes_of_attributes(self) -> None:
+        """Read the lengths that are attributes, or items of some."""
+        own = self.app.sizes.all if self.app.sizes is not None else ()
+        places = [size.attribute for size in own if size.depth == self.app.depth]
+        for place in dict.fromkeys([p[:n] for p in places for n in range(1, len(p))]):
+            value = self.app.attributes[place[0]]
+            for step in place[1:]:
+                value = _item(value, step)
+            wrong = f"type(v := {_item_text(place)}) is not {type(value).__name__}"
+            length = "" if type(value) is slice else f" or len(v) != {len(value)}"
+            self.lines.append(f"if {wrong}{length}: {self.undo}")
+        self._new_sizes(
+            lambda size: bool(size.attribute), lambda size: _item_text(size.attribute))
+
+    def _check_lengths(self, shape: tuple[int, ...]) -> None:
+        """What is left of a length may be nothing, or one, where broadcasting begins."""
+        sizes = self.app.sizes
+        for n in shape if sizes is not None else ():
+            if type(n) is lengths.Size and not sizes.are_long(n):
+                self.lines.append(f"if {n!r} < 2: {self.undo}")
 
     def _is_array(self, slot: int) -> bool:
         """Whether a known value is an array, and no Variable."""
@@ -667,6 +770,9 @@ class _Writer:
         self.guards.append("if handed_out: note_function(func, x)")
 
     def _attribute(self, v: str, value: Any) -> None:
+        if symbols_in(value):
+            self._attribute_of_size(v, value)
+            return
         k, kind = self.bind(value), type(value)
         if value is None or kind is bool or isinstance(value, type):
             check = f"{v} is not {k}"
@@ -686,6 +792,28 @@ class _Writer:
             check = f"differs({v}, {self.bind(image(value))})"
         self.lines.append(f"if {check}: {self.undo}")
 
+    def _attribute_of_size(self, v: str, value: Any) -> None:
+        self.lines.append(f"v = {v}")
+        self.lines.append(f"if {' or '.join(self._differences('v', value))}: {self.undo}")
+
+    def _differences(self, v: str, value: Any) -> list[str]:
+        """Conditions of which one holds if ``v`` is not what an expression says."""
+        kind = type(value)
+        if kind is int or kind is lengths.Size:
+            return [f"type({v}) is not int", f"{v} != {value!r}"]
+        if kind is lengths.Share:
+            return [f"type({v}) is not float", f"{v} != {value!r}"]
+        if kind is slice:
+            parts = [self._differences(f"{v}.{name}", getattr(value, name)) for name in _SLICE]
+            return [f"type({v}) is not slice", *itertools.chain(*parts)]
+        if kind is tuple or kind is list:
+            items = [self._differences(f"{v}[{i}]", item) for i, item in enumerate(value)]
+            wrong = f"type({v}) is not {kind.__name__}"
+            return [wrong, f"len({v}) != {len(value)}", *itertools.chain(*items)]
+        if value is None or kind is bool:
+            return [f"{v} is not {value}"]
+        return [f"differs({v}, {self.bind(image(value))})"]
+
     def _promises(self) -> None:
         app, lines, k = self.app, self.lines, self.bind
         if app.draws:
@@ -694,19 +822,33 @@ class _Writer:
             state = k(generator_state if plain else whole_generator_state)
             lines.append(f"run.states[app] = {state}()")
             for draw in app.draws:
-                f, args, kwargs = draw_function(draw.name), k(draw.args), k(draw.kwargs)
-                lines.append(f"run.drawn.append({k(f)}(*{args}, **{kwargs}))")
+                f, args, kwargs = k(draw_function(draw.name)), draw.args, draw.kwargs
+                args, kwargs = self._source(args), self._source(kwargs)
+                lines.append(f"run.drawn.append({f}(*{args}, **{kwargs}))")
         # Functions that are computed late stand in the graph where they were applied.
         lines.append("run.places.append(next_number())")
         lines.append("run.funcs.append(func); run.app = app; run.step = app.go")
         ys = [f"y{i}" for i in range(len(app.outputs))]
         for y, spec in zip(ys, app.outputs, strict=True):
-            p = k(_tracing.promise(spec.shape, spec.dtype, spec.gpu))
+            if symbols_in(spec.shape):
+                p = f"promise({spec.shape!r}, {k(spec.dtype)})"
+            else:
+                p = k(_tracing.promise(spec.shape, spec.dtype, spec.gpu))
             lines.append(
                 f"{y} = new(Variable); {y}._array = {p}; "
                 f"{y}._requires_grad = {spec.requires_grad}; append({y})"
             )
         lines.append(f"return ({', '.join(ys)},)" if ys else "return ()")
+
+
+def _item(value: Any, step: int | str) -> Any:
+    return getattr(value, step) if type(step) is str else value[step]
+
+
+def _item_text(place: tuple[Any, ...]) -> str:
+    """An expression for an item of an attribute: ``('slices', 0, 'stop')``."""
+    steps = [f".{step}" if type(step) is str else f"[{step}]" for step in place[1:]]
+    return f"d.get({place[0]!r}){''.join(steps)}"
 
 
 def any_attributes(app: Application, why: str) -> None:
@@ -776,6 +918,7 @@ def error_state(state: Any) -> Iterator[None]:
 
 
 _NAMES = {
+    "promise": _tracing.promise,
     "new": object.__new__,
     "Variable": Variable,
     "ndarray": np.ndarray,

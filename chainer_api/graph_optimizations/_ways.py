@@ -122,6 +122,10 @@ class Forms:
             return n > 0
         return score > 0 or score >= -_WORTH and n & (n - 1) == 0
 
+    def is_hot(self, form: int) -> bool:
+        """Whether calls with such arguments have gone a way with programs to its end."""
+        return self.hot.get(form, 0) > 0
+
     def give_up(self, form: int | None) -> None:
         """Calls with such arguments have no program: they are not looked at for a while."""
         self.differ = True

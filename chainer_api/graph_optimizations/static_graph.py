@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import gc
 import inspect
+import logging
 import math
 import os
 import threading
@@ -18,8 +19,9 @@ from chainer.variable import Parameter
 from chainwright.runtime import BLOCKS, Ledger
 
 from . import _array_code  # noqa: F401 - whoever runs define-by-run code natively asks it
-from ._account import COMPILING, Account, clock
+from ._account import ANY_SIZE, COMPILING, Account, clock
 from ._again import Gradients
+from ._any_size import AnySizePiece, AnySizes, Kind, Refused
 from ._lean import Need
 from ._node import StaticScheduleFunction
 from ._phrases import Phrases
@@ -72,6 +74,7 @@ _OPTIONS = (
 _LEFT_ALONE = "left alone for a while: no program was found for earlier calls, or none has paid"
 _DEAR = "to compile it would take too long for what its calls have taken so far"
 _TIMED = "timed, to know what programs save"
+logger = logging.getLogger("chainwright")
 _state = _tracing.state
 Method = TypeVar("Method", bound=Callable[..., Any])
 _function_hooks = function_hook._thread_local
@@ -118,6 +121,7 @@ class Waiting(NamedTuple):
     functions: int  # to be traced
     calls: int  # that have gone this way, of those that were looked at
     form: int | None  # of their arguments
+    kind: Kind | None = None  # if programs for any sizes are to be made instead
 
 
 def _without_collection(method: Method) -> Method:
@@ -163,6 +167,8 @@ class Site:
         self._resting = 16  # calls for which it is left alone where programs are slower
         self.proofs = Proofs(self)
         self.phrases = Phrases(name, self.account, options.limit > FEW)
+        self.any_sizes = AnySizes()
+        self._asked_again_at = 0  # call, whether programs for any sizes pay
         self._missed = 0  # calls without a program since calls were noted for phrases
         self._patience = _PATIENCE  # so many, until some are noted
 
@@ -282,6 +288,7 @@ class Site:
             self.account.called(run, time.perf_counter() - started)
             if self.phrases.waits:
                 self._learn_phrases(run)
+            self._compile_any_size()
             self._has_no_program(_AWHILE)
             return result
         if run.counts:
@@ -323,15 +330,33 @@ class Site:
             _tracing.end(run)
             self.account.called_and_counted(run, clock() - started)
             if not self.phrases.counts:
-                self.account.times_by_functions(self.ways, self.plans())
+                ways = [*self.ways, *self.any_sizes.ends()]
+                self.account.times_by_functions(ways, self.plans())
 
-    def is_worth_noting(self, calls: int) -> bool:
-        """Whether to look at arguments of a form that has come in so many calls before.
+    def is_worth_noting(self, form: int, outside: bool) -> bool:
+        """Whether to note what a call with arguments of this form applies.
 
         Where there are many forms, most never come back, and one that has come twice need not
-        come a third time.
+        come a third time. ``outside``: whether it does not go the ways of any sizes that are there.
         """
-        return not self.forms.are_many() or calls >= _OFTEN
+        forms, calls = self.forms, self.forms.calls_before(form)
+        if forms.is_given_up(form):
+            return False
+        if self.any_sizes.is_there:
+            worth = outside or self._may_have_its_own(form, calls)
+        else:
+            worth = self.any_sizes.listens or not forms.are_many() or calls >= _OFTEN
+        return worth and self.account.allows_noting()
+
+    def _may_have_its_own(self, form: int, calls: int) -> bool:
+        """Whether a form that goes a way of any sizes comes so often that others would pay."""
+        if self._waiting is not None and self._waiting.form == form:
+            return False
+        often, rest = divmod(calls, _OFTEN)  # it takes a while to know, and is asked seldom
+        if rest > 1 or often & (often - 1) or not often:
+            return False
+        functions, share = self._last.depth, 1 / self.forms.every(form)
+        return not self.account.wait_for_trace(functions, calls, 1, share, instead=True)
 
     # -- after a call
 
@@ -350,14 +375,18 @@ class Site:
             self.ledger.spent["noting"] += run.noting
         self._learn_phrases(run)
         is_new = run.syncs or account.new_backwards or run.app is not self._last
-        if run.phrases is None and is_new:
+        if run.any_size:
+            with self.lock:
+                self._learn_of_any_size(run)
+        elif run.phrases is None and is_new:
             self._last = run.app
             with self.lock:
                 self._learn(run)
-        if run.realized and not run.programs and run.app.is_eager():
+        self._compile_any_size()
+        if run.realized and not run.programs and not run.any_size and run.app.is_eager():
             self._leave(run)
         if run.form is not None:
-            hot = run.app.hot and run.stopped is None and run.phrases is None
+            hot = run.app.hot and run.stopped is None and not run.is_of_parts
             self.forms.has_gone(run.form, run.left, hot)
 
     def _leave(self, run: Run) -> None:
@@ -380,7 +409,9 @@ class Site:
             self._compile_or_wait()
             if self._waiting is None or self._asleep:
                 return  # else there are programs for other calls: it sleeps for some only
-        if self._missed >= self._patience and not settles and self.account.allows_phrases():
+        alike = self.any_sizes.waiting() is not None
+        if self._missed >= self._patience and not (settles or alike) and (
+                self.account.allows_phrases()):
             self._missed, self._patience = 0, 4 * self._patience
             self.phrases.listen()
             return
@@ -439,11 +470,14 @@ class Site:
         if run.noted and run.syncs:
             self._noted += 1
             self._noted_again += least >= 2
+            if run.stopped is None:
+                self.any_sizes.add(app, run.syncs, lambda: self._names(run), run.outside)
         # Following a way of which a part has no program takes longer than no program at all.
         if run.syncs and least >= 2 and self._has_room(app, run.form):
             functions = sum([a.weight for s in run.syncs for a in s.app.path(s.first)])
             share = self.forms.share(run.form, least)
-            wait = self.account.wait_for_trace(functions, least, _results(run.syncs), share)
+            wait = self.account.wait_for_trace(
+                functions, least, _results(run.syncs), share, instead=self.any_sizes.is_there)
             if any(map(_was_guessed, run.syncs)):
                 wait = 0  # what has been spent on it is lost otherwise
             if wait and not run.programs:
@@ -460,22 +494,81 @@ class Site:
 
     def _is_left_alone_for(self, wait: int) -> None:
         """A way is too dear for the next calls."""
-        if not self.ways.has_programs() and not self.phrases.is_there:
+        served = self.phrases.is_there or self.any_sizes.is_there
+        if not served and not self.ways.has_programs():
             self._asleep, self._why, self._rests = wait, _DEAR, False
 
     def _compile_or_wait(self) -> None:
         """Compile the way that waits, if that pays by now: no call is noted for it once more."""
         with self.lock:
             waiting = self._waiting
-            if waiting is None or waiting.app not in self.ways or _is_compiled(waiting):
+            if waiting is not None and waiting.kind is not None:
+                self._waiting = None
+                self._compile_any_size()
+            elif waiting is None or waiting.app not in self.ways or _is_compiled(waiting):
                 self._waiting = None
             elif wait := self.account.wait_for_trace(
                 waiting.functions, waiting.calls, _results(waiting.syncs),
-                self.forms.share(waiting.form, waiting.calls),
+                self.forms.share(waiting.form, waiting.calls), instead=self.any_sizes.is_there,
             ):
                 self._is_left_alone_for(wait)
             elif self._has_room(waiting.app, None):
                 self._compile(waiting.syncs, waiting.app, waiting.names)
+
+    # -- ways of any sizes
+
+    def _learn_of_any_size(self, run: Run) -> None:
+        """A call has followed a way of any sizes, or has begun to."""
+        self._renew_pieces()
+        if run.app is not self.any_sizes.root:
+            self._last = run.app
+            self.any_sizes.was_followed(run)
+
+    def _compile_any_size(self) -> None:
+        """Compile what is the same but for lengths, if that pays by now."""
+        if self.account.calls < self._asked_again_at:
+            return
+        kind = self.any_sizes.waiting()
+        if kind is None:
+            return
+        with self.lock:
+            calls, share = len(kind.samples), len(kind.samples) / max(self._noted, 1)
+            wait = self.account.wait_for_trace(
+                kind.functions, calls, len(kind.syncs), min(share, 1.0), any_size=True)
+            if wait:
+                self._asked_again_at = self.account.calls + wait
+                self._is_left_alone_for(wait)
+            else:
+                self._make_any_size(kind)
+
+    @_without_collection
+    def _make_any_size(self, kind: Kind) -> None:
+        started, new = clock(), list[Piece]()
+        why: Any = "none of its functions may be part of one"
+        for widely in (True, False):
+            try:
+                app = self.any_sizes.way(kind, widely)
+                new = self._plans(kind.syncs_on(app), app, kind.names)
+            except Refused as e:
+                why = e
+            except Exception:  # calls go on as they have until now
+                logger.warning("%s has no program for any sizes", self.name, exc_info=True)
+                why = "please report what the log says"
+                break
+            if new:
+                self.any_sizes.has(kind, app)
+                break
+        if not new:
+            kind.failed(why)
+            reason = f"no program for any sizes: {why}"
+            self.ledger.add("define-by-run", reason, line_of(self.method), clock() - started)
+            return
+        self.forms.differ = True
+        seconds = clock() - started
+        ANY_SIZE.learn(seconds, kind.functions)
+        labels = "; ".join(dict.fromkeys(label_of(self.name, piece) for piece in new))
+        reason = f"the same functions have come with arrays of other sizes: {labels}"
+        self.ledger.add("compile", reason, line_of(self.method), seconds)
 
     def _renew_pieces(self) -> None:
         # Without a program, a backward takes longer than define-by-run: these do not wait.
@@ -515,10 +608,38 @@ class Site:
     @_without_collection
     def _compile(self, syncs: list[Sync], app: Application, names: dict[int, str]) -> None:
         self._waiting = None
-        path = app.path(1)
-        specs = specs_of(path)
-        waiting, new = list(syncs), list[Piece]()
         started = clock()
+        try:
+            new = self._plans(syncs, app, names)
+        except Untraceable as e:
+            # Its numbers must be constants: it is noted anew.
+            assert e.app.parent is not None
+            e.app.parent.constants_at.add(e.app.place)
+            children = list(e.app.parent.children.items())
+            self.forget(e.app.parent, next(k for k, found in children if e.app in found))
+            return
+        for a in app.path(1):
+            a.becomes(hot=True)
+        self.ways.compiled(app)
+        if not new:
+            return
+        seconds = clock() - started
+        COMPILING.learn(seconds, sum([a.weight for piece in new for a in piece.apps]))
+        labels = "; ".join(dict.fromkeys(label_of(self.name, piece) for piece in new))
+        reason = f"a way through the method was seen for the second time: {labels}"
+        self.ledger.add("compile", reason, line_of(self.method), seconds)
+
+    def _plans(
+        self, syncs: Sequence[Sync], app: Application, names: dict[int, str]
+    ) -> list[Piece]:
+        """Make the programs of the way to ``app`` up to its sync points; gives what is new.
+
+        Raises:
+            Untraceable: If numbers of a function must be constants, or lengths must be.
+        """
+        path = app.path(1)
+        specs, piece_of = specs_of(path), AnySizePiece if app.sizes is not None else Piece
+        waiting, new = list(syncs), list[Piece]()
         while waiting:
             sync = waiting.pop(0)
             if sync.app.depth < sync.first:
@@ -533,32 +654,24 @@ class Site:
                 waiting[:0] = _split(sync, eager, path)
                 continue
             try:
-                plan = Plan(self.name, apps, specs, wanted, self.account, names)
+                plan = Plan(
+                    self.name, apps, specs, wanted, self.account, names, piece_of=piece_of)
                 plan.guessed = sync.guessed
                 sync.app.plans[sync.first] = plan
                 new += plan.pieces
             except Untraceable as e:
+                # Other functions than those of the way cannot be traced at any sizes.
+                eager = e.app if app.sizes is None else path[e.app.depth - 1]
+                if eager.sizes is not None and not e.app.fails:
+                    raise
                 if e.app.numbers and e.app.parent is not None:
-                    # Its numbers must be constants: it is noted anew.
-                    e.app.parent.constants_at.add(e.app.place)
-                    children = list(e.app.parent.children.items())
-                    self.forget(e.app.parent, next(k for k, found in children if e.app in found))
-                    return
-                if e.app.eager is None:
-                    e.app.eager = str(e)
-                    e.app.renew()
+                    raise
+                if eager.eager is None:
+                    eager.eager = str(e)
+                    eager.renew()
                     self.ledger.add("opaque", f"{e.app.label}: {e}", e.app.origin.place)
                 waiting.insert(0, sync)
-        for a in path:
-            a.becomes(hot=True)
-        self.ways.compiled(app)
-        if not new:
-            return
-        seconds = clock() - started
-        COMPILING.learn(seconds, sum([a.weight for piece in new for a in piece.apps]))
-        labels = "; ".join(dict.fromkeys(label_of(self.name, piece) for piece in new))
-        reason = f"a way through the method was seen for the second time: {labels}"
-        self.ledger.add("compile", reason, line_of(self.method), seconds)
+        return new
 
     @_without_collection
     def compile_lean(self, needs: Sequence[Need], names: dict[int, str]) -> list[Plan] | None:
@@ -652,11 +765,12 @@ class Site:
             app.becomes(hot=False)
             app.plans.clear()
             app.sightings.clear()
+        self.any_sizes.forget()
 
     def plans(self) -> list[Plan]:
         """The programs of all ways."""
         found = [p for app in _with_what_follows([self.root]) for p in app.plans.values()]
-        return found + self.phrases.plans()
+        return found + self.phrases.plans() + self.any_sizes.plans()
 
     def end_forward(self) -> None:
         for plan in self.plans():

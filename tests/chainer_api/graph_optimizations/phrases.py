@@ -11,7 +11,7 @@ class _Site(static_graph.Site):
         super().__init__(*args)
         self.phrases.listen()
 
-    def is_worth_noting(self, calls):
+    def is_worth_noting(self, *args):
         return False
 
     def _has_room(self, app, form):

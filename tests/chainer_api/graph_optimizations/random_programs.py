@@ -27,6 +27,7 @@ from chainwright.runtime import arenas
 
 CALLS = 10
 OFTEN = 16  # calls of a step that repeats the same one
+SIZES = (5, 3, 7, 4, 9, 6, 8, 11, 2, 10, 13, 12, 1, 14, 30, 5)  # of batches, where each has its own
 _LARGE = _piece._LARGE, arenas.LARGE
 
 # -- Functions of the user's, for the programs ------
@@ -538,11 +539,20 @@ class Program(Base):
 
 def inputs(k):
     """Two arguments; now and then with another batch size, once with other strides."""
-    n = 2 if k % 7 == 4 else 3
+    n = _sizes[k % len(_sizes)]
     x, z = variable(k, n, 4), variable(k + 500, n, 4)
     if k == 8:
         z = chainer.Variable(np.asfortranarray(z.array))
     return x, z
+
+
+_sizes = _USUAL = (3, 3, 3, 3, 2, 3, 3)
+
+
+def use_sizes(sizes=SIZES):
+    """From now on, calls have batches of these sizes."""
+    global _sizes
+    _sizes = sizes
 
 
 def resolve(y):
@@ -1021,6 +1031,11 @@ class Recipe:
     decorate: tuple
     large: bool = False  # checked as programs are whose intermediate values take much memory
     phrases: bool = False  # with programs of phrases alone
+    sizes: bool = False  # with batches of many sizes
+
+    @property
+    def calls(self):
+        return len(SIZES) if self.sizes else CALLS
 
     def method(self):
         lines = ["def make():", "    class Model(Program):"]
@@ -1064,7 +1079,8 @@ class Recipe:
             "chainer.graph_optimizations._piece._LARGE = -1\n"
             "chainwright.runtime.arenas.LARGE = 1\n"
         )
-        check = f"{large if self.large else ''}check(make, {CALLS})"
+        before = (large if self.large else "") + ("use_sizes()\n" if self.sizes else "")
+        check = f"{before}check(make, {self.calls})"
         return f"{head}{self.method()}\n\n\n{check}\n"
 
     def make(self):
@@ -1079,10 +1095,13 @@ class Recipe:
         try:
             if self.large:
                 _piece._LARGE, arenas.LARGE = -1, 1
+            if self.sizes:
+                use_sizes()
             with only_phrases() if self.phrases and compiled else contextlib.nullcontext():
-                return run(self.make, compiled, CALLS, after)
+                return run(self.make, compiled, self.calls, after)
         finally:
             _piece._LARGE, arenas.LARGE = _LARGE
+            use_sizes(_USUAL)
             linecache.cache.pop(f"<random program {self.seed}>", None)
 
     def differs(self, after=None):
@@ -1173,6 +1192,7 @@ def program(seed):
         tuple(decorate),
         large=seed % 4 == 1,
         phrases=seed % 4 == 3,
+        sizes=seed % 4 == 2,
     )
 
 

@@ -429,7 +429,7 @@ def test_a_program_that_does_not_give_all_that_is_held_is_made_anew_at_once(monk
         model(x)
         (site,) = model.schedule_manager._sites.values()
         if "compile" in [e.kind for e in model.schedule_manager.report()[0].events]:
-            monkeypatch.setattr(site.account, "wait_for_trace", lambda *a: 1000)
+            monkeypatch.setattr(site.account, "wait_for_trace", lambda *a, **k: 1000)
     assert site.ledger.hits >= 6
     stops = [n for (why, _), n in site.ledger._stops.items() if why == "more results"]
     assert 1 <= sum(stops) <= 2
@@ -567,7 +567,7 @@ def test_calls_that_wait_beside_programs_of_others_are_left_alone_too(monkeypatc
         for _ in range(4):
             model(np.ones((4, 3), "f"))
     assert model.schedule_manager.report()[0].hits
-    monkeypatch.setattr(_account.Account, "wait_for_trace", lambda *_: 1000)
+    monkeypatch.setattr(_account.Account, "wait_for_trace", lambda *_, **k: 1000)
     monkeypatch.setattr(_account.Account, "allows_noting", lambda _: True)
     for _ in range(100):
         model(np.ones((2, 3), "f"))

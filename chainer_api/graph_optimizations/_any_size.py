@@ -1,0 +1,716 @@
+"""Ways through a method that programs of any sizes compute, for shapes that hardly come again.
+
+In: ways that calls have gone which differ in nothing but lengths: sentences as long as they are,
+graphs with any number of edges. Out: one way with lengths as parameters (*symbols*), traced at a
+few sizes of its own choice (*probes*), and pieces with one program for all sizes between these.
+What may not happen: a program for sizes at which the functions would compute something else. So a
+call matches only where all its lengths, and all attributes of functions, are what the expressions
+say, and between the least and the largest probe.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+from chainwright.codegen.numpy_target.any_size import NotAnySize
+from chainwright.ir import Graph
+from chainwright.ir import size as lengths
+from chainwright.ir.layout import dense_strides, is_contiguous
+from chainwright.ir.size import at, function_of, symbol, symbols_in
+from chainwright.ir.unify import Different, Unified, fit, fit_value
+from chainwright.runtime import Schedule
+from chainwright.runtime.any_size import AnySizeSchedule
+
+from ._device import ARRAYS
+from ._piece import Piece, Plan
+from ._run import Sync
+from ._trace import Backward, Traced, Untraceable
+from ._tree import (
+    Application,
+    Draw,
+    Size,
+    Sizes,
+    Spec,
+    form_of_output,
+    of_the_library,
+    specs_of,
+)
+from ._values import Incomparable, image
+
+if TYPE_CHECKING:
+    from ._run import Run
+
+FEWEST, _MOST = 5, 16  # ways of one kind that are noted, until one of any sizes is tried
+_KINDS = 16  # that are remembered
+_SYMBOLS = 8  # of one way, at most: there is a probe for each
+_WIDER = 8  # times as long as those that were seen, lengths may be
+_STEPS = 4  # by which windows may move
+_LEFT = 16  # calls that leave a way in the middle, until it is given up
+_FAILURES = 3  # until a kind is given up
+Probe = tuple[int, ...]
+
+
+class TooFew(Different):
+    """So many more ways have to be known until it can be told what depends on what."""
+
+    def __init__(self, missing: int) -> None:
+        super().__init__(f"{missing} more have to be known")
+        self.missing = missing
+
+
+#: What says that functions do not allow a program of any sizes.
+Refused = (Untraceable, Different, NotAnySize)
+
+
+class Kind:
+    """Ways that apply the same functions to values of the same ranks and dtypes."""
+
+    def __init__(self) -> None:
+        self.samples: list[list[Application]] = []
+        self.syncs: dict[tuple[int, int], frozenset[int]] = {}  # by depth and first: what is alive
+        self.seconds = math.inf  # of a call without programs
+        self.way: Application | None = None  # of any sizes: where it ends
+        self.failures = 0
+        self.names: dict[int, str] = {}  # of parameters, by slot
+        self._missing = FEWEST  # ways that are still to be noted until it is compiled (anew)
+        self._made = 0  # how often it was
+        self.left = 0  # calls that have left it in the middle, besides the others
+
+    def add(
+        self, app: Application, syncs: Sequence[Sync], names: Callable[[], dict[int, str]]
+    ) -> None:
+        """A call was noted that has gone this way."""
+        if self.failures >= _FAILURES:
+            return
+        path = app.path(1)
+        if _lengths(path) in map(_lengths, self.samples):
+            return
+        if len(self.samples) >= _MOST:
+            del self.samples[0]
+        self.samples.append(path)
+        self._missing -= 1
+        if self.way is None:
+            # Sums of lengths can be told from others by more ways than there are lengths.
+            least = min(_different(self.samples) + 2, _MOST)
+            self._missing = max(self._missing, least - len(self.samples))
+        if self.waits and not self.names:
+            self.names = names()
+        self.seconds = min(self.seconds, app.plain or math.inf)
+        for sync in syncs:
+            key = sync.app.depth, sync.first
+            self.syncs[key] = self.syncs.get(key, frozenset()) | sync.alive
+
+    def syncs_on(self, app: Application) -> list[Sync]:
+        """The sync points of calls that follow the way to ``app``."""
+        path = app.path(1)
+        return [Sync(path[depth - 1], first, alive) for (depth, first), alive in self.syncs.items()]
+
+    @property
+    def waits(self) -> bool:
+        """Whether enough is known to compile it, and it may be tried."""
+        return self.failures < _FAILURES and self._missing <= 0
+
+    @property
+    def listens(self) -> bool:
+        """Whether more calls are to be noted for it."""
+        return self.failures < _FAILURES and len(self.samples) > 1 and self._missing > 0
+
+    @property
+    def functions(self) -> int:
+        """How many small functions it is worth."""
+        return sum([app.weight for app in self.samples[0]])
+
+    @property
+    def path(self) -> list[Application]:
+        """The functions of the way of any sizes."""
+        return [] if self.way is None else self.way.path(1)
+
+    def has(self, app: Application) -> None:
+        """The way ends at ``app`` now; the more often there was one, the longer it stays."""
+        self._made += 1
+        self.way, self._missing, self.left = app, 2**self._made, 0
+        app.plain = self.seconds if self.seconds < math.inf else 0.0
+
+    def failed(self, why: Any) -> None:
+        """No program is to be had: with more ways that are known, perhaps."""
+        if isinstance(why, TooFew) and len(self.samples) + why.missing <= _MOST:
+            self._missing = why.missing
+            return
+        self.failures += 1
+        self._missing = 3
+
+    def wants(self, sync: Sync) -> None:
+        """Somebody has held more results at a sync point than programs give."""
+        key = sync.app.depth, sync.first
+        self.syncs[key] = self.syncs.get(key, frozenset()) | sync.alive
+        self._missing = 0
+
+
+class AnySizes:
+    """Those of one decorated method."""
+
+    def __init__(self) -> None:
+        self.root = Application(None)
+        self._kinds: dict[Any, Kind] = {}
+
+    @property
+    def is_there(self) -> bool:
+        """Whether calls may follow one of these ways."""
+        return any([child.hot for child in self.root.all_children()])
+
+    @property
+    def listens(self) -> bool:
+        """Whether calls of arguments that have not come before are to be noted."""
+        return any([kind.listens for kind in self._kinds.values()])
+
+    def add(
+        self, app: Application, syncs: Sequence[Sync], names: Callable[[], dict[int, str]],
+        outside: bool,
+    ) -> None:
+        """A call was noted from its first function on, which has gone the way to ``app``.
+
+        ``outside``: whether it does not go the ways of any sizes that are there.
+        """
+        try:
+            key = _key_of(app.path(1))
+            kind = self._kinds.setdefault(key, Kind())
+        except (Incomparable, TypeError):
+            return
+        self._kinds[key] = self._kinds.pop(key)  # the last one is the one that was seen last
+        if len(self._kinds) > _KINDS:
+            del self._kinds[next(iter(self._kinds))]
+        if kind.way is None or outside:
+            kind.add(app, syncs, names)
+
+    def waiting(self) -> Kind | None:
+        """What is to be compiled, as soon as it pays."""
+        return next((kind for kind in self._kinds.values() if kind.waits), None)
+
+    def way(self, kind: Kind, widely: bool) -> Application:
+        """The way of any sizes of a kind: where it ends, for wide or for narrow bounds.
+
+        Raises:
+            Different: If the ways that were noted differ in more than lengths.
+        """
+        return _way_of(kind, self.root, widely)
+
+    def has(self, kind: Kind, app: Application) -> None:
+        """Programs are there for the way to ``app``, instead of those from before."""
+        if kind.way is not None:
+            self._forget(kind.way)
+        kind.has(app)
+        first = app.path(1)[0]
+        self.root.children[id(first)] = (first,)
+        for a in app.path(1):
+            a.becomes(hot=True)
+
+    def was_followed(self, run: Run) -> None:
+        """A call has followed one of these ways, to its end or not."""
+        app = run.app
+        kind = next((k for k in self._kinds.values() if k.way is not None and app in k.path), None)
+        if kind is None:  # another thread has dropped it
+            return
+        kind.left = kind.left + 2 if run.has_strayed else max(kind.left - 1, 0)
+        for sync in run.syncs:
+            plan = sync.app.plans.get(sync.first)
+            if plan is None or plan.ready():
+                kind.wants(sync)
+        plans = [plan for a in kind.path for plan in a.plans.values()]
+        if kind.left > _LEFT or not all([plan.ready() for plan in plans]):
+            # A program has shown itself wrong, or calls go other ways in the middle.
+            self._give_up(kind)
+
+    def give_up(self, app: Application) -> None:
+        """Calls do what programs on the way to ``app`` are not for."""
+        for kind in self._kinds.values():
+            if app in kind.path:
+                self._give_up(kind)
+
+    def _give_up(self, kind: Kind) -> None:
+        assert kind.way is not None
+        self._forget(kind.way)
+        kind.way, kind.failures, kind.samples = None, _FAILURES, []
+
+    def _forget(self, app: Application) -> None:
+        first = app.path(1)[0]
+        self.root.children.pop(id(first), None)
+        for a in app.path(1):
+            a.becomes(hot=False)
+        if self.root.next is first:
+            self.root.predict(None)
+
+    def forget(self) -> None:
+        """What was known of functions does not hold any more."""
+        self.root, self._kinds = Application(None), {}
+
+    def ends(self) -> list[Application]:
+        """Where these ways end."""
+        return [kind.way for kind in self._kinds.values() if kind.way is not None]
+
+    def plans(self) -> list[Plan]:
+        """The programs of all these ways."""
+        return [plan for end in self.ends() for app in end.path(1) for plan in app.plans.values()]
+
+
+# -- kinds
+
+
+def _lengths(path: Sequence[Application]) -> list[tuple[int, ...]]:
+    return [spec.shape for app in path for spec in (*app.leaves.values(), *app.outputs)]
+
+
+def _key_of(path: Sequence[Application]) -> Any:
+    """Equal for ways that differ in lengths and other numbers only."""
+    specs = specs_of([*path]).values()
+    if not path or any([spec.gpu is not None or 0 in spec.shape for spec in specs]):
+        raise Incomparable("only what NumPy computes, and what is not empty, has any sizes")
+    return tuple([
+        (
+            app.kind, app.settings, app.inputs, app.eager, app.any_attributes, app.numbers,
+            tuple([(slot, _rank(spec)) for slot, spec in app.leaves.items()]),
+            tuple(app.arrays.items()), tuple(map(_rank, app.outputs)),
+            tuple([(name, _form_of(value)) for name, value in app.attributes.items()]),
+        )
+        for app in path
+    ])
+
+
+def _different(samples: Sequence[Sequence[Application]]) -> int:
+    """How many lengths differ from way to way, but for those that are equal in each."""
+    columns = {
+        column for shapes in zip(*map(_lengths, samples), strict=True)
+        for column in zip(*shapes, strict=True)}
+    return sum([len(set(column)) > 1 for column in columns])
+
+
+def _rank(spec: Spec) -> Any:
+    # Axes of length one are another matter: other functions may be applied, and arrays broadcast.
+    short = tuple([n if n < 2 else None for n in spec.shape])
+    return spec.kind, short, spec.dtype, spec.requires_grad
+
+
+def _form_of(value: Any) -> Any:
+    """The image of an attribute, with any number in the place of a number."""
+    kind = type(value)
+    if kind is int or kind is float:
+        return kind
+    if kind is tuple or kind is list:
+        return kind, tuple([_form_of(v) for v in value])
+    if kind is slice:
+        return kind, _form_of(value.start), _form_of(value.stop), _form_of(value.step)
+    return image(value)
+
+
+# -- ways
+
+
+class AnySize(Application):
+    """An application on a way of any sizes."""
+
+    sizes: Sizes
+    _with_sizes: tuple[str, ...] = ()  # names of the attributes that depend on them
+
+    def at(self, probe: Probe) -> Application:
+        """The application at certain sizes, to be traced."""
+        made = object.__new__(Application)
+        made.__dict__.update(self.__dict__)
+        made.sizes = None
+        made.attributes = {name: at(value, probe) for name, value in self.attributes.items()}
+        made.leaves = {slot: _spec_at(spec, probe) for slot, spec in self.leaves.items()}
+        made.outputs = tuple([_spec_at(spec, probe) for spec in self.outputs])
+        made.template = self.template._copied()
+        for name in self._with_sizes:
+            made.template.__dict__[name] = made.attributes[name]
+        return made
+
+    def gives(self, outputs: Any, values: Any = (), sizes: Any = ()) -> bool:
+        """Whether outputs are of the form that is to be expected of the sizes of a call."""
+        now = _reader(self.sizes.text(self.depth))(values, sizes)
+        for n, size in zip(now, self.sizes.all, strict=True):
+            if n is not None and not size.formula and not size.least <= n <= size.largest:
+                return False
+        expected = [_spec_at(spec, now) for spec in self.outputs]
+        return expected == [form_of_output(y) for y in outputs] and _are_long(self.outputs, now)
+
+    def with_arrays(self, array_of: Callable[[int], Any], sizes: Any = ()) -> Any:
+        """The function as it is at certain sizes."""
+        return self.at(sizes).with_arrays(array_of)
+
+
+def _spec_at(spec: Spec, probe: Probe) -> Spec:
+    return spec._replace(shape=at(spec.shape, probe), strides=at(spec.strides, probe))
+
+
+@functools.lru_cache(256)
+def _reader(text: str) -> Callable[[Any, Any], tuple[Any, ...]]:
+    """A function of the values of a call, and sizes among attributes, that gives all sizes."""
+    return eval(f"lambda values, sizes: {text}")
+
+
+class _Fit:
+    """What the ways of a kind have in common: lengths that differ, and expressions of these."""
+
+    def __init__(self, kind: Kind) -> None:
+        self.samples = sorted(kind.samples, key=_lengths, reverse=True)
+        self.columns: list[tuple[int, ...]] = []
+        self.sizes: list[Size] = []
+        self._forms: list[Any] = []  # lengths of one form have the same bounds
+
+    @property
+    def probes(self) -> list[Probe]:
+        """The sizes of the ways."""
+        return [*zip(*self.columns, strict=True)]
+
+    def _add(self, column: Sequence[int], form: Any, size: Size) -> None:
+        if len(self.columns) >= _SYMBOLS:
+            raise Different("too many lengths differ")
+        self.columns.append(tuple(column))
+        self.sizes.append(size)
+        self._forms.append(form)
+
+    def _is_known(self, column: Sequence[int]) -> bool:
+        return len(set(column)) == 1 or bool(self.columns) and fit(column, self.probes) is not None
+
+    def see(self, specs: Sequence[Spec], slot: int, depth: int) -> None:
+        """Have symbols for the lengths of a value, as far as there are no expressions for them."""
+        array = f"values[{slot}]" if specs[0].kind in ARRAYS else f"values[{slot}]._array"
+        for axis, column in enumerate(zip(*[spec.shape for spec in specs], strict=True)):
+            if not self._is_known(column):
+                text = f"{array}.shape[{axis}]"
+                size = Size(depth, text, 0, 0, slot=slot, axis=axis)
+                self._add(column, (specs[0].dtype, len(specs[0].shape), axis), size)
+
+    def see_attribute(self, values: Sequence[Any], place: tuple[Any, ...], depth: int) -> None:
+        """Likewise for the numbers in an attribute of a function."""
+        kind = type(values[0])
+        if kind is int and not self._is_known(values):
+            size = Size(depth, f"sizes[{len(self.sizes)}]", 0, 0, attribute=place)
+            self._add(values, place[0], size)
+        elif kind is tuple or kind is list:
+            for i, items in enumerate(zip(*values, strict=True)):
+                self.see_attribute(items, (*place, i), depth)
+        elif kind is slice:
+            for name in ("start", "stop"):
+                self.see_attribute([getattr(v, name) for v in values], (*place, name), depth)
+
+    def _compute(self, column: Sequence[int], group: Sequence[int], depth: int) -> int | None:
+        """An expression with a length that is computed from those of a group."""
+        for formula, computed in _formulas(group, self.columns):
+            # One whose values are none of a length that is known, and that tell the column.
+            if computed not in self.columns and (
+                    fit(column, [(n,) for n in computed]) is not None):
+                text = re.sub(r"size(\d+)", self._text_of, formula)
+                self._add(computed, None, Size(depth, f"({text})", 0, 0, formula=formula))
+                return fit(column, self.probes)
+        return None
+
+    def _text_of(self, match: re.Match[str]) -> str:
+        return self.sizes[int(match[1])].text
+
+    def value(self, values: Sequence[Any], group: Sequence[int] = (), depth: int = 0) -> Any:
+        """An expression for values of the ways; it may be computed from a group of lengths.
+
+        Raises:
+            Different: If there is none.
+        """
+        if all([v is values[0] for v in values]):
+            return values[0]
+
+        def fit_or_compute(column: Sequence[int], probes: Sequence[Probe]) -> int | None:
+            if len(set(column)) == 1:
+                return column[0]
+            made = fit(column, self.probes) if self.columns else None
+            return made if made is not None else self._compute(column, group, depth)
+
+        return fit_value(values, self.probes, fit_or_compute)
+
+    def spec(self, specs: Sequence[Spec], group: Sequence[int] = (), depth: int = 0) -> Spec:
+        """The description of a value."""
+        shape = self.value([s.shape for s in specs], group, depth)
+        return specs[0]._replace(shape=shape, strides=self.value([s.strides for s in specs]))
+
+    def found(self, widely: bool) -> Sizes:
+        """The lengths, with the bounds between which they are to be."""
+        bounds: dict[Any, list[int]] = {}
+        for form, column in zip(self._forms, self.columns, strict=True):
+            bounds.setdefault(form, []).extend(column)
+        found = []
+        for form, size in zip(self._forms, self.sizes, strict=True):
+            least, largest = min(bounds[form]), max(bounds[form])
+            if widely:
+                least, largest = min(least, 2), _WIDER * largest
+            found.append(size._replace(least=least, largest=largest))
+        if not found:
+            raise Different("nothing of it has another length at other sizes")
+        return Sizes(tuple(found), tuple(self.probes))
+
+
+def _formulas(
+    group: Sequence[int], columns: Sequence[tuple[int, ...]]
+) -> Iterator[tuple[str, tuple[int, ...]]]:
+    """What else than sums and products functions compute of lengths: the largest, and parts.
+
+    With the values that it has in the ways.
+    """
+    if len(group) > 1:
+        names = ", ".join([symbol(k) for k in group])
+        yield f"max({names})", tuple(map(max, *[columns[k] for k in group]))
+    for k in group:
+        for step in range(2, _STEPS + 1):
+            for more in range(step):
+                computed = tuple([(n + more) // step for n in columns[k]])
+                yield f"({symbol(k)} + {more}) // {step}", computed
+
+
+def _way_of(kind: Kind, root: Application, widely: bool) -> Application:
+    """The last application of the way of any sizes."""
+    found = _Fit(kind)
+    specs: dict[int, Spec] = {}
+    app = root
+    for apps in zip(*found.samples, strict=True):
+        app = _application(app, apps, found, specs)
+    sizes = found.found(widely)
+    for made in app.path(1):
+        made.sizes = sizes
+    return app
+
+
+def _application(
+    parent: Application, apps: Sequence[Application], found: _Fit, specs: dict[int, Spec]
+) -> AnySize:
+    """What functions at one place of several ways have in common; ``specs`` are those so far."""
+    first, made = apps[0], AnySize(parent)
+    for name in ("kind", "settings", "first_slot", "first_output", "inputs", "arrays", "weight",
+                 "eager", "any_attributes", "place", "images"):
+        setattr(made, name, getattr(first, name))
+    made.leaves = {}
+    for slot in first.leaves:
+        forms = [app.leaves[slot] for app in apps]
+        found.see(forms, slot, made.depth)
+        made.leaves[slot] = specs[slot] = found.spec(forms)
+    # What is padded is as long as the longest; windows that move by two give half.
+    group = sorted(symbols_in([specs[slot].shape for slot in made.inputs]))
+    made.outputs = _outputs(made, apps, found, group)
+    specs.update(zip(made.output_slots, made.outputs, strict=True))
+    made.attributes, numbers = {}, [*first.numbers]
+    for name in first.attributes:
+        values = [app.attributes[name] for app in apps]
+        try:
+            made.attributes[name] = found.value(values, group, made.depth)
+        except Different:
+            if type(values[0]) in (int, float) and not made.arrays:
+                numbers.append((name, type(values[0])))
+                continue
+            found.see_attribute(values, (name,), made.depth)
+            made.attributes[name] = found.value(values)
+    made.numbers = tuple(numbers)
+    made._with_sizes = tuple([n for n, value in made.attributes.items() if symbols_in(value)])
+    if (made.numbers or made._with_sizes) and not of_the_library(made.kind):
+        raise Different(f"{made.kind.__name__} is the user's, and has a length as an attribute")
+    kept = next((app for app in reversed(apps) if app.kept), None)
+    if kept is None:
+        raise Different("no function was kept")
+    reason = made.eager
+    made.take_over(kept)
+    made.eager = reason
+    made.renew()
+    if parent.parent is not None:  # the root learns of it when there are programs
+        parent.children = {made.place: (made,)}
+    return made
+
+
+def _outputs(
+    made: AnySize, apps: Sequence[Application], found: _Fit, group: Sequence[int]
+) -> tuple[Spec, ...]:
+    """What the results have in common."""
+    outputs = [*zip(*[app.outputs for app in apps], strict=True)]
+    try:
+        return tuple([found.spec(forms, group, made.depth) for forms in outputs])
+    except Different:  # their lengths are attributes, maybe
+        before = len(found.columns)
+        for name in apps[0].attributes:
+            found.see_attribute([app.attributes[name] for app in apps], (name,), made.depth)
+        attributes = len(found.columns) > before
+    try:
+        return tuple([found.spec(forms) for forms in outputs])
+    except Different as e:  # else they depend on values
+        if attributes and len(apps) < len(found.columns) + 2:
+            raise TooFew(len(found.columns) + 2 - len(apps)) from e
+        made.eager = "the form of its results depends on values"
+        for slot, forms in zip(apps[0].output_slots, outputs, strict=True):
+            found.see(forms, slot, made.depth)
+        return tuple([found.spec(forms) for forms in outputs])
+
+
+# -- pieces
+
+_PRIMES = (2, 3, 5, 7, 11, 13, 17, 19, 23, 29, 31, 37, 41, 43, 47, 53, 59, 61, 67, 71, 73, 79, 83)
+
+
+def _probes(sizes: Sizes, specs: dict[int, Spec]) -> list[Probe]:
+    """Sizes at which functions are traced: two between the bounds, and the corners.
+
+    Where all lengths are the least, or the largest, or one of them is: whatever is decided by
+    comparing lengths with numbers shows there. Where lengths are what others have left, some of
+    these are none; the sizes that were seen always are.
+
+    Raises:
+        Different: If there are too few to tell what depends on what.
+    """
+    least, largest = [s.least for s in sizes.all], [s.largest for s in sizes.all]
+    probes = [_inner(sizes), [*sizes.seen[0]], least, largest]
+    for k in range(len(least) - 1):
+        probes.append([*least[:k], largest[k], *least[k + 1 :]])
+    for k, size in enumerate(sizes.all):
+        for probe in probes if size.formula else ():
+            probe[k] = eval(size.formula, {"max": max}, _named(probe))
+    all_of_them = dict.fromkeys([*map(tuple, probes), *sizes.seen])
+    found = [probe for probe in all_of_them if _are_long(specs.values(), probe)]
+    if len(found) < len(least) + 2:
+        raise Different("too few sizes are possible")
+    return found[: len(probes)]
+
+
+def _named(probe: Sequence[int]) -> dict[str, int]:
+    return {symbol(k): n for k, n in enumerate(probe)}
+
+
+def _inner(sizes: Sizes) -> list[int]:
+    """Lengths in the middle that are multiples of little, and all different if that is possible."""
+    found: list[int] = []
+    for size in sizes.all:
+        low, high = max(size.least, 2), max(size.largest, 2)
+        near = [n for n in _PRIMES if low <= n <= high and n not in found]
+        middle = (low + high) // 2
+        found.append(min(near, key=lambda n: abs(n - middle), default=middle))
+    return found
+
+
+class _TracedAtProbes:
+    """What :class:`._trace.Traced` is, of functions that were traced at several probes."""
+
+    def __init__(self, traced: Sequence[Traced], probes: Sequence[Probe]) -> None:
+        self._all, self._unified = traced, Unified(probes)
+        self._probes = probes
+        _check_the_same([_facts(t) for t in traced])
+        self.forward: Graph = self._unified.graph([t.forward for t in traced])
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._all[0], name)
+
+    def backward(self, key: Any) -> Backward:
+        """Record it at all probes."""
+        found = [t.backward(_at_shapes(key, t)) for t in self._all]
+        _check_the_same([
+            (b.present, b.requires_grad, [late[1:] for late in b.late], b.same, b.shared)
+            for b in found])
+        graph = self._unified.graph([b.graph for b in found])
+        forms = fit_value([b.forms for b in found], self._probes)
+        return found[0]._replace(graph=graph, forms=function_of(forms, len(self._probes[0])))
+
+
+def _check_the_same(facts: Sequence[Any]) -> None:
+    if any([fact != facts[0] for fact in facts]):
+        raise Different("the graph of the functions is another one at other sizes")
+
+
+def _facts(traced: Traced) -> Any:
+    return (
+        [(i.slot, i.number) for i in traced.inputs], [use[1:] for use in traced.uses],
+        traced.passive, traced.same_leaf, traced.chained, traced.retained, traced.written,
+        traced.numbers, traced.shown,
+        [(app.fails, app.writes, [draw.name for draw in app.draws]) for app in traced.apps],
+    )
+
+
+def _at_shapes(key: Any, traced: Traced) -> Any:
+    """The kind of a backward, for gradients of the shapes that results have in a trace."""
+    ranks, alone, *forms = key
+    return (ranks, alone, *[
+        form and (form[0], _strides(form[1], traced._values[slot]._array), form[2])
+        for slot, form in zip(traced.chained, forms, strict=True)])
+
+
+DENSE, CONSTANT = "dense", "constant"  # layouts of gradients: no gaps, and the same all over
+
+
+def _layout(array: Any) -> Any:
+    if is_contiguous(array.shape, array.strides, array.itemsize):
+        return DENSE
+    return CONSTANT if not any(array.strides) else array.strides
+
+
+def _strides(layout: Any, like: Any) -> Any:
+    if layout == CONSTANT:
+        return (0,) * like.ndim
+    if layout != DENSE:
+        raise Different("a gradient of a layout that depends on its shape")
+    return dense_strides(like.shape, like.itemsize)
+
+
+class AnySizePiece(Piece):
+    """A piece with one program for all sizes between bounds."""
+
+    layout = staticmethod(_layout)
+
+    def __init__(
+        self, name: str, apps: Sequence[AnySize], specs: dict[int, Spec], *args: Any
+    ) -> None:
+        sizes = apps[0].sizes
+        self.sizes_of = _reader(sizes.text(apps[-1].depth))
+        self._at_any, self._odd = specs, 0
+        self._probes = _probes(sizes, specs)
+        usual = {slot: _spec_at(spec, [*map(max, *sizes.seen)]) for slot, spec in specs.items()}
+        self._bytes = sum([
+            math.prod(usual[slot].shape) * usual[slot].dtype.itemsize
+            for app in apps for slot in app.output_slots])
+        super().__init__(name, apps, usual, *args)
+
+    def _intermediate_bytes(self) -> int:
+        return self._bytes
+
+    def _traced(self) -> Any:
+        traced = []
+        for probe in self._probes:
+            apps = [app.at(probe) for app in self.apps]
+            specs = {slot: _spec_at(spec, probe) for slot, spec in self._at_any.items()}
+            traced.append(Traced(
+                self.name, apps, specs, self.results, self._names, self._apart, self._arrays,
+                self._same))
+        made = _TracedAtProbes(traced, self._probes)
+        for app, *there in zip(self.apps, *[t.apps for t in traced], strict=True):
+            _take_what_is_known(app, there, self._probes)
+        return made
+
+    def wants(self, key: Any) -> None:
+        """A backward has come that the node has no program for."""
+        if all([form is None or form[1] in (DENSE, CONSTANT) for form in key[2:]]):
+            super().wants(key)
+            return
+        self._odd += 1
+        if self._odd >= max(4, self.uses_since_check // 2):
+            self.dropped = True  # that takes longer than define-by-run
+
+    def _schedule(self, forward: Graph, backwards: Any) -> Schedule:
+        return AnySizeSchedule(forward, backwards, len(self._probes[0]), self.name)
+
+
+def _take_what_is_known(app: Application, there: Sequence[Application], probes: Any) -> None:
+    """Know what traces have found out, as expressions of the sizes."""
+    draws = tuple([
+        Draw(same[0].name, *[fit_value([d[k] for d in same], probes) for k in (1, 2)])
+        for same in zip(*[a.draws for a in there], strict=True)])
+    known = draws, there[0].writes, there[0].fails
+    if known != (app.draws, app.writes, app.fails):
+        app.draws, app.writes, app.fails = known
+        app.renew()
+
+
+def _are_long(specs: Iterable[Spec], probe: Probe) -> bool:
+    """Whether all lengths that are expressions are two at least."""
+    found = [n.at(probe) for spec in specs for n in spec.shape if type(n) is lengths.Size]
+    return min(found, default=2) > 1

@@ -1,0 +1,540 @@
+"""Methods whose arguments have another size in each call: programs of any sizes, and their bits.
+
+:mod:`trust` says what is compared.
+"""
+
+import threading
+
+import numpy as np
+import pytest
+from heard import warnings_heard
+from trust import Base, check, difference, run, table, total, variable
+
+import chainer
+import chainer.functions as F
+import chainer.links as L
+from chainer.graph_optimizations import _any_size
+
+LENGTHS = (5, 3, 8, 6, 4, 7, 9, 5, 12, 10, 3, 11, 15, 13, 4, 14)
+FAULTS, fault = table()
+
+
+def rng(k):
+    return np.random.RandomState(k)
+
+
+def sentences(k, count=4, words=20):
+    """Arrays of word numbers, of any lengths."""
+    r = rng(k)
+    return [r.randint(0, words, n).astype("i") for n in r.randint(2, 12, count)]
+
+
+class Sized(Base):
+    """``forward`` gets what ``arguments(k)`` gives."""
+
+    def arguments(self, k):
+        return (variable(k, LENGTHS[k], 4),)
+
+    def step(self, k):
+        arguments = self.arguments(k)
+        y = self(*arguments)
+        total(y).backward()
+        self.update(k)
+        return y, [x for x in arguments if isinstance(x, chainer.Variable)]
+
+    def update(self, k):
+        if k % 3 == 2:
+            for p in self.params():
+                if p.grad is not None:
+                    p.array -= 0.1 * p.grad
+
+    def any_sizes(self):
+        """What is known of the ways of any sizes, and how many calls programs have served."""
+        site, = self.schedule_manager._sites.values()
+        return site.any_sizes, site.ledger.with_python
+
+
+class Words(Sized):
+    def __init__(self):
+        super().__init__()
+        with self.init_scope():
+            self.embed = L.EmbedID(20, 4)
+
+    def arguments(self, k):
+        return sentences(k), rng(k).randint(0, 4, 4).astype("i")
+
+
+@fault
+def batches():
+    class Model(Sized):
+        def forward(self, x):
+            return F.softmax(self.b(F.relu(self.a(x))))
+
+    return Model
+
+
+@fault
+def losses():
+    class Model(Sized):
+        def arguments(self, k):
+            return variable(k, LENGTHS[k], 4), rng(k).randint(-1, 4, LENGTHS[k]).astype("i")
+
+        def forward(self, x, t):
+            y = self.b(F.tanh(self.a(x)))
+            chainer.report({"accuracy": F.accuracy(y, t)}, self)
+            return F.softmax_cross_entropy(y, t) + F.mean(y * y)
+
+    return Model
+
+
+@fault
+def images():
+    """Height, width and number differ: statistics are scaled by ``n / (n - 1)``."""
+
+    class Model(Sized):
+        def __init__(self):
+            super().__init__()
+            with self.init_scope():
+                self.conv = L.Convolution2D(2, 3, 3, pad=1)
+                self.norm = L.BatchNormalization(3)
+
+        def arguments(self, k):
+            n = LENGTHS[k]
+            return (variable(k, 2 + n % 3, 2, n + 3, 2 * n % 7 + 5),)
+
+        def forward(self, x):
+            h = F.max_pooling_2d(F.relu(self.norm(self.conv(x))), 2)
+            return F.average_pooling_2d(h, h.shape[2:])
+
+    return Model
+
+
+@fault
+def bags_of_words():
+    """Each sentence on its own: lengths, and sums of them."""
+
+    class Model(Words):
+        def forward(self, xs, t):
+            ends = np.cumsum([len(x) for x in xs[:-1]])
+            vectors = F.split_axis(self.embed(F.concat(xs, axis=0)), ends, 0)
+            h = F.stack([F.sum(v, axis=0) / v.shape[0] for v in vectors])
+            return F.softmax_cross_entropy(self.a(h), t)
+
+    return Model
+
+
+@fault
+def ends_in_an_attribute():
+    """Lengths of sections that are known from nothing but an attribute."""
+
+    class Model(Words):
+        def arguments(self, k):
+            xs = sentences(k)
+            ends = np.cumsum([len(x) for x in xs])[:-1]
+            return np.concatenate(xs), ends, rng(k).randint(0, 4, 4).astype("i")
+
+        def forward(self, words, ends, t):
+            parts = F.split_axis(self.embed(words), ends, 0)
+            return F.softmax_cross_entropy(F.stack([F.average(p, axis=0) for p in parts]), t)
+
+    return Model
+
+
+@fault
+def padded_to_the_longest():
+    class Model(Words):
+        def forward(self, xs, t):
+            block = F.pad_sequence([self.embed(x) for x in xs])
+            more = F.pad_sequence([self.embed(x) for x in xs], max(map(len, xs)) + 3, 0.5)
+            return F.sum(block, axis=1) * F.max(more, axis=1)
+
+    return Model
+
+
+@fault
+def attention():
+    """Two lengths, masks of both, a table of positions."""
+
+    class Model(Sized):
+        def __init__(self):
+            super().__init__()
+            self.table = rng(1).randn(40, 4).astype("f")
+
+        def arguments(self, k):
+            n, m = LENGTHS[k], LENGTHS[-k]
+            x, z = variable(k, 2, n, 4), variable(k + 99, 2, m, 4)
+            return x, z, rng(k).rand(2, n, m) < 0.8
+
+        def forward(self, x, z, mask):
+            x = x + F.broadcast_to(self.table[: x.shape[1]], x.shape)
+            scores = F.matmul(x, z, transb=True) / 2
+            scores = F.where(mask, scores, np.full(mask.shape, -1e9, "f"))
+            y = F.matmul(F.softmax(scores, axis=2), z)
+            return self.a(F.reshape(y, (-1, 4)))
+
+    return Model
+
+
+@fault
+def draws():
+    class Model(Sized):
+        def forward(self, x):
+            h = F.dropout(self.a(x), 0.4)
+            return F.gaussian(h, F.dropout(self.b(h), 0.2))
+
+    return Model
+
+
+@fault
+def parts_and_steps():
+    class Model(Sized):
+        def forward(self, x):
+            n = len(x)
+            h = F.concat([x[1:], x[:-1]], axis=1)
+            return F.sum(h[::2], axis=0) + F.sum(F.tanh(h[n // 2]) * n) + F.flip(x, 0)[2, :2].T[0]
+
+    return Model
+
+
+@fault
+def statistics_and_numbers():
+    """A number that changes, too, is an input of its own."""
+
+    class Model(Sized):
+        def forward(self, x):
+            self.k = getattr(self, "k", 0) + 1
+            return F.leaky_relu(self.bn(self.a(x)), 0.1 * self.k) * (1 / self.k) ** 2
+
+    return Model
+
+
+@fault
+def lengths_that_depend_on_values():
+    """Rows that a mask picks, in the middle."""
+
+    class Model(Sized):
+        def forward(self, x):
+            h = self.a(x)
+            rows = np.flatnonzero(h.array[:, 0] > -0.5)
+            return F.sum(F.tanh(h[rows])) + F.sum(F.sigmoid(self.b(x)) ** 2)
+
+    return Model
+
+
+@fault
+def groups_that_add_up():
+    """Of two lengths the third is what is left."""
+
+    class Model(Sized):
+        def arguments(self, k):
+            return variable(k, 24, 4), rng(k).permutation(24)[:2] // 2 % 7 + 3
+
+        def forward(self, x, sizes):
+            a, b = (int(n) for n in sizes)
+            parts = x[:a], x[a : a + b], x[a + b :]
+            return F.concat([f(p) for f, p in zip((F.exp, F.tanh, self.a), parts)], axis=0)
+
+    return Model
+
+
+@fault
+def other_functions_for_long_ones():
+    class Model(Sized):
+        def forward(self, x):
+            h = self.a(x)
+            return F.tanh(h) if len(x) > 8 else F.sigmoid(h) * 2
+
+    return Model
+
+
+@fault
+def two_calls_before_backward():
+    class Model(Sized):
+        def step(self, k):
+            x, z = variable(k, LENGTHS[k], 4), variable(k + 50, LENGTHS[-k], 4)
+            y = F.sum(self(x)) * F.sum(self(z)) + F.sum(self(self(x)))
+            y.backward()
+            return y, x, z
+
+        def forward(self, x):
+            return F.tanh(self.b(F.relu(self.a(x))))
+
+    return Model
+
+
+@fault
+def double_backprop():
+    class Model(Sized):
+        def step(self, k):
+            x = variable(k, LENGTHS[k], 4)
+            y = self(x)
+            g, = chainer.grad([F.sum(y * y)], [x], enable_double_backprop=True)
+            loss = F.sum(g * g) + F.sum(y)
+            loss.backward()
+            return y, g, loss, x
+
+        def forward(self, x):
+            return F.tanh(self.b(F.sigmoid(self.a(x))))
+
+    return Model
+
+
+@fault
+def gradients_of_other_layouts():
+    """Constant all over (of a sum), without gaps, and of a transposed array."""
+
+    class Model(Sized):
+        def step(self, k):
+            x = variable(k, LENGTHS[k], 4)
+            y = self(x)
+            if k % 8 == 7:
+                y.grad = np.asfortranarray(rng(k).randn(*y.shape).astype("f"))
+                y.backward()
+            elif k % 4 == 2:
+                F.sum(y * rng(k).randn(*y.shape).astype("f")).backward()
+            else:
+                F.sum(y).backward()
+            return y, x
+
+        def forward(self, x):
+            return F.tanh(self.a(x))
+
+    return Model
+
+
+@fault
+def results_held_and_written():
+    """What is kept, unchained, retained; parameters and results that are written."""
+
+    class Model(Sized):
+        def step(self, k):
+            x = variable(k, LENGTHS[k], 4)
+            y = self(x)
+            if k % 4 == 0:
+                self.kept.unchain()
+            elif k % 4 == 1:
+                self.a.W.array[...] *= 0.9
+            elif k % 4 == 2:
+                y.array[0] = 2
+            F.sum(y * y).backward(retain_grad=k % 4 == 3)
+            return y, x, self.kept
+
+        def forward(self, x):
+            self.kept = self.a(x)
+            return F.tanh(F.relu(self.kept) * self.b(x))
+
+    return Model
+
+
+@fault
+def layouts_of_arguments():
+    """Transposed, with gaps, read-only."""
+
+    class Model(Sized):
+        def arguments(self, k):
+            n = LENGTHS[k]
+            x = rng(k).randn(4, n).astype("f").T
+            z = rng(k).randn(n, 8).astype("f")[:, ::2]
+            z.flags.writeable = False
+            return chainer.Variable(x), chainer.Variable(z)
+
+        def forward(self, x, z):
+            return F.sum(x * z, axis=1) + F.max(self.a(x) + z, axis=1)
+
+    return Model
+
+
+@fault
+def an_index_beyond_the_table():
+    """The table has sixteen rows; whoever wants more gets fewer, or an exception."""
+
+    class Model(Words):
+        def arguments(self, k):
+            return (rng(k).randint(0, 21 if k % 5 == 4 else 20, LENGTHS[k] + 4).astype("i"),)
+
+        def forward(self, x):
+            e = self.embed(x)
+            return F.sum(e[:16], axis=0) * len(e)
+
+    return Model
+
+
+@fault
+def one_at_a_time():
+    """Batches of one come between."""
+
+    class Model(Sized):
+        def arguments(self, k):
+            return (variable(k, 1 if k % 3 == 1 else LENGTHS[k], 4),)
+
+        def forward(self, x):
+            return F.mean(self.bn(self.a(x)) if len(x) > 1 else self.a(x), axis=0)
+
+    return Model
+
+
+@fault
+def evaluation_between():
+    class Model(Sized):
+        def step(self, k):
+            if k % 3:
+                return super().step(k)
+            with chainer.using_config("train", False), chainer.no_backprop_mode():
+                return self(variable(k, LENGTHS[k], 4))
+
+        def forward(self, x):
+            return F.dropout(self.bn(self.a(x)))
+
+    return Model
+
+
+@pytest.mark.parametrize("make", FAULTS, ids=lambda f: f.__name__)
+def test_same_bits(make):
+    check(make, len(LENGTHS))
+
+
+@pytest.mark.parametrize("make", FAULTS, ids=lambda f: f.__name__)
+def test_programs_of_any_sizes_run(make):
+    found = []
+    run(make, True, len(LENGTHS), lambda model: found.append(model.any_sizes()))
+    (any_sizes, calls), = found
+    # Where the graph is wanted in each call, a program is in vain.
+    assert any_sizes.is_there is (make.__name__ != "double_backprop") and calls >= 2
+
+
+@pytest.mark.parametrize("make", FAULTS, ids=lambda f: f.__name__)
+def test_checks_find_nothing(make, monkeypatch):
+    monkeypatch.setattr(chainer.global_config, "static_check", "always")
+    with warnings_heard() as log:
+        assert difference(run(make, False, 12), run(make, True, 12)) is None
+    assert not log
+
+
+class Net(chainer.Chain):
+    def __init__(self):
+        super().__init__()
+        with self.init_scope():
+            self.a, self.b = L.Linear(4, 4), L.Linear(4, 4)
+
+    @chainer.static_graph
+    def forward(self, x):
+        return F.sum(F.tanh(self.b(F.relu(self.a(x)))))
+
+    def site(self):
+        site, = self.schedule_manager._sites.values()
+        return site
+
+
+def called(lengths):
+    net = Net()
+    for n in lengths:
+        net.cleargrads()
+        net(variable(n, n, 4)).backward()
+    return net
+
+
+def test_the_report_tells_of_it():
+    net = called(LENGTHS)
+    text = str(net.schedule_manager.report())
+    assert "the same functions have come with arrays of other sizes" in text
+    assert "float32[size0,4]" in text
+    program, = net.schedule_manager.programs
+    assert "size0" in program.source and "self_a_W" in program.source
+
+
+def test_few_sizes_have_programs_of_their_own():
+    net = called([5, 3, 8, 6] * 4)
+    ledger = net.site().ledger
+    assert not net.site().any_sizes.is_there
+    assert ledger.with_python + ledger.without_python == 8
+
+
+def test_sizes_beyond_the_bounds_are_noted_and_then_served():
+    net = called([*LENGTHS[:7], 200, 300, 400])
+    site = net.site()
+    before = site.ledger.with_python
+    for n in (350, 380, 120):
+        net(variable(n, n, 4)).backward()
+    assert site.ledger.with_python == before + 3
+
+
+def test_frequent_sizes_get_programs_of_their_own():
+    net = called([*LENGTHS[:6], *[5] * 40])
+    assert len(net.site().any_sizes.plans()) == 1
+    assert len(net.site().plans()) == 2
+
+
+def test_what_is_known_does_not_grow():
+    net = called([*range(2, 40), *range(1000, 1100)])
+    kind, = net.site().any_sizes._kinds.values()
+    assert len(kind.samples) <= _any_size._MOST
+    assert len(net.site().any_sizes.root.children) == 1
+
+
+def test_a_wrong_program_is_found_and_dropped(monkeypatch, caplog):
+    def wrong(self, arrays):
+        results, kept = forward(self, arrays)
+        return (np.asarray(results[0] + np.float32(1)), *results[1:]), kept
+
+    forward = _any_size.AnySizeSchedule.forward
+    monkeypatch.setattr(_any_size.AnySizeSchedule, "forward", wrong)
+    monkeypatch.setattr(chainer.global_config, "static_check", "always")
+    net, plain = called(LENGTHS[:6]), Net()
+    plain.copyparams(net)
+    for n in LENGTHS[6:]:
+        y, z = net(variable(n, n, 4)), Net.forward.__wrapped__(plain, variable(n, n, 4))
+        assert y.array.tobytes() == z.array.tobytes()
+    assert "another value" in caplog.text
+    assert not net.site().any_sizes.is_there
+
+
+def test_lengths_in_functions_of_the_user_are_left_to_them():
+    """Who knows what else they decide by these."""
+
+    class Tiled(chainer.FunctionNode):
+        _supports_static_optimizations = True
+
+        def __init__(self, n):
+            self.n = n
+
+        def forward(self, inputs):
+            return (inputs[0] * self.n,)
+
+        def backward(self, indexes, gys):
+            return (gys[0] * self.n,)
+
+    class Model(chainer.Chain):
+        @chainer.static_graph
+        def forward(self, x):
+            return Tiled(len(x)).apply((x,))[0]
+
+    model = Model()
+    for n in LENGTHS:
+        x = variable(n, n, 4)
+        assert np.array_equal(model(x).array, x.array * n)
+    site, = model.schedule_manager._sites.values()
+    assert not site.any_sizes.is_there
+
+
+def test_threads_with_sizes_of_their_own():
+    net = called(LENGTHS[:6])
+    weights = [p.array.copy() for p in net.params()]
+    wrong = []
+
+    def body(k):
+        for n in LENGTHS:
+            x = variable(n + k, n, 4)
+            y = net(x)
+            g, = chainer.grad([y], [x])
+            plain = Net.forward.__wrapped__(net, x)
+            h, = chainer.grad([plain], [x])
+            if y.array != plain.array or g.array.tobytes() != h.array.tobytes():
+                wrong.append((k, n))
+
+    threads = [threading.Thread(target=body, args=(100 * k,)) for k in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not wrong
+    assert all(np.array_equal(a, p.array) for a, p in zip(weights, net.params(), strict=True))
