@@ -31,13 +31,13 @@ _ROOMY = 8  # how many times as large as an arena the memory may be that it is p
 class Pool:
     """Lends sets of buffers; ``list.append`` and ``list.pop`` make it safe between threads."""
 
-    __slots__ = ("_new", "_room", "idle")
+    __slots__ = ("_new", "room", "idle")
 
     def __init__(self, new: Callable[[], Buffers], size: int = 0) -> None:
         self._new = new
         self.idle: list[Buffers] = []
         #: Sets that are kept: as many as there were at a time, for each time step for instance.
-        self._room = max(_IDLE, _IDLE_BYTES // size if size else 0)
+        self.room = max(_IDLE, _IDLE_BYTES // size if size else 0)
 
     def take(self) -> Buffers:
         try:
@@ -46,7 +46,7 @@ class Pool:
             return self._new()
 
     def give(self, buffers: Buffers) -> None:
-        if len(self.idle) < self._room:
+        if len(self.idle) < self.room:
             self.idle.append(buffers)
 
     def trim(self) -> None:

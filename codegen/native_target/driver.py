@@ -34,7 +34,11 @@ FAILED = MOST_OPERANDS
 # The head of a program, in items.
 N_BASES, N_REGIONS, REGIONS, N_COMMITS, COMMITS, CHECKS, ARRAY_TYPE, CLEAR, TEST, MASK = range(10)
 POOL = 10  # the address of the threads that take part, or 0
-HEAD = 11
+LONG, OCCURRED = 11, 12  # the addresses of PyLong_FromLongLong and of PyErr_Occurred
+HEAD = 13
+#: After the name of RUN or SWEEP: what does the same for Python, in CPython's form for a function
+#: of one argument, and keeps the GIL.
+BRIEF = "_brief"
 # The head of a region: rows, rows at a time, steps; with how many other threads the rows may be
 # shared; where the local values are: the base, their first byte; from which step on parts of the
 # rows have to come one after the other. An operand with LOCAL for a base is local.
@@ -184,6 +188,7 @@ def driver_text(layout: Layout) -> str:
     parts = [_program_of(layout), _bases(layout), _wait_for_turn(), _do_tiles(), _take_part()]
     parts += [_share(), _worker()]
     parts += [_execute(), _run(), _commit()]
+    parts += [_brief(RUN), _brief(SWEEP)]
     parts += [_sweep(layout), _loop(), _flat(), _copy_item(), _reduce(), _product()]
     return "\n".join(parts)
 
@@ -462,6 +467,16 @@ def _commit() -> str:
     where = f"i64 {f.item(code, COMMITS)}, i64 {f.item(code, N_COMMITS)}"
     f.call("@execute", f"ptr {bases}, ptr {code}, {where}", "i64")
     return f.text("i64 0")
+
+
+def _brief(name: str) -> str:
+    """A function whose result Python gets as a number; what NumPy's loops have raised is raised."""
+    f = Function(f"ptr @{name}{BRIEF}(ptr %self, ptr %arrays)")
+    result = f.call(f"@{name}", "ptr %arrays", "i64")
+    code = f.get("call ptr @program_of(ptr %arrays)")
+    error = f.call(f.item(code, OCCURRED, "ptr"), "", "ptr")
+    f.leave(f.get(f"icmp ne ptr {error}, null"), "ptr null")
+    return f.text(f"ptr {f.call(f.item(code, LONG, 'ptr'), f'i64 {result}', 'ptr')}")
 
 
 #: NPY_ARRAYWRITEABLE

@@ -19,10 +19,12 @@ from .driver import (
     COMMITS,
     HEAD,
     LOCAL,
+    LONG,
     MASK,
     N_BASES,
     N_COMMITS,
     N_REGIONS,
+    OCCURRED,
     POOL,
     REGIONS,
     TEST,
@@ -35,6 +37,8 @@ from .steps import Item, Loop, OwnLoop, Place, Region, Step
 BRIEF_BYTES = 1 << 17
 #: For each as many bytes that a region touches one more thread is woken, which takes microseconds.
 SHARED_BYTES = 1 << 18
+#: What functions that keep the GIL need of Python.
+ANSWERS = "PyLong_FromLongLong", "PyErr_Occurred"
 #: What each thread has for local values.
 LOCAL_BYTES = 1 << 20
 
@@ -57,6 +61,8 @@ class Linker(Protocol):
     def descriptor(self, dtype: np.dtype[Any]) -> int: ...
 
     def libc(self, name: str) -> int: ...
+
+    def python(self, name: str) -> int: ...
 
     def callable(self, name: str, brief: bool = False) -> Callable[[Any], int]: ...
 
@@ -123,6 +129,7 @@ class Segment:
         items[ARRAY_TYPE] = id(np.ndarray)
         items[CLEAR], items[TEST] = linker.libc("feclearexcept"), linker.libc("fetestexcept")
         items[MASK] = linker.flags.all
+        items[LONG], items[OCCURRED] = (linker.python(name) for name in ANSWERS)
         return np.array(items, np.int64)
 
     @property

@@ -28,11 +28,13 @@ from .driver import (
     FIRST,
     ITEMS,
     KERNEL,
+    LONG,
     MASK,
     MOST_OPERANDS,
     N_BASES,
     N_ITEMS,
     N_OPERANDS,
+    OCCURRED,
     OPERANDS,
     PLACE,
     RAISED,
@@ -45,7 +47,7 @@ from .driver import (
 )
 from .forms import Forms
 from .groups import Fused
-from .program import Base, Linker, check_of
+from .program import ANSWERS, Base, Linker, check_of
 from .steps import Place
 
 __all__ = ["DONE", "RAISED", "SHARED", "Items", "Loop", "Sweep", "loop_of", "same_walk"]
@@ -176,6 +178,7 @@ class Sweep:
             code += [arrays[0].size, *slots, *offsets]
         code[ARRAY_TYPE] = id(np.ndarray)
         code[CLEAR], code[TEST] = linker.libc("feclearexcept"), linker.libc("fetestexcept")
+        code[LONG], code[OCCURRED] = (linker.python(name) for name in ANSWERS)
         code[COPY], code[KERNEL] = linker.libc("memcpy"), linker.kernel(loop.kernel)
         code[TILE], code[RESULTS] = tile, self._memory.ctypes.data
         self.code = np.array(code, np.int64)

@@ -1,6 +1,7 @@
 """Native code that compares words of memory with what stood there, for Python to call.
 
-A second function counts: it sets an entry of dictionaries whose versions are such words.
+A second function counts: it sets an entry of dictionaries whose versions are such words. A third
+one compares the layouts of arrays.
 
 In: an int64 array: how many words there are, the address of ``PyBool_FromLong``, then an address
 and a word for each. Out: whether all are as they were. They are compared one after the other, so
@@ -9,9 +10,10 @@ that a word may stand in memory which is only known to be there since those befo
 
 from __future__ import annotations
 
-from .driver import Function, Layout
+from .driver import N_BASES, TEST, Function, Layout
 
 UNCHANGED, COUNT = "chainwright_unchanged", "chainwright_count"
+LAYOUTS = "chainwright_layouts"
 N_WORDS, ANSWER, WORDS = range(3)
 
 
@@ -20,7 +22,21 @@ VERSION = 24  # bytes from the beginning of a dictionary to its version
 
 def words_text(layout: Layout) -> str:
     """The functions, of CPython's form for one argument; they need the GIL."""
-    return "\n".join([_unchanged(layout), _count(layout)])
+    return "\n".join([_unchanged(layout), _count(layout), _layouts()])
+
+
+def _layouts() -> str:
+    """Whether the arrays of a tuple have the layouts of the table, which comes first in it.
+
+    The table is one of :mod:`.driver`; the address of ``PyBool_FromLong`` is where the others have
+    that of a function for flags.
+    """
+    f = Function(f"ptr @{LAYOUTS}(ptr %self, ptr %arrays)")
+    code = f.get("call ptr @program_of(ptr %arrays)")
+    bases = f.get(f"alloca ptr, i64 {f.item(code, N_BASES)}")
+    wrong = f.call("@read_bases", f"ptr %arrays, ptr {code}, ptr {bases}", "i64")
+    right = f.get(f"sub i64 1, {wrong}")
+    return f.text(f"ptr {f.call(f.item(code, TEST, 'ptr'), f'i64 {right}', 'ptr')}")
 
 
 def _count(layout: Layout) -> str:

@@ -26,7 +26,7 @@ from chainwright.codegen.native_target import (
 from chainwright.codegen.native_target.forms import Forms
 from chainwright.codegen.native_target.groups import Group
 from chainwright.codegen.native_target.matmul import product_region
-from chainwright.codegen.native_target.program import Base, Segment
+from chainwright.codegen.native_target.program import ANSWERS, Base, Segment
 from chainwright.codegen.native_target.reductions import reduce_loops, reduce_step
 from chainwright.codegen.native_target.settle import Flags, Settlement
 from chainwright.codegen.native_target.steps import Loop, Place, Product, Reduction, Region
@@ -40,6 +40,7 @@ from .answers import Answers
 from .bits import same_bits
 from .engine import Engine, libc_address
 from .loops import layout, loop_of
+from .methods import builtin, python_address
 from .smaller import smaller_product, smaller_reduction
 from .threads import Threads
 
@@ -73,6 +74,8 @@ class MachineLinker:
             raise ImportError("native code does not know this Python, NumPy or processor")
         self.flags = flags
         self._libc = {name: libc_address(name) for name in _LIBC}
+        self._python = {name: python_address(name) for name in ANSWERS}
+        self._brief: dict[str, Callable[[Any], int]] = {}
         self.engine = Engine()
         self._threads = Threads(lambda: self.driver("worker"))
         texts = [driver.driver_text(found), words.words_text(found)]
@@ -88,8 +91,11 @@ class MachineLinker:
         return self.engine.function(_DRIVER.get(name, name), lambda: self._text)
 
     def callable(self, name: str, brief: bool = False) -> Callable[[Any], int]:
-        kind = ctypes.PYFUNCTYPE if brief else ctypes.CFUNCTYPE
-        return kind(ctypes.c_int64, ctypes.py_object)(self.driver(name))
+        if brief:
+            if name not in self._brief:
+                self._brief[name] = builtin(name, self.driver(_DRIVER[name] + driver.BRIEF))
+            return self._brief[name]
+        return ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.py_object)(self.driver(name))
 
     def pool(self) -> int:
         return self._threads.pool(OPTIONS.threads())
@@ -108,6 +114,9 @@ class MachineLinker:
 
     def libc(self, name: str) -> int:
         return self._libc[name]
+
+    def python(self, name: str) -> int:
+        return self._python[name]
 
 
 class NumpyMachine:

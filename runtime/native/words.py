@@ -18,16 +18,24 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from chainwright.codegen.native_target.driver import Layout
-from chainwright.codegen.native_target.words import COUNT, UNCHANGED
+from chainwright.codegen.native_target.driver import (
+    ARRAY_TYPE,
+    CHECKS,
+    HEAD,
+    N_BASES,
+    TEST,
+    Layout,
+)
+from chainwright.codegen.native_target.program import Base, check_of
+from chainwright.codegen.native_target.words import COUNT, LAYOUTS, UNCHANGED
 
 from .available import native_target
 from .loops import layout
+from .methods import builtin, python_address
 
 # Versions of Python that this was tried with. In 3.13 a dictionary keeps its version while the
 # attributes of its object are set, and nobody who watches it is told.
 _KNOWN = {(3, 11), (3, 12)}
-_METH_O = 8
 _TAG = 384  # of a class: tp_version_tag, four bytes and four of padding
 _DICT = -24  # of an object with a managed dictionary: where that is, once somebody has asked for it
 _MANAGED, _HEAP = 1 << 4, 1 << 9  # flags of classes
@@ -37,6 +45,8 @@ _SMALL = 64
 _read = ctypes.c_int64.from_address
 
 Word = tuple[int, int]
+Form = tuple[tuple[int, ...], np.dtype[Any], tuple[int, ...]]  # shape, dtype, strides
+_CHARS = frozenset("?bBhHiIlLqQefdgFDG")  # of dtypes that are known by their letter
 
 
 class Facts(NamedTuple):
@@ -45,15 +55,6 @@ class Facts(NamedTuple):
     layout: Layout
     answer: int  # the address of PyBool_FromLong
     set_item: int  # that of PyDict_SetItem
-
-
-class _Method(ctypes.Structure):
-    _fields_ = [
-        ("name", ctypes.c_char_p),
-        ("function", ctypes.c_void_p),
-        ("flags", ctypes.c_int),
-        ("doc", ctypes.c_char_p),
-    ]
 
 
 def word_at(address: int) -> Word:
@@ -156,6 +157,29 @@ def comparison() -> Callable[[np.ndarray], bool] | None:
     return same if same is not None and _holds(same) else None
 
 
+def layouts_table(forms: Sequence[Form]) -> np.ndarray | None:
+    """What :func:`layouts` asks for, before the arrays; None where a layout cannot be told."""
+    target, known = native_target(), facts()
+    if target is None or known is None:
+        return None
+    if any(dtype.char not in _CHARS or np.dtype(dtype.char) != dtype for _, dtype, _ in forms):
+        return None
+    items = [0] * HEAD
+    items[N_BASES], items[CHECKS] = 1 + len(forms), HEAD
+    items[ARRAY_TYPE], items[TEST] = id(np.ndarray), known.answer
+    items.append(-1)
+    for form in forms:
+        items += check_of(Base("", form), target.linker)
+    return np.array(items, np.int64)
+
+
+@functools.cache
+def layouts() -> Callable[[tuple[Any, ...]], bool] | None:
+    """Tells whether all arrays after the table are of NumPy's class and as it says."""
+    fit = _builtin(LAYOUTS)
+    return fit if fit is not None and _fits(fit) else None
+
+
 def are_native() -> bool:
     """Whether native code is there, so that nothing has to be loaded for it."""
     return native_target.cache_info().currsize > 0 and native_target() is not None
@@ -177,11 +201,7 @@ def _builtin(name: str) -> Any:
     if target is None or known is None:
         return None
     try:
-        method = _Method(name.encode(), target.linker.driver(name), _METH_O, None)
-        ctypes.pythonapi.Py_IncRef(ctypes.py_object(method))  # Python looks there to the very end
-        new = ctypes.PYFUNCTYPE(ctypes.py_object, *[ctypes.c_void_p] * 3)(
-            ("PyCFunction_NewEx", ctypes.pythonapi))
-        return new(ctypes.addressof(method), None, None)
+        return builtin(name, target.linker.driver(name))
     except (RuntimeError, OSError, AttributeError):
         return None
 
@@ -192,10 +212,7 @@ def facts() -> Facts | None:
     found = layout()
     if found is None or sys.version_info[:2] not in _KNOWN or not _is_as_known():
         return None
-    api = ctypes.pythonapi
-    functions = api.PyBool_FromLong, api.PyDict_SetItem
-    answer, set_item = (ctypes.cast(f, ctypes.c_void_p).value or 0 for f in functions)
-    return Facts(found, answer, set_item)
+    return Facts(found, python_address("PyBool_FromLong"), python_address("PyDict_SetItem"))
 
 
 class _Probe:
@@ -296,3 +313,10 @@ def _counts(count: Callable[[np.ndarray], bool]) -> bool:
         return False
     two.x = 2
     return one.x is value and not same(table) and not count(table) and two.x == 2
+
+
+def _fits(fit: Callable[[tuple[Any, ...]], bool]) -> bool:
+    a, b = np.zeros((2, 3), np.float32), np.zeros(())
+    table = layouts_table([(x.shape, x.dtype, x.strides) for x in (a, b)])
+    others = [a.T, a[:1], a[0], a.astype("i"), a.view(np.recarray), None, np.asfortranarray(a)]
+    return fit((table, a, b)) is True and not any(fit((table, other, b)) for other in others)

@@ -154,3 +154,38 @@ def test_counting_changes_all_or_nothing():
     table[-1] = id(numbers[2])
     assert count(table) is False
     assert [thing.t for thing in things] == [1 << 70, 6, 1 << 70]
+
+
+def with_metadata(array):
+    return array.view(np.dtype(np.float32, metadata={"a": 1}))
+
+
+OTHERS = {
+    "shape": lambda a: a[:1],
+    "axes": lambda a: a[0],
+    "strides": lambda a: np.asfortranarray(a),
+    "dtype": lambda a: a.view("i"),
+    "byte order": lambda a: a.astype(">f4"),
+    "class": lambda a: a.view(np.recarray),
+    "no array": lambda a: None,
+    "a list": lambda a: a.tolist(),
+}
+
+
+@pytest.mark.parametrize("name", OTHERS)
+def test_layouts(name):
+    array, scalar = np.ones((2, 3), "f"), np.zeros((), "d")
+    fit = words.layouts()
+    table = words.layouts_table([(a.shape, a.dtype, a.strides) for a in (array, scalar)])
+    other = OTHERS[name](array)
+    assert fit((table, array, scalar)) is True
+    assert fit((table, array + 1, np.ones(()))) is True
+    assert fit((table, with_metadata(array), scalar)) is True
+    assert fit((table, other, scalar)) is False
+    assert fit((table, scalar, other)) is False
+
+
+def test_layouts_that_nobody_knows():
+    assert words.layouts_table([((2,), np.dtype(">f4"), (4,))]) is None
+    assert words.layouts_table([((2,), np.dtype([("a", "f")]), (4,))]) is None
+    assert words.layouts_table([((2,), np.dtype("S3"), (3,))]) is None
