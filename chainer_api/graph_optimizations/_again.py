@@ -144,7 +144,8 @@ class Again:
         self.uses = 0
         #: The nodes of the parameters, and of each part those of its entries.
         self.nodes = [param._node for param in self.params]
-        self._nodes = [[entry.param._node for entry in part.entries] for part in plan.parts]
+        self._parts = [(part, [entry.param._node for entry in part.entries])
+                       for part in plan.parts]
 
     def _of_entry(self, entry: Any) -> _Words:
         return [*_parameter(entry.param), *_object(entry.rule.hyperparam)]
@@ -153,15 +154,17 @@ class Again:
         """Whether all is as it was, but for the rules, which :meth:`begin` looks at."""
         return self.target is target and self.plan is plan and self._same(self._table)
 
-    def arrays(self) -> list[Any] | None:
-        """The arrays of each sweep; None where a gradient is missing."""
+    def arrays(self) -> list[tuple[Any, list[Any]]] | None:
+        """Each part with the arrays of its sweep; None where a gradient is missing."""
+        found = []
         try:
-            return [
-                part.arrays_with([node._grad_var._array for node in nodes])
-                for part, nodes in zip(self.plan.parts, self._nodes, strict=True)
-            ]
+            for part, nodes in self._parts:
+                arrays = part.known[:]  # what Part.arrays_with does
+                arrays[part.of_gradients] = [node._grad_var._array for node in nodes]
+                found.append((part, arrays))
         except AttributeError:
             return None
+        return found
 
     def begin(self) -> bool:
         """Count one update more for all rules; False, and nothing was done, if one has changed."""

@@ -23,6 +23,7 @@ from chainer.link import _all_params
 from chainer.optimizer_hooks._elementwise import ElementwiseHook
 from chainer.variable import Parameter
 from chainwright.ir import Graph
+from chainwright.runtime.native import words
 from chainwright.runtime.sweeps import DONE, RAISED, Items, Sweep, SweepCode, same_walk
 from chainwright.tracer import Recorder
 
@@ -201,7 +202,11 @@ class Part:
         self.heeded: tuple[str, ...] | None = None  # what the sweep stops at
         self.numbers = np.zeros(0, key.dtype)
         self._held: list[np.ndarray] = []  # the arrays, and their states
-        self._known: list[Any] = []  # what the sweep is called with, gradients left out
+        self.known: list[Any] = []  # what the sweep is called with, gradients left out
+        self.of_gradients = slice(3, None, 2 + len(key.states))  # where those stand
+        #: The groups, and for native code that writes their numbers, if there is any, tables.
+        self._numbered: list[tuple[Group, Any]] = []
+        self._write: Any = None
         self._kinds: tuple[type, ...] | None = None  # of numbers that fit
         self._largest = _LARGEST[key.dtype]
 
@@ -231,10 +236,17 @@ class Part:
         for held in self._known_to_all:
             held.others.add(self)
         self.numbers = np.zeros(self.width * len(self.groups), self.key.dtype)
+        self._write = words.numbers()
+        for group in self.groups.values():
+            place = self.numbers[group.first : group.first + self.width]
+            table = None
+            if self._write is not None:
+                table = words.numbers_table(place, self._present, self._largest)
+            self._numbered.append((group, table))
         self.sweep = self.code.over(Items(arrays, [e.group.first for e in self.entries]))
-        self._known = [self.sweep.code, self.numbers]
+        self.known = [self.sweep.code, self.numbers]
         for array, _, *states in arrays:
-            self._known += [array, None, *states]
+            self.known += [array, None, *states]
 
     def stands(self) -> bool:
         """Whether all but the gradients is as it was."""
@@ -272,8 +284,8 @@ class Part:
 
     def arrays_with(self, grads: list[Any]) -> list[Any]:
         """The arrays of the sweep, with these gradients."""
-        found = self._known[:]
-        found[3 :: 2 + len(self.key.states)] = grads
+        found = self.known[:]
+        found[self.of_gradients] = grads
         return found
 
     def count(self) -> None:
@@ -296,9 +308,8 @@ class Part:
 
         The rules may have ``counted`` that one already.
         """
-        key, one = self.key, 0 if counted else 1
-        for group in self.groups.values():
-            rule = group.rule
+        key, one, write = self.key, 0 if counted else 1, self._write
+        for (rule, first), table in self._numbered:
             if one:
                 rule.t += 1
             try:
@@ -308,6 +319,8 @@ class Part:
             finally:
                 if one:
                     rule.t -= 1
+            if write is not None and write((table, *numbers)):
+                continue
             given = list(itertools.compress(numbers, self._present))
             kinds = tuple(map(type, numbers))
             if kinds != self._kinds or not sum(map(abs, given)) < self._largest:
@@ -316,7 +329,7 @@ class Part:
                 if not numbers_fit(numbers, key.dtype):
                     return False
                 self._kinds = kinds
-            self.numbers[group.first : group.first + self.width] = given
+            self.numbers[first : first + self.width] = given
         return True
 
     def run(self, arrays: list[Any]) -> bool:
@@ -669,7 +682,8 @@ class Updates:
             return False
         self._swept += 1
         if check_is_due(self._swept):
-            right, number = plan.check(todo, self._errors.kinds, self._compared)
+            arrays = [arrays for _, arrays in todo]
+            right, number = plan.check(arrays, self._errors.kinds, self._compared)
             for part in plan.parts:
                 part.was_counted()
             self._compared += number
@@ -677,7 +691,7 @@ class Updates:
                 self._plan = None
             return True
         self._alike = min(self._alike, 0)
-        self._sweep(plan, todo)
+        self._sweep(todo)
         for param in plan.others:
             param.update()
         return True
@@ -702,7 +716,7 @@ class Updates:
         if todo is None:
             return False
         self._swept += 1
-        self._sweep(plan, todo)
+        self._sweep(todo)
         self._alike += 1
         return True
 
@@ -741,27 +755,27 @@ class Updates:
         todo = again.arrays()
         if todo is None or not again.holds(again.target, plan) or not again.begin():
             return False
-        for part in plan.parts:
+        for part, _ in todo:
             if not part.write_numbers(counted=True):
                 again.undo()
                 return False
         self._swept += 1
-        self._sweep(plan, todo, counted=True)
+        self._sweep(todo, counted=True)
         return True
 
-    def _todo(self, plan: Plan) -> list[Any] | None:
-        """The arrays of each sweep; None if something has changed."""
+    def _todo(self, plan: Plan) -> list[tuple[Part, list[Any]]] | None:
+        """Each part with the arrays of its sweep; None if something has changed."""
         todo = []
         for part in plan.parts:
             arrays = part.arrays()
             if arrays is None or not part.write_numbers():
                 return None
-            todo.append(arrays)
+            todo.append((part, arrays))
         return todo
 
-    def _sweep(self, plan: Plan, todo: list[Any], counted: bool = False) -> None:
+    def _sweep(self, todo: list[tuple[Part, list[Any]]], counted: bool = False) -> None:
         kinds = self._errors.kinds
-        for part, arrays in zip(plan.parts, todo, strict=True):
+        for part, arrays in todo:
             if part.heeded is not kinds:
                 assert part.sweep is not None and kinds is not None
                 part.sweep.heed(kinds)

@@ -49,10 +49,10 @@ class AdamRule(optimizer._StepRule):
 
     def _numbers(self, dtype):
         hp = self.hyperparam._nearest()
-        dtype = _arithmetic_dtype(dtype)
-        # From 1e-37 on no type makes it 0.
-        if hp.eps != 0 and abs(hp.eps) < 1e-37 and dtype.type(hp.eps) == 0:
-            raise ValueError(f'eps of Adam optimizer is too small for {dtype.name} ({hp.eps})')
+        if hp.eps != 0 and abs(hp.eps) < 1e-37:  # from there on no type makes it 0
+            dtype = _arithmetic_dtype(dtype)
+            if dtype.type(hp.eps) == 0:
+                raise ValueError(f'eps of Adam optimizer is too small for {dtype.name} ({hp.eps})')
         bounds = self.bounds if hp.adabound else (None, None)
         eta = None if hp.eta == 1 else hp.eta
         keep = None if hp.weight_decay_rate == 0 else 1 - hp.weight_decay_rate * hp.eta

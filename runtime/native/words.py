@@ -27,7 +27,14 @@ from chainwright.codegen.native_target.driver import (
     Layout,
 )
 from chainwright.codegen.native_target.program import Base, check_of
-from chainwright.codegen.native_target.words import COUNT, LAYOUTS, UNCHANGED
+from chainwright.codegen.native_target.words import (
+    COUNT,
+    FLOAT_VALUE,
+    LAYOUTS,
+    NUMBERS,
+    NUMBERS_HEAD,
+    UNCHANGED,
+)
 
 from .available import native_target
 from .loops import layout
@@ -180,6 +187,31 @@ def layouts() -> Callable[[tuple[Any, ...]], bool] | None:
     return fit if fit is not None and _fits(fit) else None
 
 
+def numbers_table(place: np.ndarray, present: Sequence[bool], largest: float) -> np.ndarray:
+    """What :func:`numbers` asks for: float32 or float64 items, which have to stay where they are.
+
+    As many numbers are given as ``present`` has items; of these some are None.
+    """
+    known = facts()
+    assert known is not None and place.dtype.char in "fd" and sum(present) == len(place)
+    size = np.float64(largest).view(np.int64)
+    wide = place.dtype.char == "d"
+    head = [len(present), known.answer, id(float), id(None), place.ctypes.data, wide, size]
+    assert len(head) == NUMBERS_HEAD
+    return np.array([*head, *present], np.int64)
+
+
+@functools.cache
+def numbers() -> Callable[[tuple[Any, ...]], bool] | None:
+    """Writes the numbers after a table to their place.
+
+    False if one is no float, not less in magnitude than the largest, or not None where that is
+    wanted; then some may be written.
+    """
+    write = _builtin(NUMBERS)
+    return write if write is not None and _writes(write) else None
+
+
 def are_native() -> bool:
     """Whether native code is there, so that nothing has to be loaded for it."""
     return native_target.cache_info().currsize > 0 and native_target() is not None
@@ -320,3 +352,19 @@ def _fits(fit: Callable[[tuple[Any, ...]], bool]) -> bool:
     table = layouts_table([(x.shape, x.dtype, x.strides) for x in (a, b)])
     others = [a.T, a[:1], a[0], a.astype("i"), a.view(np.recarray), None, np.asfortranarray(a)]
     return fit((table, a, b)) is True and not any(fit((table, other, b)) for other in others)
+
+
+def _writes(write: Callable[[tuple[Any, ...]], bool]) -> bool:
+    if float.__basicsize__ != FLOAT_VALUE + 8:
+        return False
+    for dtype in (np.float32, np.float64):
+        place = np.zeros(2, dtype)
+        table = numbers_table(place, (True, False, True), 1e30)
+        if write((table, 0.1, None, -1e-50)) is not True:
+            return False
+        if place.tobytes() != np.array([0.1, -1e-50]).astype(dtype).tobytes():
+            return False
+        others = [(1, None, 2.0), (1.0, 2.0, 3.0), (1.0, None, None), (), (1e30, None, 1.0)]
+        if any(write((table, *other)) for other in others):
+            return False
+    return True

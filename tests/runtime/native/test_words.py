@@ -189,3 +189,30 @@ def test_layouts_that_nobody_knows():
     assert words.layouts_table([((2,), np.dtype(">f4"), (4,))]) is None
     assert words.layouts_table([((2,), np.dtype([("a", "f")]), (4,))]) is None
     assert words.layouts_table([((2,), np.dtype("S3"), (3,))]) is None
+
+
+@pytest.mark.parametrize("dtype", ["f", "d"])
+def test_numbers(dtype):
+    """As NumPy casts them."""
+    random = np.random.RandomState(0)
+    for exponent in (0, 30, -30, -40, -45, -60, -300):
+        given = [float(x) for x in random.standard_normal(4) * 10.0**exponent]
+        place = np.zeros(4, dtype)
+        table = words.numbers_table(place, (True, False, True, True, False, True), 1e38)
+        assert words.numbers()((table, given[0], None, *given[1:3], None, given[3])) is True
+        assert place.tobytes() == np.array(given).astype(dtype).tobytes()
+
+
+@pytest.mark.parametrize("other", [
+    1, True, None, np.float64(1), np.float32(1), "1", 1e38, -1e39, np.inf, np.nan,
+], ids=str)
+def test_numbers_that_are_left_to_python(other):
+    place = np.zeros(2, "f")
+    table = words.numbers_table(place, (True, True, False), 1e38)
+    write = words.numbers()
+    for given in ((other, 1.0, None), (1.0, other, None)):
+        assert write((table, *given)) is False
+    assert write((table, 1.0, 2.0, 3.0)) is False
+    assert write((table, 1.0, 2.0)) is False
+    assert write((table, 1.0, 2.0, None, None)) is False
+    assert write((table, 1.0, 2.0, None)) is True
