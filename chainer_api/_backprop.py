@@ -461,12 +461,18 @@ def backward_of_piece(var):
     if type(var) is not _Variable or _Variable.backward is not _backward_method or (
             _tracing.state.run is not None):
         return False
+    array = var._array
+    if type(array) is not _ndarray or array.ndim or not _nobody_watches():
+        return False
+    func = var.__dict__.get('_made_by')  # nobody has asked for its node
+    if func is not None and func._of_loss is not None:
+        give, one = func._of_loss
+        # A gradient may be a view of it, and belongs to whoever looks at it.
+        if array.dtype is one.dtype and give(func, one.copy()):
+            return True
     node = var._node
     func = node._creator_node
-    if func is None or not func._is_piece or node._grad_var is not None or not _nobody_watches():
-        return False
-    array = var._array
-    if type(array) is not _ndarray or array.ndim:
+    if func is None or not func._is_piece or node._grad_var is not None:
         return False
     return func._give_gradients(node, _make_gradient(numpy.array(1, array.dtype), True))
 

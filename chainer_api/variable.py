@@ -230,7 +230,13 @@ class _LazyNode:
         if type(variable._array) is _Promise:
             _tracing.look(variable, 'the graph of a Variable')
             return variable._node
-        variable._node = node = VariableNode(variable, None)
+        node = VariableNode(variable, None)
+        func = variable.__dict__.get('_made_by')
+        if func is not None:
+            func._hang(node)
+        variable._node = node
+        if func is not None:  # the node refers to it from now on
+            variable.__dict__.pop('_made_by', None)
         return node
 
 
@@ -355,8 +361,8 @@ class Variable:
             sharers = self._sharers = [_ref(self)]
         sharers[:] = [r for r in sharers if r() is not None]
         sharers.append(_ref(target))
-        target.__dict__.update(self.__dict__)
         node = self._node
+        target.__dict__.update(self.__dict__)
         target._node = VariableNode(target, node.name)
         gv = node._grad_var
         if gv is not None:
@@ -497,7 +503,8 @@ class Variable:
     @property
     def name(self) -> str | None:
         """Name of the variable."""
-        return self._node.name
+        # What nobody has asked for its node has not been given a name.
+        return None if '_made_by' in self.__dict__ else self._node.name
 
     @name.setter
     def name(self, n):
@@ -751,7 +758,8 @@ class Variable:
             >>> x.grad
             array(18.)
         """
-        has_grad = self.grad is not None
+        # What nobody has asked for its node has none.
+        has_grad = '_made_by' not in self.__dict__ and self.grad is not None
         try:
             chainer._backprop.backward_from_variable(
                 self, retain_grad, enable_double_backprop, loss_scale)

@@ -333,11 +333,16 @@ class Account:
         self._ended_plainly(plain, app if run.noted else None)
         return True
 
-    def called_without_python(self, seconds: float, proof: Proof, carrier: Carrier) -> bool:
-        """Likewise for a call that has gone without its Python."""
+    def called_without_python(
+        self, seconds: float, proof: Proof, carrier: Carrier, more: int = 0
+    ) -> bool:
+        """Likewise for a call that has gone without its Python.
+
+        So many ``more`` have gone before it, and have taken as long. They are in the ledger.
+        """
         self.ledger.without_python += 1
         proof.app.last = self.calls
-        return self._ended(seconds, proof.meter, proof.app, carrier)
+        return self._ended(seconds, proof.meter, proof.app, carrier, 1 + more)
 
     def _plain_of(self, app: Application) -> float:
         """Seconds of a call that goes the way to ``app``, without programs."""
@@ -442,19 +447,23 @@ class Account:
         """Whether several threads call the method at this time."""
         return self.calls < self._shared_until or self._thread != get_ident()
 
-    def _count(self, seconds: float) -> None:
+    def is_of_this_thread(self) -> bool:
+        """Whether the last call that was counted was of this thread."""
+        return self._thread == get_ident()
+
+    def _count(self, seconds: float, calls: int = 1) -> None:
         if self._thread != (thread := get_ident()):
             self._shared_until = self.calls + _LONG_AGO if self._thread else 0
             self._thread = thread
-        self.in_method += seconds
-        self.calls += 1
+        self.in_method += calls * seconds
+        self.calls += calls
         self.ledger.sample()
 
     def _ended(
-        self, seconds: float, meter: Meter, app: Application, run: Run | Carrier
+        self, seconds: float, meter: Meter, app: Application, run: Run | Carrier, calls: int = 1
     ) -> bool:
-        """A call that went the way to ``app``, with programs."""
-        self._count(seconds)
+        """So many calls that went the way to ``app``, with programs."""
+        self._count(seconds, calls)
         forwards = 0.0
         for piece in run.pieces:
             forwards += piece.forward_meter.plain
@@ -474,7 +483,7 @@ class Account:
         else:
             gain = sum([piece.forward_meter.gain for piece in run.pieces])
             factor = 1.0
-        self.ledger.saved += gain
+        self.ledger.saved += calls * gain
         if run.realized:
             self._partly += 1
             self._saved_partly += gain
@@ -483,6 +492,7 @@ class Account:
             backward.factor = factor
             if backward.program:
                 gain += backward.gain
+        self._deficit = max(self._deficit - (calls - 1) * gain, 0.0)
         return self.pays(gain)
 
     def lose(self, seconds: float) -> None:

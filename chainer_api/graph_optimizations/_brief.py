@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import ast
 import math
+import re
 from collections.abc import Callable, Sequence
 from types import FunctionType, GetSetDescriptorType, MemberDescriptorType, ModuleType
 from typing import Any
@@ -22,6 +23,9 @@ from chainer._tracing import note_holder
 from chainer.variable import Variable
 from chainwright.runtime.native import words
 
+from ._direct import Direct
+from ._piece import Plan
+
 _AT_ONCE, _TRIES = 3, 6  # times that a brief way is looked for again: soon, and at all
 _SOON = 64  # uses until it is asked again for native code
 _LONG = 1024  # uses after which it was no mistake
@@ -29,6 +33,10 @@ _LEAST = 8  # guards fewer, or it is no gain
 _HEAP = 1 << 9  # flag of classes that Python code has made
 _ANY: Any = object()
 _PLAIN = (str, bytes, bool, int, float, type(None), type(Ellipsis), np.dtype)
+_OF_LAYOUT = re.compile(
+    r"if type\((v\d+)\) is not ndarray or \1\.shape != (k\d+) or \1\.dtype is not (k\d+) and "
+    r"\1\.dtype != \3 or \1\.strides != (k\d+): return MISS"
+)
 _OF_FUNCTIONS = frozenset({"__code__", "__defaults__", "__kwdefaults__", "__closure__"})
 _OF_ARRAYS = frozenset({"shape", "dtype", "strides"})
 _COMPARED: dict[type, Callable[[Any, Any], bool]] = {
@@ -310,6 +318,9 @@ class Brief:
         lines = ["def brief(chain, args, kw, carrier):", "try:", *body]
         self.text = "\n    ".join(lines) + "\n"
         space = {**self._names, **given}
+        for name, plan in self._names.items():
+            if type(plan) is Plan:
+                space[name] = Direct(plan)
         space["space"] = _Space(space)
         exec(compile(self.text, "<chainwright brief>", "exec"), space)
         self.replay: Callable[..., Any] = space["brief"]
@@ -331,7 +342,7 @@ class Brief:
         except Moving:
             pass
         if isinstance(statement, ast.If):
-            return self._fewer_compared(statement.test) or line
+            return self._fewer_compared(statement.test) or self._by_layout(line)
         if isinstance(statement, ast.Assign):
             return self._pinned(statement) or line
         return line
@@ -353,6 +364,20 @@ class Brief:
             return ""
         self._watch.known[target.id] = found
         return f"if {ast.unparse(value)} is not {target.id}: return undone(carrier)"
+
+    def _by_layout(self, line: str) -> str:
+        """The layout of an array, compared by native code."""
+        found = _OF_LAYOUT.fullmatch(line)
+        if found is None:
+            return line
+        name, *form = found.groups()
+        shape, dtype, strides = (self._names[k] for k in form)
+        fit, table = words.layouts(), words.layouts_table([(shape, dtype, strides)])
+        if fit is None or table is None:
+            return line
+        number = sum([k.startswith("layout") for k in self._names])
+        self._names = {**self._names, "fit": fit, f"layout{number}": table}
+        return f"if not fit((layout{number}, {name})): return MISS"
 
     def _fewer_compared(self, test: ast.expr) -> str:
         """``len({id(a), id(b)}) != 2``, with those left out that are the same in each call."""

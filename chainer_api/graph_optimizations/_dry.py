@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import random
 import sys
+from collections.abc import Callable
 from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
@@ -44,31 +45,52 @@ _new = object.__new__
 _Promise = _tracing.Promise
 
 
+def _nothing() -> None:
+    """What is not there."""
+
+
+#: What a carrier has besides, and what makes it.
+_RARE: dict[str, Callable[[], Any]] = {
+    "guards": dict, "drawn": list, "states": dict, "numbers": dict, "first_state": _nothing,
+    "python_state": _nothing, "undo": list, "effects": bool, "failed": str, "hearing": _nothing,
+}
+
+
 class Carrier:
     """What programs need of a run: values by slot, and random numbers."""
 
     __slots__ = (
         "checking", "drawn", "effects", "failed", "first_state", "guards", "hearing", "numbers",
-        "pieces", "python_state", "states", "undo", "values",
+        "pieces", "python_state", "rests", "states", "undo", "values",
     )
 
     phrases = None  # such calls go ways
     realized = 0  # functions without programs
 
-    def __init__(self) -> None:
+    guards: dict[int, Any]  # none: nothing comes between a use and its program
+    drawn: list[Any]
+    states: dict[Any, Any]
+    numbers: dict[Any, Any]
+    first_state: Any
+    python_state: Any
+    undo: list[tuple[np.ndarray, np.ndarray]]  # what is written, as it was before
+    effects: bool
+    failed: str  # what was raised
+    hearing: Hearing | None
+
+    def __init__(self, rests: bool = False) -> None:
         self.values: list[Any] = []
-        self.guards: dict[int, Any] = {}  # none: nothing comes between a use and its program
-        self.drawn: list[Any] = []
-        self.states: dict[Any, Any] = {}
-        self.numbers: dict[Any, Any] = {}
-        self.first_state: Any = None
-        self.python_state: Any = None
         self.pieces: list[Any] = []  # whose programs have run
         self.checking = 0.0  # seconds that went into checks of them
-        self.undo: list[tuple[np.ndarray, np.ndarray]] = []  # what is written, as it was before
-        self.effects = False
-        self.failed = ""  # what was raised
-        self.hearing: Hearing | None = None
+        self.rests = rests  # whether the account does not look at this call
+
+    def __getattr__(self, name: str) -> Any:
+        # Most calls need none of these, and to make them takes as long as some guards.
+        if name not in _RARE:
+            raise AttributeError(name)
+        made = _RARE[name]()
+        setattr(self, name, made)
+        return made
 
     @property
     def places(self) -> list[int]:

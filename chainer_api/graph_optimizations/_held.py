@@ -41,7 +41,8 @@ def hold(array: np.ndarray) -> Held:
     >>> references(a)
     0
     """
-    held = _by_id.get(id(array))
+    reference = _by_id.data.get(id(array))  # _by_id.get, without a call of Python
+    held = None if reference is None else reference()
     if held is None or held.array is not array:
         held = _by_id[id(array)] = Held(array)
     return held

@@ -37,6 +37,7 @@ _new = object.__new__
 #: How to run a backward, how it was recorded, and which inputs show what it reads late.
 Run = tuple[Any, Backward, tuple[int | None, ...]]
 NUMBERS, SIZES = -1, -2  # where the numbers of a piece, and sizes, stand among its leaves
+SMALL_RESULT = 4096  # bytes of a result of which a copy is kept
 
 
 class StaticScheduleFunction(FunctionNode):

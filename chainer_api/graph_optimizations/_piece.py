@@ -30,7 +30,7 @@ from chainwright.tracer import blank
 from ._account import Account, Meter, clock
 from ._device import ARRAYS, live_values, number_at, schedule
 from ._held import LARGE
-from ._node import NUMBERS, SIZES, Rebuilt, StaticScheduleFunction
+from ._node import NUMBERS, SIZES, SMALL_RESULT, Rebuilt, StaticScheduleFunction
 from ._random import set_generator_state
 from ._trace import Backward, Input, Traced, Untraceable, as_taken, gpu_of_apps, order_of_sums
 from ._tree import Application, Settings, Spec, reads
@@ -50,7 +50,6 @@ _HEAVY = 0.25  # of the intermediate values: leaves that are too much to have th
 _LARGE = 8 << 20  # bytes of intermediate values
 _FEW = 16384  # bytes of leaves that are copied in each use
 _LEVELS = 4096  # uses of leaves for which it is remembered where their functions stand
-_SMALL = 4096  # bytes of a result of which a copy is kept
 
 
 class Piece:
@@ -441,7 +440,7 @@ class Piece:
             if kept is not None:
                 node._kept, node._backwards = kept, backwards
             for slot, array in zip(self.results, made, strict=True):
-                if array.nbytes <= _SMALL:
+                if array.nbytes <= SMALL_RESULT:
                     node._small_results[slot] = array.tobytes()
             self._place(node, values, made, places)
         self.forward_meter.took(time.perf_counter() - started)
@@ -471,7 +470,7 @@ class Piece:
         if self.gpu is None:  # else it would mean to wait
             node._small_results = {
                 slot: array.tobytes() for slot, array in zip(self.results, made, strict=True)
-                if array.nbytes <= _SMALL}
+                if array.nbytes <= SMALL_RESULT}
         self._place(node, values, made, places)
         return node
 
