@@ -70,6 +70,11 @@ _ADVICE = (
         "running statistics are read in the method, or somebody has kept the array: keep a copy, "
         "and read them after it",
     ),
+    (
+        "compute with the dtype",
+        "numbers in the byte order of another machine, complex ones and long doubles stay NumPy's: "
+        "convert what comes in, x.astype(x.dtype.newbyteorder('='))",
+    ),
     ("another way", "the calls go different ways, or shapes differ: pad or bucket them"),
     (
         "would take too long",

@@ -199,6 +199,27 @@ class Piece:
                 self.keys[(None, alone, (y.dtype, self.layout(_dense(y)), True))] = None
 
     def _record(self, expect: Any = None) -> Traced:
+        """Trace and compile; a fault of ours there is none of the user's program."""
+        try:
+            return self._recorded(expect)
+        except Untraceable:
+            raise
+        except Exception as e:
+            place = self.apps[0].origin.place
+            self.account.ledger.add("distrusted", (
+                f"compiling raised {type(e).__name__}: {e}; this part of the method stays "
+                "define-by-run. Please report it"), place)
+            logger.debug("%s", self.name, exc_info=True)
+            raise self._refused_all(str(e)) from e
+
+    def _refused_all(self, reason: str) -> Untraceable:
+        """Nothing of the piece is to be compiled again, whatever it is a part of."""
+        for app in self.apps:
+            app.eager = app.eager or reason
+            app.renew()
+        return Untraceable(self.apps[0], reason)
+
+    def _recorded(self, expect: Any) -> Traced:
         started = clock()
         while (traced := self._with_backwards(expect)) is None:
             expect = None
@@ -250,11 +271,8 @@ class Piece:
             # What it says (kernels that do not compile, functions that CuPy lacks) holds for
             # all of the piece.
             logger.warning("%s stays define-by-run on the GPU: %s", self.name, e)
-            for app in self.apps:
-                app.eager = app.eager or str(e)
-                app.renew()
             self.account.ledger.add("define-by-run", str(e), self.apps[0].origin.place)
-            raise Untraceable(self.apps[0], str(e)) from e
+            raise self._refused_all(str(e)) from e
 
     def levels(self, ranks: tuple[int, ...]) -> Levels:
         """What follows from the ranks of the leaves."""

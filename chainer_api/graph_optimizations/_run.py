@@ -39,6 +39,7 @@ from ._tree import (
     reads,
     settings_now,
     undo,
+    unknown_dtype,
     user_line,
 )
 from ._values import Incomparable, copied, same_bytes
@@ -330,6 +331,8 @@ class Run:
             here.eager = "the user's code may look at what it leaves on itself"
         if known is None and any([type(y._array) not in ARRAYS for y in outs]):
             here.eager = "a result of it is no array"
+        elif known is None:
+            here.eager = here.eager or unknown_dtype([y._array for y in outs])
         child = next((c for c in known or () if c.gives(outs)), None)
         if child is None:
             child = self._grow(made, key, known, func, outs)

@@ -14,7 +14,7 @@ import os
 import re
 import sys
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from types import CodeType, FrameType
 from typing import Any, NamedTuple
@@ -227,6 +227,11 @@ class _Array:
     """Stands in containers among the attributes of a function for an array."""
 
 
+#: What programs compute with. Numbers in the byte order of another machine are read from files, and
+#: a long double has bytes without a meaning, which no comparison of bits leaves out.
+_DTYPES = frozenset(np.dtype(code) for code in "?bBhHiIlLqQefd")
+
+
 def _is_plain_array(value: Any) -> bool:
     return type(value) in ARRAYS and not value.dtype.hasobject
 
@@ -294,11 +299,12 @@ class Application:
         self.inputs = tuple([slot_of(x) for x in inputs])
         self.attributes: dict[str, Any] = {}
         self.arrays: dict[tuple[Any, ...], int] = {}
-        images = []
+        images, arrays = [], [x if type(x) in ARRAYS else x._array for x in inputs]
         for name, value in vars(func).items():
             kind = type(value)
             if _is_plain_array(value):
                 self.arrays[(name,)] = slot_of(value)
+                arrays.append(value)
             elif kind in (tuple, list) and any(map(_is_plain_array, value)):
                 for i, item in enumerate(value):
                     if _is_plain_array(item):
@@ -306,9 +312,11 @@ class Application:
                 items = [_Array if _is_plain_array(item) else item for item in value]
                 self.attributes[name] = kind(items)
                 images.append((name, image(self.attributes[name])))
+                arrays += [item for item in value if _is_plain_array(item)]
             else:
                 images.append((name, image(value)))
                 self.attributes[name] = value
+        self.eager = unknown_dtype(arrays)
         self.images = tuple(images)
         self.place = (
             self.kind,
@@ -480,6 +488,14 @@ def opaque_reason(func: FunctionNode) -> str | None:
     if of_the_library(type(func)):
         return None
     return None if func._supports_static_optimizations else "a function of the user's"
+
+
+def unknown_dtype(arrays: Iterable[Any]) -> str | None:
+    """Why arrays can be no values of a program: NumPy's functions alone know their dtypes."""
+    for array in arrays:
+        if array.dtype not in _DTYPES:
+            return f"programs do not compute with the dtype {array.dtype.str}"
+    return None
 
 
 def leaves_more(func: FunctionNode, before: set[str]) -> bool:

@@ -12,6 +12,7 @@ from trust import CALLS, Base, check, table, total, variable
 import chainer
 import chainer.functions as F
 import chainer.links as L
+from chainer.graph_optimizations import _piece
 from chainer.link_hooks import SpectralNormalization
 
 FAULTS, fault = table()
@@ -294,6 +295,76 @@ def warnings_of_elementwise_functions():
     return _warns(lambda self, x: F.exp(x) * 2 - x, True)
 
 
+def _of_dtype(dtype, forward):
+    """Arguments as they were read from a file, say: programs do not know all dtypes."""
+
+    class Model(Base):
+        def step(self, k):
+            x = chainer.Variable((variable(k).array + 2).astype(dtype))
+            with warnings.catch_warnings(record=True) as found:
+                warnings.simplefilter("always")
+                results = self(x)
+                total(results[0]).backward()
+            # Of 16 bytes of a long double 6 mean nothing.
+            grad = x.grad if x.grad is None else x.grad.astype("d")
+            return [y.array.astype("d") for y in results], grad, len(found)
+
+    Model.forward = forward
+    return Model
+
+
+@fault
+def numbers_of_another_byte_order():
+    """Without gradients: those are numbers in the order of the machine, which is an error."""
+
+    def forward(self, x):
+        with chainer.no_backprop_mode():
+            return F.cast(x, "f"), F.transpose(x), F.exp(x), x[1:], F.concat([x, x], 0)
+
+    return _of_dtype(">f4", lambda self, x: (self.a(F.cast(x.array, "f")), *forward(self, x)))
+
+
+@fault
+def gradients_of_numbers_of_another_byte_order():
+    return _of_dtype(">f8", lambda self, x: (F.tanh(x), F.relu(x)))
+
+
+@fault
+def whole_numbers_of_another_byte_order():
+    return _of_dtype(">i4", lambda self, x: (self.a(F.cast(x, "f")), x.T, x[:, 1:], x * 2))
+
+
+@fault
+def long_doubles():
+    return _of_dtype("g", lambda self, x: (F.exp(x), F.sum(x, 1), F.cast(x, "f")))
+
+
+@fault
+def complex_numbers():
+    """NumPy warns where the imaginary part goes, once."""
+    return _of_dtype("F", lambda self, x: (self.a(F.cast(x, "f")), F.cast(x * 2, "f")))
+
+
 @pytest.mark.parametrize("fault", FAULTS, ids=lambda f: f.__name__)
 def test_found_by_strangers(fault):
     check(fault, 2 * CALLS)
+
+
+@pytest.mark.parametrize("what", ["Traced", "schedule"])
+def test_a_fault_in_the_compiler_is_none_in_the_program(monkeypatch, caplog, what):
+    """What tracing and compiling raise is no exception of the call that happened to cause them."""
+
+    def fails(*_):
+        raise AssertionError("a fault of ours")
+
+    class Model(Base):
+        @chainer.static_graph
+        def forward(self, x):
+            return self.b(F.tanh(self.a(x)))
+
+    monkeypatch.setattr(_piece, what, fails)
+    model = Model()
+    results = [model(variable(3)).array for _ in range(CALLS)]
+    assert all([(y == results[0]).all() for y in results])
+    assert model.schedule_manager.report()[0].hits == 0
+    assert [r.levelname for r in caplog.records if "a fault of ours" in r.message] == ["WARNING"]
