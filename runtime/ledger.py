@@ -75,6 +75,10 @@ _ADVICE = (
         "numbers in the byte order of another machine, complex ones and long doubles stay NumPy's: "
         "convert what comes in, x.astype(x.dtype.newbyteorder('='))",
     ),
+    (
+        "floating-point errors",
+        "the functions tell of them: numpy.errstate(all='ignore') around what means nothing",
+    ),
     ("another way", "the calls go different ways, or shapes differ: pad or bucket them"),
     (
         "would take too long",

@@ -744,7 +744,7 @@ class Dry:
             if key[0] in self.pending:
                 carrier.numbers[key] = self.interpreter.native(number)
         before = [piece.counts for piece in pieces]
-        with _tracing.aside():
+        with _tracing.aside(), np.errstate(all="ignore"):  # the call itself has told of them
             plan.run(carrier)
         for piece, counts in zip(pieces, before, strict=True):
             piece.counts = counts
@@ -841,7 +841,7 @@ def _failed(carrier: Carrier) -> Any:
     if carrier.effects:
         raise
     kind, error, _ = sys.exc_info()
-    if kind is Warned:
+    if kind is Warned or kind is FloatingPointError:  # the call's Python tells of it
         return _undone(carrier)
     carrier.failed = f"{getattr(kind, '__name__', kind)}: {error}"
     return _undone(carrier)

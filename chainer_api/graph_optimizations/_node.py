@@ -25,6 +25,7 @@ from chainwright.runtime import BLOCKS, Kept
 from ._account import AROUND_NODE, clock
 from ._backward import gradients
 from ._device import ARRAYS, address, number_at, on_host
+from ._errors import noting, tell
 from ._held import Held, held_values, values_of
 from ._trace import Backward, Late
 from ._values import Elsewhere, close, copied, largest
@@ -332,7 +333,21 @@ class StaticScheduleFunction(FunctionNode):
             if array is None or (array.shape, array.dtype, array.strides) != form:
                 return None
             arrays.append(array)
-        return self._run(run, backward, tuple(arrays))
+        made, told = noting(self._run, run, backward, tuple(arrays))
+        if told:
+            self._tell(told, grad_outputs)
+        return made
+
+    def _tell(self, texts: tuple[str, ...], grad_outputs: Any) -> None:
+        """Warn of floating-point errors, or raise them, as define-by-run does."""
+        piece = self._piece
+        try:
+            rebuilt = self.rebuild()
+        except RuntimeError:  # leaves are others by now: the program's words are all there is
+            tell(texts)
+            return
+        gradients(
+            rebuilt.aliases, rebuilt.outputs, grad_outputs, self._alone, piece.same_leaf)
 
     def _run(self, run: Any, backward: Backward, arrays: tuple[Any, ...]) -> Any:
         assert self._kept is not None

@@ -29,6 +29,7 @@ from chainwright.tracer import blank
 
 from ._account import Account, Meter, clock
 from ._device import ARRAYS, live_values, number_at, schedule
+from ._errors import raising
 from ._held import LARGE
 from ._node import NUMBERS, SIZES, SMALL_RESULT, Rebuilt, StaticScheduleFunction
 from ._random import set_generator_state
@@ -317,9 +318,7 @@ class Piece:
         self._dissolved += 1
         if self._dissolved >= max(4, self.uses_since_check // 2):
             self.dropped = True  # proofs rest on it, too
-            for app in self.apps:
-                app.eager = app.eager or "the graph of its results is wanted"
-                app.renew()
+            self._refused_all("the graph of its results is wanted")
 
     def ends_here(self, slots: Iterable[int]) -> None:
         """No piece is to go on behind these results: what somebody does with them needs that."""
@@ -416,7 +415,7 @@ class Piece:
             leaves = {**leaves, **{slot: copied(leaves[slot]) for slot in self.written}}
         # Both of one compilation: another thread may be renewing this piece.
         schedule, backwards = self._compiled
-        made, kept = schedule.forward((*sizes, *arrays))
+        made, kept = raising(schedule.forward, (*sizes, *arrays))
         for slot in self.written if run.guards else ():
             if slot in run.guards:  # what comes after it finds what it has written
                 run.guards[slot] = run.guards[slot][0], copied(run.guards[slot][0])
@@ -445,7 +444,7 @@ class Piece:
             sizes = self.sizes_of(values, run.sizes)
             inputs = (*sizes, *arrays)
         schedule, backwards = self._compiled
-        made, kept = schedule.forward(inputs)
+        made, kept = raising(schedule.forward, inputs)
         for slot, array in zip(self.results, made, strict=True):
             values[slot]._array = array
         if self.chained:
@@ -787,7 +786,11 @@ class Plan:
         return True
 
     def run(self, run: Run) -> None:
-        """Compute the results."""
+        """Compute the results.
+
+        Raises:
+            FloatingPointError: The functions are to be applied, which tell of it.
+        """
         drawn, places = run.drawn, run.places
         if len(self.pieces) == 1:
             piece = self.pieces[0]

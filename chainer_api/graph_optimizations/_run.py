@@ -724,7 +724,10 @@ class Run:
             y = self.values[slot]
             y._array = _tracing.promise(y._array.shape, y._array.dtype, gpu_of(y._array))
             y.__dict__.pop("_node", None)
-        self._realize(why, "a program failed", noted=False)
+        told = isinstance(error, FloatingPointError)
+        self._realize(why, "floating-point errors" if told else "a program failed", noted=False)
+        if told:
+            return
         plan.dropped = True
         self.site.ledger.add(
             "distrusted", f"a program raised {type(error).__name__}: {error}. Please report it"

@@ -1,14 +1,16 @@
-"""Warnings: as many as define-by-run has, in its order, and by the filters of their place."""
+"""Warnings: define-by-run's, in its words and order, from its lines, by the filters of these."""
 
 import threading
 import warnings
 
 import numpy as np
 import pytest
+from compare import pair
 from trust import CALLS, Base, check, table, total, variable
 
 import chainer
 import chainer.functions as F
+import chainer.links as L
 from chainer.graph_optimizations import _warned
 
 FAULTS, fault = table()
@@ -33,7 +35,8 @@ def heard(forward, action="always"):
                         total(y).backward()
                     except RuntimeWarning as e:
                         y = str(e)
-                return y, x, [(w.category, str(w.message)) for w in found]
+                told = [(w.category, str(w.message), w.filename, w.lineno) for w in found]
+                return y, x, told
 
         Model.forward = forward
         return Model
@@ -181,6 +184,42 @@ def errors_that_are_caught_late(self, x):
         return self.b(x) + g
 
 
+# -- Programs compute by other ufuncs, in another order ------
+
+
+@listed
+def infinities_in_softmax(self, x):
+    h = x / x.array[:, :1].clip(0, 1)
+    return F.softmax(h) + F.log_softmax(self.a(h))
+
+
+@listed
+def several_errors_in_one_function(self, x):
+    return F.rsqrt(x * x.array.clip(0, 1)) + F.arcsin(x * 2)
+
+
+@listed
+def powers(self, x):
+    return (x * 1e-20) ** 3.5 + x.array.clip(0, 1) ** -x
+
+
+@listed
+def errors_of_products_and_sums(self, x):
+    h = x * 2e38 + x * x - x
+    return F.mean_squared_error(h, self.a(h))
+
+
+@listed
+def errors_behind_statistics_that_are_written(self, x):
+    """What has failed has written nothing; what is applied instead writes once."""
+    return F.log(self.bn(self.a(x))) + F.dropout(x, 0.4)
+
+
+@listed
+def errors_in_backward_alone(self, x):
+    return F.sqrt(F.relu(self.a(x)))
+
+
 @pytest.mark.parametrize("action", ACTIONS)
 @pytest.mark.parametrize("forward", FAULTS, ids=lambda f: f.__name__)
 def test_warnings(forward, action):
@@ -219,6 +258,43 @@ def told(forward, how):
 @pytest.mark.parametrize("forward", FAULTS, ids=lambda f: f.__name__)
 def test_errors_are_told_once(forward, how):
     check(told(forward, how), 2 * CALLS)
+
+
+class _Wide(chainer.Chain):
+    def __init__(self):
+        super().__init__()
+        with self.init_scope():
+            self.a = L.Linear(4, 2000)
+
+    def forward(self, x):
+        return F.sum(F.sqrt(F.relu(self.a(x))))
+
+
+@pytest.mark.parametrize("how", ["warn", "raise", "call", "log"])
+def test_errors_of_functions_that_cannot_be_applied_again(how):
+    """A large parameter has been written since: the program has the values, and its own words."""
+    plain, static = pair(_Wide)
+    for k in range(150):
+        written = k == 149
+        gave = []
+        for model in plain, static:
+            found = []
+            listener = Log(found) if how == "log" else lambda text, flag, f=found: f.append(text)
+            model.cleargrads()
+            y = model(variable(k, 3, 4))
+            if written:
+                model.a.W.array[...] = 1
+            errors = np.errstate(divide=how if written else "ignore", call=listener)
+            with errors, warnings.catch_warnings(record=True) as warned:
+                warnings.simplefilter("always")
+                try:
+                    y.backward()
+                except FloatingPointError as e:
+                    found.append(str(e))
+            found += [str(w.message) for w in warned]
+            gave.append((found, None if how == "raise" else model.a.W.grad.tobytes()))
+        assert gave[0] == gave[1]
+    assert "divide by zero" in gave[0][0][0]
 
 
 def test_calls_are_proved_where_errors_are_told_to_nobody():
