@@ -715,7 +715,8 @@ class Run:
             with _tracing.aside(), error_state(self.errors), self.warns.again():
                 plan.run(self)
         except Exception as e:
-            return e
+            # Its frames hold the call's values, and the caller's frame, which holds it.
+            return e.with_traceback(None)
         return None
 
     def _after_failure(self, plan: Any, why: str, error: Exception) -> None:

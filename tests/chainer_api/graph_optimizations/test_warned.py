@@ -1,7 +1,9 @@
 """Warnings: define-by-run's, in its words and order, from its lines, by the filters of these."""
 
+import gc
 import threading
 import warnings
+import weakref
 
 import numpy as np
 import pytest
@@ -295,6 +297,30 @@ def test_errors_of_functions_that_cannot_be_applied_again(how):
             gave.append((found, None if how == "raise" else model.a.W.grad.tobytes()))
         assert gave[0] == gave[1]
     assert "divide by zero" in gave[0][0][0]
+
+
+def test_errors_keep_no_argument_alive():
+    """Backward adds to the gradient of an argument as long as there is a Variable."""
+
+    class Model(Base):
+        @chainer.static_graph
+        def forward(self, x):
+            return F.sqrt(F.relu(F.log(self.a(x))))
+
+    model = Model()
+
+    def call(k):
+        x = variable(k)
+        total(model(x)).backward()
+        return weakref.ref(x)
+
+    gc.disable()
+    try:
+        with np.errstate(all="warn"), warnings.catch_warnings():
+            warnings.simplefilter("default")
+            assert [call(k)() for k in range(2 * CALLS)] == [None] * 2 * CALLS
+    finally:
+        gc.enable()
 
 
 def test_calls_are_proved_where_errors_are_told_to_nobody():
