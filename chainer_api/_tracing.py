@@ -46,11 +46,15 @@ class Promise(numpy.ndarray):
 @functools.lru_cache(256)
 def promise(shape, dtype, gpu=None):
     """Return the promise of an array: it takes no memory."""
-    one = numpy.zeros(1, dtype)
-    made = numpy.lib.stride_tricks.as_strided(one, shape, (0,) * len(shape)).view(Promise)
+    made = new_promise(shape, dtype)
     if gpu is not None:
         made.gpu = gpu
     return made
+
+
+def new_promise(shape, dtype):
+    """Likewise of an array on the host, of a shape that hardly comes again."""
+    return Promise(shape, dtype, numpy.zeros(1, dtype), 0, (0,) * len(shape))
 
 
 def begin(run):

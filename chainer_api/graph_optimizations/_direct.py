@@ -25,6 +25,7 @@ from chainwright.runtime.arenas import Pool
 from chainwright.runtime.native import words
 
 from ._account import clock
+from ._errors import noting, raising
 from ._held import hold
 from ._node import SMALL_RESULT, StaticScheduleFunction
 from ._values import copied
@@ -181,7 +182,7 @@ def _runner(direct: Direct) -> Any:
         "piece": piece, "compiled": compiled, "schedule": schedule, "runner": runner,
         "function": runner.function, "otherwise": direct._otherwise,
         "handed_out": _tracing.handed_out, "kept_pool": runner.kept, "new": object.__new__,
-        "profiled": OPTIONS.profile,
+        "profiled": OPTIONS.profile, "raising": raising,
     }
     t.line("n = piece.uses_since_check + 1")
     t.line("if (not carrier.rests or piece._compiled is not compiled or handed_out")
@@ -194,7 +195,7 @@ def _runner(direct: Direct) -> Any:
     t.take("kept", runner.kept)
     t.take("scratch", runner.scratch)
     inputs = "".join([f"{arrays[slot]}, " for slot in piece._leaf_slots])
-    t.line(f"made = function({inputs}scratch, kept)")
+    t.line(f"made = raising(function, {inputs}scratch, kept)")
     t.give("scratch", runner.scratch)
     for k, slot in enumerate(piece.results):
         t.line(f"values[{slot}]._array = y{k} = made[{k}]")
@@ -318,7 +319,7 @@ def _giver(direct: Direct, known: Any) -> Any:
     t.names |= {
         "run": run, "runner": runner, "function": runner.function, "new": object.__new__,
         "Variable": Variable, "profiled": OPTIONS.profile, "direct": direct,
-        "all_alone": piece.all_alone,
+        "noting": noting, "all_alone": piece.all_alone,
     }
     t.line("if (f._checking or f.rank or f._local_function_hooks")
     t.line("        or run.runner is not runner or profiled()):")
@@ -335,8 +336,10 @@ def _giver(direct: Direct, known: Any) -> Any:
     t.line("values = f._kept.values")
     t.take("scratch", runner.scratch)
     kept = "".join([f"values[{k}], " for k in run._picks])
-    t.line(f"made = function({kept}array, {late}scratch, ())")
+    t.line(f"made, told = noting(function, {kept}array, {late}scratch, ())")
     t.give("scratch", runner.scratch)
+    t.line("if told:")
+    t.line("return False", 2)
     for k, (use, requires_grad) in enumerate(
         zip(backward.present, backward.requires_grad, strict=True)
     ):

@@ -59,7 +59,10 @@ def _states() -> tuple[Any, Any, Any, Any]:
 
 def _first_filter() -> Any:
     """The user's filter of warnings that is looked at before the others."""
-    return next((entry for entry in warnings.filters if entry is not FILTER), None)
+    for entry in warnings.filters:
+        if entry is not FILTER:
+            return entry
+    return None
 
 
 def _ignores(action: str, text: Any, kind: type[Warning], module: Any, line: int) -> bool:

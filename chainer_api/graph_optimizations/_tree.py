@@ -847,7 +847,7 @@ class _Writer:
         ys = [f"y{i}" for i in range(len(app.outputs))]
         for y, spec in zip(ys, app.outputs, strict=True):
             if symbols_in(spec.shape):
-                p = f"promise({spec.shape!r}, {k(spec.dtype)})"
+                p = f"new_promise({spec.shape!r}, {k(spec.dtype)})"
             else:
                 p = k(_tracing.promise(spec.shape, spec.dtype, spec.gpu))
             lines.append(
@@ -934,7 +934,7 @@ def error_state(state: Any) -> Iterator[None]:
 
 
 _NAMES = {
-    "promise": _tracing.promise,
+    "new_promise": _tracing.new_promise,
     "new": object.__new__,
     "Variable": Variable,
     "ndarray": np.ndarray,

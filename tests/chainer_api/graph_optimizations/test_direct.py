@@ -4,6 +4,7 @@ import contextlib
 import copy
 import pickle
 import threading
+import warnings
 
 import numpy as np
 import pytest
@@ -361,6 +362,31 @@ def test_other_results(kind, scenario):
     plain, _ = run(kind, scenario, False)
     found, _ = run(kind, scenario, True)
     assert found == plain
+
+
+def told(model, x, t, scale):
+    """What is said of floating-point errors, and where."""
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        loss = model(x, t)
+        model.cleargrads()
+        loss.grad = np.full_like(loss.array, scale)
+        loss.backward()
+    return [(str(w.message), w.filename, w.lineno) for w in said], numbers(model)
+
+
+@pytest.mark.parametrize("scenario", [
+    lambda model, x, t: told(model, x, t * np.float32(1e25), 1),
+    lambda model, x, t: told(model, x, t * np.float32(1e18), 3e38),
+])
+def test_errors_are_told_as_define_by_run_tells_them(scenario):
+    plain, _ = run(Vector, scenario, False)
+    found, _ = run(Vector, scenario, True)
+    assert found == plain
+    plain, _ = run(Net, scenario, False)
+    found, _ = run(Net, scenario, True)
+    assert found == plain
+    assert all(said for said, _ in found[WARM::3])
 
 
 def test_gradients_go_directly(monkeypatch):
