@@ -63,7 +63,7 @@ class TooFew(Different):
 
 
 #: What says that functions do not allow a program of any sizes.
-Refused = (Untraceable, Different, NotAnySize)
+Refused = (Untraceable, Different)
 
 
 class Kind:
@@ -681,9 +681,12 @@ class AnySizePiece(Piece):
             traced.append(Traced(
                 self.name, apps, specs, self.results, self._names, self._apart, self._arrays,
                 self._same))
-        made = _TracedAtProbes(traced, self._probes)
-        for app, *there in zip(self.apps, *[t.apps for t in traced], strict=True):
-            _take_what_is_known(app, there, self._probes)
+        try:
+            made = _TracedAtProbes(traced, self._probes)
+            for app, *there in zip(self.apps, *[t.apps for t in traced], strict=True):
+                _take_what_is_known(app, there, self._probes)
+        except Different as e:
+            raise Untraceable(self.apps[0], str(e)) from e
         return made
 
     def wants(self, key: Any) -> None:
@@ -696,7 +699,10 @@ class AnySizePiece(Piece):
             self.dropped = True  # that takes longer than define-by-run
 
     def _schedule(self, forward: Graph, backwards: Any) -> Schedule:
-        return AnySizeSchedule(forward, backwards, len(self._probes[0]), self.name)
+        try:
+            return AnySizeSchedule(forward, backwards, len(self._probes[0]), self.name)
+        except NotAnySize as e:
+            raise Untraceable(self.apps[0], str(e)) from e
 
 
 def _take_what_is_known(app: Application, there: Sequence[Application], probes: Any) -> None:

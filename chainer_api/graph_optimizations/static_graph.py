@@ -121,7 +121,6 @@ class Waiting(NamedTuple):
     functions: int  # to be traced
     calls: int  # that have gone this way, of those that were looked at
     form: int | None  # of their arguments
-    kind: Kind | None = None  # if programs for any sizes are to be made instead
 
 
 def _without_collection(method: Method) -> Method:
@@ -502,10 +501,7 @@ class Site:
         """Compile the way that waits, if that pays by now: no call is noted for it once more."""
         with self.lock:
             waiting = self._waiting
-            if waiting is not None and waiting.kind is not None:
-                self._waiting = None
-                self._compile_any_size()
-            elif waiting is None or waiting.app not in self.ways or _is_compiled(waiting):
+            if waiting is None or waiting.app not in self.ways or _is_compiled(waiting):
                 self._waiting = None
             elif wait := self.account.wait_for_trace(
                 waiting.functions, waiting.calls, _results(waiting.syncs),
@@ -660,9 +656,9 @@ class Site:
                 sync.app.plans[sync.first] = plan
                 new += plan.pieces
             except Untraceable as e:
-                # Other functions than those of the way cannot be traced at any sizes.
-                eager = e.app if app.sizes is None else path[e.app.depth - 1]
-                if eager.sizes is not None and not e.app.fails:
+                eager = path[e.app.depth - 1]
+                # Of any sizes, what is traced are copies; the others speak of all of a piece.
+                if app.sizes is not None and (e.app is eager or not e.app.fails):
                     raise
                 if e.app.numbers and e.app.parent is not None:
                     raise

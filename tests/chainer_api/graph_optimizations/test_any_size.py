@@ -410,6 +410,19 @@ def test_checks_find_nothing(make, monkeypatch):
     assert not log
 
 
+def test_another_graph_at_other_sizes_is_no_fault():
+    """A window that is longer than the shortest ones: the bounds become narrower."""
+
+    class Model(Sized):
+        def forward(self, x):
+            return F.average_pooling_1d(F.transpose(self.a(x))[None], 5, stride=1, pad=2)
+
+    found = []
+    assert difference(run(lambda: Model, False, 12), run(
+        lambda: Model, True, 12, lambda model: found.append(model.any_sizes()))) is None
+    assert found[0][0].is_there
+
+
 class Net(chainer.Chain):
     def __init__(self):
         super().__init__()
