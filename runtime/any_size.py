@@ -11,6 +11,7 @@ from collections.abc import Hashable, Mapping
 from typing import Any
 
 from chainwright.codegen import Program
+from chainwright.codegen.numpy_target.any_size import NotAnySize as NotAnySize
 from chainwright.codegen.numpy_target.any_size import any_size_program
 from chainwright.ir import Graph, Stage, build, stages
 from chainwright.ir.passes import Pass, drop_dead, merge_common

@@ -16,14 +16,13 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from chainwright.codegen.numpy_target.any_size import NotAnySize
 from chainwright.ir import Graph
 from chainwright.ir import size as lengths
 from chainwright.ir.layout import dense_strides, is_contiguous
 from chainwright.ir.size import at, function_of, symbol, symbols_in
 from chainwright.ir.unify import Different, Unified, fit, fit_value
 from chainwright.runtime import Schedule
-from chainwright.runtime.any_size import AnySizeSchedule
+from chainwright.runtime.any_size import AnySizeSchedule, NotAnySize
 
 from ._device import ARRAYS
 from ._piece import Piece, Plan
