@@ -13,6 +13,7 @@ from __future__ import annotations
 import functools
 import math
 import re
+import weakref
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -155,6 +156,7 @@ class AnySizes:
     def __init__(self) -> None:
         self.root = Application(None)
         self._kinds: dict[Any, Kind] = {}
+        self._added = weakref.WeakSet[Application]()  # where the ways end that were noted
 
     @property
     def is_there(self) -> bool:
@@ -174,6 +176,9 @@ class AnySizes:
 
         ``outside``: whether it does not go the ways of any sizes that are there.
         """
+        if app in self._added:
+            return
+        self._added.add(app)
         try:
             key = _key_of(app.path(1))
             kind = self._kinds.setdefault(key, Kind())
@@ -245,6 +250,7 @@ class AnySizes:
     def forget(self) -> None:
         """What was known of functions does not hold any more."""
         self.root, self._kinds = Application(None), {}
+        self._added.clear()
 
     def ends(self) -> list[Application]:
         """Where these ways end."""
@@ -512,7 +518,7 @@ def _application(
         raise Different(f"{made.kind.__name__} is the user's, and has a length as an attribute")
     kept = next((app for app in reversed(apps) if app.kept), None)
     if kept is None:
-        raise Different("no function was kept")
+        raise TooFew(1)  # of none is known what a program needs
     reason = made.eager
     made.take_over(kept)
     made.eager = reason

@@ -281,6 +281,7 @@ class Run:
                 self.stopped, self.step = NEW, matches_nothing
             return
         self.count = len(self.values)
+        self._keeps = site.any_sizes.listens  # what programs need of functions that are new
         self._seen = {id(v): (k, weakref.ref(v)) for k, v in enumerate(self.values)}
         self.values, self.bound = [], {}
         self.step = matches_nothing
@@ -306,7 +307,7 @@ class Run:
         self.count += len(new)
         known = self.app.child(made)
         here = known[0] if known else made
-        learn = not here.kept and (known is not None or self.site.any_sizes.listens)
+        learn = not here.kept and (known is not None or self._keeps)
         if learn:
             here.keep(func)
         elif not here.kept and self.site.phrases.notes:
