@@ -29,6 +29,7 @@ _GOES_ON = 0.25  # of the calls of a method that has had more, in which it may b
 _GAIN, _GAIN_OF_FUNCTION, _GAIN_OF_TIME, _OF_RESULT, _LEAST = 0.6, 9.5e-6, 0.15, 40e-6, 0.15
 _GAIN_OF_PROOF = 0.1  # of a call's time
 _LONG_AGO = 64  # calls since another thread has called
+_GONE = 60.0  # seconds since then, until it is in no call any more
 _KNOWN = 8  # calls with programs, until it is known what they save
 _LONGEST = 1024  # calls until it is asked again whether a trace pays
 _NOTINGS = 6  # calls that may be noted in any case: they tell numbers from constants
@@ -117,6 +118,7 @@ class Account:
         self.calls = self._notings = 0
         self._weight = 1.0
         self._thread = self._shared_until = 0  # who has called last; see is_shared
+        self._shared_at = -math.inf  # when another thread has called
         self._balance = 0.0  # of the last calls: seconds saved
         self._before = 0.0  # see times_anew
         self._lost = 0.0  # since the last call; see lose
@@ -447,13 +449,20 @@ class Account:
         """Whether several threads call the method at this time."""
         return self.calls < self._shared_until or self._thread != get_ident()
 
+    @property
+    def another_may_be_inside(self) -> bool:
+        """Whether another thread may be in the middle of a call, for as long as it has to wait."""
+        return self._thread != get_ident() or time.monotonic() - self._shared_at < _GONE
+
     def is_of_this_thread(self) -> bool:
         """Whether the last call that was counted was of this thread."""
         return self._thread == get_ident()
 
     def _count(self, seconds: float, calls: int = 1) -> None:
         if self._thread != (thread := get_ident()):
-            self._shared_until = self.calls + _LONG_AGO if self._thread else 0
+            if self._thread:
+                self._shared_until = self.calls + _LONG_AGO
+                self._shared_at = time.monotonic()
             self._thread = thread
         self.in_method += calls * seconds
         self.calls += calls

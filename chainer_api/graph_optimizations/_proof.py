@@ -259,7 +259,7 @@ class Proofs:
         for proof in proofs:
             if proof.settings is not settings or proof.forms.get(form, 0) >= _OTHER:
                 continue
-            if proof.undoes and self.site.account.is_shared:
+            if proof.undoes and self.site.account.another_may_be_inside:
                 continue  # to put back what another thread has written meanwhile would be wrong
             if not proof.ready():
                 self._drop(proof)
