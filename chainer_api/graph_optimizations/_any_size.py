@@ -120,6 +120,11 @@ class Kind:
         return self.failures < _FAILURES and len(self.samples) > 1 and self._missing > 0
 
     @property
+    def is_likely(self) -> bool:
+        """Whether it may be compiled now, or soon: most of the ways are known that this takes."""
+        return self.waits or self.listens and len(self.samples) >= self._missing
+
+    @property
     def functions(self) -> int:
         """How many small functions it is worth."""
         return sum([app.weight for app in self.samples[0]])
@@ -167,6 +172,11 @@ class AnySizes:
     def listens(self) -> bool:
         """Whether calls of arguments that have not come before are to be noted."""
         return any([kind.listens for kind in self._kinds.values()])
+
+    @property
+    def are_likely(self) -> bool:
+        """Whether there are programs for any sizes, or are likely to be."""
+        return self.is_there or any([kind.is_likely for kind in self._kinds.values()])
 
     def add(
         self, app: Application, syncs: Sequence[Sync], names: Callable[[], dict[int, str]],

@@ -408,7 +408,7 @@ class Site:
             self._compile_or_wait()
             if self._waiting is None or self._asleep:
                 return  # else there are programs for other calls: it sleeps for some only
-        alike = self.any_sizes.waiting() is not None
+        alike = self.any_sizes.are_likely  # one program for them all is better than phrases
         if self._missed >= self._patience and not (settles or alike) and (
                 self.account.allows_phrases()):
             self._missed, self._patience = 0, 4 * self._patience
