@@ -163,7 +163,7 @@ def fused(function: Callable[..., Any], arrays: tuple[Any, ...], settings: dict[
     """
     if arrays and type(arrays[0]) is not np.ndarray:
         return _on_device(function, arrays, settings)
-    return _found(function, function.__name__, function, arrays, settings, _recorded)
+    return _found(function, function.__name__, function, arrays, settings, recorded)
 
 
 def _found(
@@ -262,7 +262,7 @@ def _on_device(
                      for group in (arrays, results if type(results) is tuple else (results,)))
 
     def compile_it() -> None:
-        program.compile(lambda: _recorded(function, layouts, settings, made, ()))
+        program.compile(lambda: recorded(function, layouts, settings, made, ()))
 
     NEWS.compile(compile_it)
     return results
@@ -280,7 +280,7 @@ def _op(name: str, layouts: list[Any], settings: dict[str, Any], made: list[Any]
     return Graph(inputs, (node, *picks), picks, name)
 
 
-def _recorded(
+def recorded(
     function: Callable[..., Any],
     layouts: list[Any],
     settings: dict[str, Any],

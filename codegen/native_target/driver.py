@@ -14,11 +14,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import NamedTuple
 
-RUN, WORKER, COMMIT, SWEEP, LOOP, FLAT, REDUCE, PRODUCT = (
+RUN, WORKER, COMMIT, SWEEP, SERIES, LOOP, FLAT, REDUCE, PRODUCT = (
     "chainwright_run",
     "chainwright_worker",
     "chainwright_commit",
     "chainwright_sweep",
+    "chainwright_series",
     "chainwright_loop",
     "chainwright_flat",
     "chainwright_reduce",
@@ -36,8 +37,8 @@ N_BASES, N_REGIONS, REGIONS, N_COMMITS, COMMITS, CHECKS, ARRAY_TYPE, CLEAR, TEST
 POOL = 10  # the address of the threads that take part, or 0
 LONG, OCCURRED = 11, 12  # the addresses of PyLong_FromLongLong and of PyErr_Occurred
 HEAD = 13
-#: After the name of RUN or SWEEP: what does the same for Python, in CPython's form for a function
-#: of one argument, and keeps the GIL.
+#: After the name of RUN, SWEEP or SERIES: what does the same for Python, in CPython's form for a
+#: function of one argument, and keeps the GIL.
 BRIEF = "_brief"
 # The head of a region: rows, rows at a time, steps; with how many other threads the rows may be
 # shared; where the local values are: the base, their first byte; from which step on parts of the
@@ -60,6 +61,10 @@ _SPINS = 64  # looks at whose turn it is, until others may have the processor
 N_ITEMS, ITEMS, FIRST, PLACE = N_REGIONS, REGIONS, N_COMMITS, COMMITS
 KERNEL, TABLE, TILE, N_OPERANDS, OPERANDS, RESULTS, COPY = range(HEAD, HEAD + 7)
 SWEEP_HEAD = HEAD + 7
+# A series has programs for items, each with so many words: its address, and for each of its bases
+# but the first the slot of an array here, and at which of its bytes it begins.
+WIDTH = HEAD
+SERIES_HEAD = HEAD + 1
 # What a sweep returns: all is done; flags were raised; arrays of an item share memory.
 DONE, RAISED, SHARED = range(3)
 # Kinds of steps: our own code; a call of foreign code, which may clear the floating-point flags;
@@ -187,8 +192,8 @@ def driver_text(layout: Layout) -> str:
     """The module of all functions here, for this Python and NumPy."""
     parts = [_program_of(layout), _bases(layout), _wait_for_turn(), _do_tiles(), _take_part()]
     parts += [_share(), _worker()]
-    parts += [_execute(), _run(), _commit()]
-    parts += [_brief(RUN), _brief(SWEEP)]
+    parts += [_execute(), _run(), _series(), _commit()]
+    parts += [_brief(RUN), _brief(SWEEP), _brief(SERIES)]
     parts += [_sweep(layout), _loop(), _flat(), _copy_item(), _reduce(), _product()]
     return "\n".join(parts)
 
@@ -458,6 +463,31 @@ def _run() -> str:
     where = f"i64 {f.item(code, COMMITS)}, i64 {f.item(code, N_COMMITS)}"
     f.call("@execute", f"ptr {bases}, ptr {code}, {where}", "i64")
     return f.text("i64 0")
+
+
+def _series() -> str:
+    """Run programs one after the other, each on parts of the arrays: the flags, or -1.
+
+    What their tables say of the layouts of arrays is not looked at.
+    """
+    f = Function(f"i64 @{SERIES}(ptr %arrays)")
+    code, arrays = _entered(f)
+    bases, flags = f.array("ptr", MOST_OPERANDS), f.variable()
+    mask = f.get(f"trunc i64 {f.item(code, MASK)} to i32")
+    f.call(f.item(code, CLEAR, "ptr"), f"i32 {mask}", "i32")
+    with f.loop(f.item(code, N_ITEMS)) as i:
+        item = f.at(code, f.add(f.item(code, ITEMS), f.mul(i, f.item(code, WIDTH))))
+        program = f.item(item, 0, "ptr")
+        f.do(f"store ptr {program}, ptr {bases}")
+        with f.loop(f.add(f.item(program, N_BASES), -1)) as k:
+            place = f.at(item, f.add(f.mul(k, 2), 1))
+            begin = f.moved(f.item(arrays, f.item(place, 0), "ptr"), f.item(place, 1))
+            f.do(f"store ptr {begin}, ptr {f.at(bases, f.add(k, 1))}")
+        where = f"i64 {f.item(program, REGIONS)}, i64 {f.item(program, N_REGIONS)}"
+        raised = f.call("@execute", f"ptr {bases}, ptr {program}, {where}", "i64")
+        f.leave(f.get(f"icmp slt i64 {raised}, 0"), "i64 -1")
+        f.set(flags, f.get(f"or i64 {f.value(flags)}, {raised}"))
+    return f.text(f"i64 {f.value(flags)}")
 
 
 def _commit() -> str:

@@ -58,6 +58,7 @@ _DRIVER = {
     "worker": driver.WORKER,
     "commit": driver.COMMIT,
     "sweep": driver.SWEEP,
+    "series": driver.SERIES,
     "loop": driver.LOOP,
     "flat": driver.FLAT,
     "reduce": driver.REDUCE,

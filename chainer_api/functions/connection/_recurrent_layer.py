@@ -3,12 +3,17 @@
 In: the inputs of all times, weights and biases, and the first states. Out: the outputs of all
 times, and the last states.
 """
+import functools
 import itertools
+
+import numpy
 
 from chainer import backend
 from chainer.functions import _whole
+from chainer.functions.connection import _recurrent_rows
 from chainer.utils import _errors, type_check
 from chainwright.runtime import kernels
+from chainwright.runtime.series import Turns
 
 
 def run_layer(cell, lengths, reverse, x, ws, bs, states):
@@ -147,43 +152,90 @@ class ReLU(Cell):
         return g, g, ()
 
 
-def _advance(ops, cell, gates, product, b, before):
-    """What ``cell.advance`` gives, for a product and a bias that are still to be added."""
+@functools.cache
+def _turns(function, cell):
+    return Turns(function, {'cell': cell})
+
+
+def _on_devices(function):
+    """Array code that is a kernel on devices; on the host all times are one (see `_turns`)."""
+    code = kernels.array_code(function)
+
+    @functools.wraps(function)
+    def call(*arrays, cell):
+        apply = function if type(arrays[0]) is numpy.ndarray else code
+        return apply(*arrays, cell=cell)
+    return call
+
+
+def _advance(ops, cell, gates, W, b, before):
+    """What ``cell.advance`` gives, where ``W`` and ``b`` make the gates of the output before."""
+    product = ops.product(before[0], W)
     if isinstance(ops, _whole.OnVariables):
         return cell.advance(ops, gates, product + b, before)
     made = _several(_advance_arrays(gates, product, b, *before, cell=cell))
     return made[:cell.n_states], made[cell.n_states:]
 
 
-@kernels.array_code
+@_on_devices
 def _advance_arrays(gates, product, b, *before, cell):
     ops = _whole.OnArrays(backend.get_array_module(gates))
     after, saved = cell.advance(ops, gates, product + b, before)
     return _one_or_several([*after, *saved])
 
 
-def _retreat(ops, cell, before, after, saved, grads, g_output):
-    """What ``cell.retreat`` gives, where the output has got another gradient besides."""
+def _advance_rows(gates, W, b, *before, cell):
+    ops = _whole.OnArrays(backend.get_array_module(gates))
+    after, saved = cell.advance(ops, gates, ops.product(before[0], W) + b, before)
+    return _one_or_several([*after, *saved])
+
+
+def _retreat(ops, cell, W, before, after, saved, grads, g_output):
+    """What ``cell.retreat`` gives, where the output has got another gradient besides.
+
+    The gradients of the states before come from the gates by ``W``, and directly.
+    """
     if isinstance(ops, _whole.OnVariables):
         if g_output is not None:
             grads = grads[0] + g_output, *grads[1:]
-        return cell.retreat(ops, before, after, saved, grads)
-    more = () if g_output is None else (g_output,)
-    made = _several(_retreat_arrays(*before, *after, *saved, *grads, *more, cell=cell))
-    n = 2 - cell.adds
-    return made[0], made[n - 1], made[n:]
+        g, gu, g_direct = cell.retreat(ops, before, after, saved, grads)
+    else:
+        more = () if g_output is None else (g_output,)
+        made = _several(_retreat_arrays(*before, *after, *saved, *grads, *more, cell=cell))
+        n = 2 - cell.adds
+        g, gu, g_direct = made[0], made[n - 1], made[n:]
+    return g, gu, _before(ops, cell, W, gu, g_direct)
 
 
-@kernels.array_code
+def _before(ops, cell, W, g_hidden, g_direct):
+    """The gradients of the states before."""
+    grads = [ops.product(g_hidden, W), *[None] * (cell.n_states - 1)]
+    for k, gx in zip(cell.direct, g_direct, strict=True):
+        grads[k] = gx if grads[k] is None else grads[k] + gx
+    return grads
+
+
+@_on_devices
 def _retreat_arrays(*arrays, cell):
+    g_gates, g_hidden, g_direct = _retreated(cell, arrays)
+    return _one_or_several([g_gates, *[g_hidden][cell.adds:], *g_direct])
+
+
+def _retreat_rows(W, *arrays, cell):
+    g_gates, g_hidden, g_direct = _retreated(cell, arrays)
+    ops = _whole.OnArrays(backend.get_array_module(W))
+    return (g_gates, *[g_hidden][cell.adds:], *_before(ops, cell, W, g_hidden, g_direct))
+
+
+def _retreated(cell, arrays):
+    """What ``cell.retreat`` gives of states, what is saved, and gradients, as one list."""
     ops = _whole.OnArrays(backend.get_array_module(*arrays))
     n, parts = cell.n_states, iter(arrays)
     before, after, saved, grads = (
         tuple(itertools.islice(parts, k)) for k in (n, n, cell.n_saved, n))
     for g_output in parts:
         grads = grads[0] + g_output, *grads[1:]
-    g_gates, g_hidden, g_direct = cell.retreat(ops, before, after, saved, grads)
-    return _one_or_several([g_gates, *[g_hidden][cell.adds:], *g_direct])
+    return cell.retreat(ops, before, after, saved, grads)
 
 
 def _one_or_several(arrays):
@@ -236,12 +288,12 @@ class _Sweep:
     """The times of a layer, one after the other."""
 
     def __init__(self, ops, cell, lengths, reverse, steps=()):
-        self._ops, self._cell, self._reverse = ops, cell, reverse
+        self._ops, self._cell, self._lengths, self._reverse = ops, cell, lengths, reverse
         ends = list(itertools.accumulate(lengths))
         self._times = [slice(end - n, end) for n, end in zip(lengths, ends, strict=True)]
         if reverse:
             self._times.reverse()
-        self.steps = [*steps]  # of each time: the states, and what is saved besides
+        self.steps = [*steps]  # of each time: the states, and what is saved besides; or arrays
 
     def _in_order_of_time(self, values):
         return self._ops.concat(values[::-1] if self._reverse else values, 0)
@@ -256,12 +308,17 @@ class _Sweep:
         ops = self._ops
         (W_x, W_h), (b_x, b_h) = self._joined(ws), self._joined(bs)
         gates, W_h = ops.linear(x, W_x, b_x), ops.transposed(W_h)
+        if type(gates) is numpy.ndarray:
+            made = _recurrent_rows.forward(
+                _turns(_advance_rows, self._cell), self._cell, self._lengths, self._reverse, gates,
+                W_h, b_h, states)
+            if made is not None:
+                hs, finals, self.steps = made
+                return hs, finals
         rows = _Rows(ops, states, self._reverse)
         for time in self._times:
             before = rows.of_first(time.stop - time.start)
-            product = ops.product(before[0], W_h)
-            after, saved = _advance(
-                ops, self._cell, gates[time], product, b_h, before)
+            after, saved = _advance(ops, self._cell, gates[time], W_h, b_h, before)
             self.steps.append((after, saved))
             rows.become(after)
         return self._in_order_of_time([after[0] for after, _ in self.steps]), rows.of_all()
@@ -278,6 +335,26 @@ class _Sweep:
         """Gradients of the inputs, the weights, the biases and the first states."""
         ops, cell = self._ops, self._cell
         W_x, W_h = self._joined(ws)
+        made = None
+        if type(self.steps[0]) is numpy.ndarray:
+            made = _recurrent_rows.backward(
+                _turns(_retreat_rows, cell), cell, self._lengths, self._reverse, W_h, self.steps,
+                g_hs, g_finals)
+            if made is None:
+                self.steps = _recurrent_rows.steps(
+                    cell, self._lengths, self._reverse, self.steps, states[0].shape[0])
+        g, gu, h, g_firsts = made or self._backward(W_h, states, g_hs, g_finals)
+        gx, g_T = ops.product(g, W_x), ops.transposed(g)
+        gu_T = g_T if cell.adds else ops.transposed(gu)
+        gb = ops.sum(g, 0)
+        gb_h = gb if cell.adds else ops.sum(gu, 0)
+        return (
+            gx, *self._of_gates(ops.product(g_T, x)), *self._of_gates(ops.product(gu_T, h)),
+            *self._of_gates(gb), *self._of_gates(gb_h), *g_firsts)
+
+    def _backward(self, W_h, states, g_hs, g_finals):
+        """Gradients of gates, those of the output before, that output, gradients of the states."""
+        ops, cell = self._ops, self._cell
         rows = _Rows(ops, g_finals, not self._reverse)
         befores = self._before(states)
         g_gates, g_hidden = [], []
@@ -285,23 +362,14 @@ class _Sweep:
                 self._times[::-1], befores[::-1], self.steps[::-1], strict=True):
             grads = rows.of_first(time.stop - time.start)
             g_output = None if g_hs is None else g_hs[time]
-            g, gu, g_direct = _retreat(ops, cell, before, after, saved, grads, g_output)
+            g, gu, g_before = _retreat(ops, cell, W_h, before, after, saved, grads, g_output)
             g_gates.append(g)
             g_hidden.append(gu)
-            g_before = [ops.product(gu, W_h), *[None] * (cell.n_states - 1)]
-            for k, gx in zip(cell.direct, g_direct, strict=True):
-                g_before[k] = gx if g_before[k] is None else g_before[k] + gx
             rows.become(g_before)
         g = self._in_order_of_time(g_gates[::-1])
         gu = g if cell.adds else self._in_order_of_time(g_hidden[::-1])
         h = self._in_order_of_time([before[0] for before in befores])
-        gx, g_T = ops.product(g, W_x), ops.transposed(g)
-        gu_T = g_T if cell.adds else ops.transposed(gu)
-        gb = ops.sum(g, 0)
-        gb_h = gb if cell.adds else ops.sum(gu, 0)
-        return (
-            gx, *self._of_gates(ops.product(g_T, x)), *self._of_gates(ops.product(gu_T, h)),
-            *self._of_gates(gb), *self._of_gates(gb_h), *rows.of_all())
+        return g, gu, h, rows.of_all()
 
     def _of_gates(self, gradient):
         """The gradients of the parameters of each gate."""

@@ -8,7 +8,8 @@ import chainer
 import chainer.functions as F
 import chainer.links as L
 from chainer.functions import _small
-from chainer.functions.connection import _recurrent_layer
+from chainer.functions.connection import _recurrent_layer, _recurrent_rows
+from chainwright.runtime.native import native_target
 
 LINKS = [L.NStepLSTM, L.NStepBiLSTM, L.NStepGRU, L.NStepBiGRU, L.NStepRNNTanh, L.NStepBiRNNTanh,
          L.NStepRNNReLU, L.NStepBiRNNReLU]
@@ -108,3 +109,120 @@ def test_weights_that_do_not_fit():
     with pytest.raises(chainer.utils.type_check.InvalidType, match='h.dtype'):
         _recurrent_layer.run_layer(
             _recurrent_layer.LSTM, (2, 1), False, x, ws, bs, [s.astype('f') for s in states])
+
+
+# -- all times in one native call
+
+native_code = pytest.mark.skipif(native_target() is None, reason='there is no native code here')
+CELLS = [_recurrent_layer.LSTM, _recurrent_layer.GRU, _recurrent_layer.Tanh, _recurrent_layer.ReLU]
+
+
+def _step(cell, lengths, reverse, dtype, given, batch, seed):
+    """Outputs and gradients of a layer, as bytes; ``given`` says which outputs are used."""
+    rng = np.random.RandomState(seed)
+    n = cell.n_gates
+
+    def variable(*shape):
+        return chainer.Variable(rng.standard_normal(shape).astype(dtype))
+
+    x = variable(sum(lengths), 3)
+    ws = [variable(4, 3 if k < n else 4) for k in range(2 * n)]
+    bs = [variable(4) for _ in range(2 * n)]
+    states = [variable(batch, 4) for _ in range(cell.n_states)]
+    hs, finals = _recurrent_layer.run_layer(cell, lengths, reverse, x, ws, bs, states)
+    outputs = [hs, *finals]
+    loss = sum([F.sum(F.sin(outputs[k])) for k in given])
+    loss.backward()
+    return [y.array.tobytes() for y in outputs] + [
+        None if v.grad is None else (v.grad.tobytes(), v.grad.strides)
+        for v in (x, *ws, *bs, *states)]
+
+
+@native_code
+@pytest.mark.parametrize('dtype', 'fd')
+@pytest.mark.parametrize('reverse', [False, True])
+@pytest.mark.parametrize('cell', CELLS)
+@pytest.mark.parametrize('lengths, batch', [
+    ((5, 4, 4, 2, 1), 5), ((3, 3, 3), 3), ((1, 1), 1), ((4,), 4), ((3, 2), 5), ((1,) * 7, 2)])
+def test_native_code_has_the_bits_of_small_calls(cell, reverse, dtype, lengths, batch):
+    for given in ((0,), (1,), (0, *range(1, 1 + cell.n_states))):
+        for seed in range(5):
+            steps = []
+            for target in ('numpy', 'native'):
+                with chainer.using_config('static_target', target):
+                    steps.append(_step(cell, lengths, reverse, dtype, given, batch, seed))
+            assert steps[0] == steps[1], (given, seed)
+    ready = _recurrent_layer._turns(_recurrent_layer._advance_rows, cell)._forms
+    assert any([p.trusted for form in ready.values() for p in form._programs.values()])
+
+
+@native_code
+@pytest.mark.parametrize('reverse', [False, True])
+def test_errors_of_native_times_are_those_of_small_calls(reverse):
+    def run(scale):
+        x, ws, bs, states = layer((3, 2, 2), 5)
+        x = chainer.Variable(x * scale)
+        hs, _ = _recurrent_layer.run_layer(
+            _recurrent_layer.ReLU, (3, 2, 2), reverse, x, [ws[0] * scale, ws[4]], bs[:2],
+            states[:1])
+        return hs
+
+    with chainer.using_config('static_target', 'native'):
+        for _ in range(5):
+            run(1)
+        for _ in range(2):
+            with pytest.warns(RuntimeWarning) as caught:
+                infinite = run(1e200)
+        with np.errstate(all='raise'), pytest.raises(FloatingPointError):
+            run(1e200)
+    with chainer.using_config('static_target', 'numpy'), pytest.warns(RuntimeWarning) as wanted:
+        same = run(1e200)
+    assert infinite.array.tobytes() == same.array.tobytes()
+    assert [str(w.message) for w in caught] == [str(w.message) for w in wanted]
+
+
+@native_code
+def test_gradients_where_only_forward_had_native_code(monkeypatch):
+    args = _recurrent_layer.LSTM, (4, 3, 1), False, 'f', (0, 2), 4, 0
+    with chainer.using_config('static_target', 'native'):
+        for _ in range(5):
+            wanted = _step(*args)
+        monkeypatch.setattr(_recurrent_rows, 'backward', lambda *args: None)
+        assert _step(*args) == wanted
+        again = _step(_recurrent_layer.LSTM, (4, 3, 1), True, 'f', (0, 2), 4, 0)
+    with chainer.using_config('static_target', 'numpy'):
+        assert _step(_recurrent_layer.LSTM, (4, 3, 1), True, 'f', (0, 2), 4, 0) == again
+
+
+@native_code
+def test_outputs_of_native_times_may_be_written_to():
+    found = []
+    for target in ('numpy', 'native'):
+        with chainer.using_config('static_target', target):
+            for _ in range(5):
+                x, ws, bs, states = layer((3, 2, 2), 5)
+                x, states = chainer.Variable(x), [chainer.Variable(s) for s in states]
+                hs, finals = _recurrent_layer.run_layer(
+                    _recurrent_layer.LSTM, (3, 2, 2), False, x, ws, bs, states)
+                loss = F.sum(hs) + F.sum(finals[1])
+                hs.array[:] = 7
+                loss.backward()
+        found.append((x.grad.tobytes(), *[s.grad.tobytes() for s in states]))
+    assert found[0] == found[1]
+
+
+@native_code
+def test_second_derivatives_with_native_times():
+    rng = np.random.RandomState(3)
+    link = L.NStepBiGRU(2, 3, 4, 0.)
+    for p in link.params():
+        p.array = rng.standard_normal(p.shape)
+    xs = [rng.standard_normal((n, 3)) for n in (5, 3, 3)]
+    states = [rng.standard_normal((4, 3, 4))]
+    with chainer.using_config('static_target', 'native'):
+        for _ in range(5):
+            one = gradients(link, xs, states)
+    with _small.made_of_small_functions():
+        several = gradients(link, xs, states)
+    for a, b in zip(one, several, strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-9, atol=1e-9)
