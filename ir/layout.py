@@ -109,15 +109,18 @@ REUSED = 1 << 18
 _COMMUTATIVE = frozenset({"add", "multiply", "bitwise_and", "bitwise_or", "bitwise_xor"})
 
 
-def reuse_matters(ufunc: str, operands: Sequence[np.ndarray], loose: Sequence[bool]) -> bool:
+def reuse_matters(
+    ufunc: str, operands: Sequence[np.ndarray], loose: Sequence[bool], least: int = REUSED
+) -> bool:
     """Whether the result of an operator has another layout where NumPy reuses an operand.
 
     ``loose`` says which of the two operands may be held by nobody else, like ``1 - y`` in
     ``g * (1 - y)``: there the result has the layout of ``y`` if it is large, and else that of
-    ``g``. Of operations that are not commutative only the first operand is reused.
+    ``g``. Of operations that are not commutative only the first operand is reused. Those of
+    ``least`` bytes are large.
     """
     first, second = operands
-    if first.nbytes < REUSED or first.shape != second.shape or first.dtype != second.dtype:
+    if first.nbytes < least or first.shape != second.shape or first.dtype != second.dtype:
         return False
     dtype = first.dtype
     layouts = [(a.shape, a.strides, dtype) for a in operands]

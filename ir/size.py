@@ -88,7 +88,14 @@ class Share(float):
 
     @staticmethod
     def _number(factor: float, n: int, unbiased: bool) -> float:
+        if n == (1 if unbiased else 0):
+            return math.nan  # there is no such mean
         return factor * (n / (n - 1)) if unbiased else factor / n
+
+    @property
+    def least(self) -> int:
+        """The least length for which there is such a number."""
+        return 2 if self.unbiased else 1
 
     def __eq__(self, other: object) -> bool:
         if type(other) is not Share:

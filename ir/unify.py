@@ -94,13 +94,13 @@ def fit_share(
 
 
 def _shares(values: Sequence[float], probes: Sequence[Probe]) -> Iterator[Share]:
-    for factor in (1.0, -1.0):
-        lengths = [round(factor / v) if v and math.isfinite(v) else 0 for v in values]
-        size = fit(lengths, probes)
-        if type(size) is Size:
-            yield Share(factor, size)
     if not all([v and math.isfinite(v) for v in values]):
         return
+    for factor in (1.0, -1.0):
+        lengths = [round(factor / v) for v in values]
+        size = None if 0 in lengths else fit(lengths, probes)
+        if type(size) is Size:
+            yield Share(factor, size)
     for product in _products(len(probes[0])):
         counts = [math.prod([p[k] for k in product]) for p in probes]
         by_count = dict(zip(counts, values, strict=True))

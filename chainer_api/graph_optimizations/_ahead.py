@@ -17,8 +17,8 @@ import numpy as np
 _GUARD = re.compile(r"\s*if (.*): return [^:]*")
 #: That objects are different ones: one guard for all leaves, of which only some may be known.
 DISTINCT = re.compile(r"(\s*if len\(\{)((?:id\(\w+\), )*id\(\w+\))\}\) != \d+(: return .*)")
-_ASSIGNED = re.compile(r"\s*(v\d+) = (.*)")
-_NAME = re.compile(r"(?<![\w.])[vs]\d+\b")
+_ASSIGNED = re.compile(r"\s*((?:v|size)\d+) = (.*)")
+_NAME = re.compile(r"(?<![\w.])(?:[vs]|size)\d+\b")
 _NAMED_IN_A_GUARD = re.compile(r"\((v\d+) := ")
 _PATH = re.compile(r"[vk]\d+(\.\w+|\[[^][()]*\])*")
 _LENGTH = re.compile(r"len\(v\d+\)")

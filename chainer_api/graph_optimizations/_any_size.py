@@ -74,6 +74,7 @@ class Kind:
         self.syncs: dict[tuple[int, int], frozenset[int]] = {}  # by depth and first: what is alive
         self.seconds = math.inf  # of a call without programs
         self.way: Application | None = None  # of any sizes: where it ends
+        self.ways = weakref.WeakSet[Application]()  # that one, and those that it has taken over
         self.failures = 0
         self.names: dict[int, str] = {}  # of parameters, by slot
         self._missing = FEWEST  # ways that are still to be noted until it is compiled (anew)
@@ -137,6 +138,7 @@ class Kind:
     def has(self, app: Application) -> None:
         """The way ends at ``app`` now; the more often there was one, the longer it stays."""
         self._made += 1
+        self.ways.add(app)
         self.way, self._missing, self.left = app, 2**self._made, 0
         app.plain = self.seconds if self.seconds < math.inf else 0.0
 
@@ -238,6 +240,12 @@ class AnySizes:
             # A program has shown itself wrong, or calls go other ways in the middle.
             self._give_up(kind)
 
+    def was_served(self, app: Application) -> None:
+        """A call has gone the way to ``app``, without its Python."""
+        for kind in self._kinds.values():
+            if kind.left and app in kind.ways:
+                kind.left -= 1
+
     def give_up(self, app: Application) -> None:
         """Calls do what programs on the way to ``app`` are not for."""
         for kind in self._kinds.values():
@@ -335,8 +343,8 @@ class AnySize(Application):
         made.__dict__.update(self.__dict__)
         made.sizes = None
         made.attributes = {name: at(value, probe) for name, value in self.attributes.items()}
-        made.leaves = {slot: _spec_at(spec, probe) for slot, spec in self.leaves.items()}
-        made.outputs = tuple([_spec_at(spec, probe) for spec in self.outputs])
+        made.leaves = {slot: spec_at(spec, probe) for slot, spec in self.leaves.items()}
+        made.outputs = tuple([spec_at(spec, probe) for spec in self.outputs])
         made.template = self.template._copied()
         for name in self._with_sizes:
             made.template.__dict__[name] = made.attributes[name]
@@ -348,7 +356,7 @@ class AnySize(Application):
         for n, size in zip(now, self.sizes.all, strict=True):
             if n is not None and not size.formula and not size.least <= n <= size.largest:
                 return False
-        expected = [_spec_at(spec, now) for spec in self.outputs]
+        expected = [spec_at(spec, now) for spec in self.outputs]
         return expected == [form_of_output(y) for y in outputs] and _are_long(self.outputs, now)
 
     def with_arrays(self, array_of: Callable[[int], Any], sizes: Any = ()) -> Any:
@@ -356,7 +364,7 @@ class AnySize(Application):
         return self.at(sizes).with_arrays(array_of)
 
 
-def _spec_at(spec: Spec, probe: Probe) -> Spec:
+def spec_at(spec: Spec, probe: Probe) -> Spec:
     return spec._replace(shape=at(spec.shape, probe), strides=at(spec.strides, probe))
 
 
@@ -679,7 +687,7 @@ class AnySizePiece(Piece):
         self.sizes_of = _reader(sizes.text(apps[-1].depth))
         self._at_any, self._odd = specs, 0
         self._probes = _probes(sizes, specs)
-        usual = {slot: _spec_at(spec, [*map(max, *sizes.seen)]) for slot, spec in specs.items()}
+        usual = {slot: spec_at(spec, [*map(max, *sizes.seen)]) for slot, spec in specs.items()}
         self._bytes = sum([
             math.prod(usual[slot].shape) * usual[slot].dtype.itemsize
             for app in apps for slot in app.output_slots])
@@ -692,7 +700,7 @@ class AnySizePiece(Piece):
         traced = []
         for probe in self._probes:
             apps = [app.at(probe) for app in self.apps]
-            specs = {slot: _spec_at(spec, probe) for slot, spec in self._at_any.items()}
+            specs = {slot: spec_at(spec, probe) for slot, spec in self._at_any.items()}
             traced.append(Traced(
                 self.name, apps, specs, self.results, self._names, self._apart, self._arrays,
                 self._same))

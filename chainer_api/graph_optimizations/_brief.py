@@ -416,7 +416,7 @@ class Shortcut:
         self.at = math.inf  # the use after which one is looked for
         self._made_at = 0.0
 
-    def wanted_at(self, use: int) -> None:
+    def wanted_at(self, use: float) -> None:
         """Look for one after so many uses of the proof."""
         self.at = use
 

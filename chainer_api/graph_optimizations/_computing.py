@@ -148,7 +148,7 @@ class Computing:
         operands = self.native(a), self.native(b)
         loose = [type(v) is Sym and v.own for v in (a, b)]
         if all([type(v) is np.ndarray for v in operands]) and reuse_matters(
-            _UFUNCS.get(op, op), operands, loose
+            _UFUNCS.get(op, op), operands, loose, self.dry.large
         ):
             raise NotProvable(DIFFERENT_LAYOUTS)
         return self.fresh(f"{self.ref(a)} {symbol} {self.ref(b)}", function(*operands))
@@ -279,11 +279,18 @@ class Computing:
         if self.known(a, b):
             return self._folded(lambda: function(self.native(a), self.native(b)))
         if self._is_container(a) or self._is_container(b):
+            if self.dry.any_size and op in ("Eq", "NotEq") and type(a) is type(b) is tuple:
+                return self._same_items(a, b) is (op == "Eq")
             return function(self.residual.fix(a), self.residual.fix(b))
         self._computable(a, b)
         return self.fresh(
             f"{self.ref(a)} {symbol} {self.ref(b)}", function(self.native(a), self.native(b))
         )
+
+    def _same_items(self, a: tuple[Any, ...], b: tuple[Any, ...]) -> bool:
+        """Whether tuples are equal, such as shapes, which may have lengths that are not fixed."""
+        return len(a) == len(b) and all(
+            [self.truth(self.compare("Eq", x, y)) for x, y in zip(a, b, strict=True)])
 
     def _plain_object(self, v: Any) -> bool:
         return type(v) is OwnObject or type(v) is Sym and not self._has_plain_operators(v)

@@ -7,6 +7,7 @@ values are run on copies, and the generator is set back.
 
 from __future__ import annotations
 
+import math
 import random
 import sys
 from collections.abc import Callable
@@ -20,6 +21,7 @@ from chainer._backprop import grad
 from chainer.function import FunctionAdapter
 from chainer.function_node import FunctionNode
 from chainer.variable import Parameter, Variable
+from chainwright.ir.layout import REUSED
 
 from ._ahead import Guard, ahead
 from ._device import elsewhere, gpu_of
@@ -53,6 +55,7 @@ def _nothing() -> None:
 _RARE: dict[str, Callable[[], Any]] = {
     "guards": dict, "drawn": list, "states": dict, "numbers": dict, "first_state": _nothing,
     "python_state": _nothing, "undo": list, "effects": bool, "failed": str, "hearing": _nothing,
+    "sizes": dict,
 }
 
 
@@ -61,7 +64,7 @@ class Carrier:
 
     __slots__ = (
         "checking", "drawn", "effects", "failed", "first_state", "guards", "hearing", "numbers",
-        "pieces", "python_state", "rests", "states", "undo", "values",
+        "pieces", "python_state", "rests", "sizes", "states", "undo", "values",
     )
 
     phrases = None  # such calls go ways
@@ -77,6 +80,7 @@ class Carrier:
     effects: bool
     failed: str  # what was raised
     hearing: Hearing | None
+    sizes: dict[int, int]  # of ways of any sizes: those that are attributes
 
     def __init__(self, rests: bool = False) -> None:
         self.values: list[Any] = []
@@ -136,6 +140,9 @@ def _is_data(value: Any) -> bool:
 
 class Dry:
     """One run; see the module."""
+
+    any_size = False  # whether lengths may be others in other calls
+    large = REUSED  # bytes of an array that NumPy may write another one's items into
 
     def __init__(self, site: Site, chain: Any, args: tuple[Any, ...], kw: dict[str, Any]) -> None:
         self.site = site
@@ -479,6 +486,18 @@ class Dry:
             )
         return spec
 
+    def shape(self, sym: Sym) -> tuple[Any, ...]:
+        """The lengths of a Variable or array."""
+        return self.spec(sym).shape
+
+    def size(self, sym: Sym) -> Any:
+        """How many items it has."""
+        return math.prod(self.spec(sym).shape)
+
+    def exact(self, sym: Sym) -> Spec:
+        """What it looks like, to the last length."""
+        return self.spec(sym)
+
     def array_of(self, sym: Sym) -> Any:
         """``x._array``: no look."""
         if sym.applied:
@@ -557,6 +576,20 @@ class Dry:
         except Incomparable as e:
             raise NotProvable(f"{cls.__name__} has {e}") from None
         child = self._child(made)
+        self.slots = slots
+        between = child.eager is not None
+        begun = False
+        for x in new:
+            slot, sym = len(self.values), symbols[id(x)]
+            if slot not in child.inputs and not begun:
+                self._begins(child, attributes)
+                begun = True
+            self._leaf(child, slot, sym)
+            sym.slot = slot
+            self.values.append(sym)
+            self.leaves.append(sym)
+        if not begun:
+            self._begins(child, attributes)
         if not child.any_attributes:
             numbers = dict(child.numbers)
             for name, v in attributes.items():
@@ -565,15 +598,7 @@ class Dry:
                         r.type_of(v)
                     self.numbers[child, name] = v
                 elif not _is_array(v):
-                    r.fix([x for x in v if not _is_array(x)] if type(v) in (tuple, list) else v)
-        self.slots = slots
-        between = child.eager is not None
-        for x in new:
-            sym = symbols[id(x)]
-            self.spec(sym)
-            sym.slot = len(self.values)
-            self.values.append(sym)
-            self.leaves.append(sym)
+                    self._is_known(child, name, v)
         # What users can see they must find changed when the function has been applied.
         between |= any([id(self.values[s].value) not in self.statistics for s in child.writes])
         func.applied = True
@@ -583,6 +608,17 @@ class Dry:
         self.pending.append(child)
         self._draw(child)
         return tuple([self._output(spec) for spec in child.outputs])
+
+    def _begins(self, app: Application, attributes: dict[str, Any]) -> None:
+        """The inputs of a function are known."""
+
+    def _leaf(self, app: Application, slot: int, sym: Sym) -> None:
+        """A value from outside of the programs is what the way says of it."""
+        self.spec(sym)
+
+    def _is_known(self, app: Application, name: str, v: Any) -> None:
+        """An attribute of a function is what the way says of it."""
+        self.residual.fix([x for x in v if not _is_array(x)] if type(v) in (tuple, list) else v)
 
     def _opened(self, v: Any) -> Any:
         """A sequence of the outside that holds arrays, item by item."""
@@ -631,11 +667,8 @@ class Dry:
             r.names["within"] = _within
             apply = f"within({r.const(app.settings)}, {apply})"
         r.line(f"{o} = {apply}(({''.join([f'{r.ref(v)}, ' for v in inputs])}))")
-        if not app.gives(outs):
-            raise NotProvable("the form of results depends on values")
         self._of_form = True
-        r.guard(f"not {r.const(app)}.gives({o})")
-        made_of = [r.made(f"{o}[{k}]", y) for k, y in enumerate(outs)]
+        made_of = self._results_between(app, o, outs)
         self._of_form = False
         func.real = f
         self.app, self.first = app, app.depth + 1
@@ -647,6 +680,14 @@ class Dry:
             self._made.add(id(sym))
             made.append(sym)
         return tuple(made)
+
+    def _results_between(self, app: Application, o: str, outs: tuple[Variable, ...]) -> list[Any]:
+        """The results of a function that is applied between programs, of the form known."""
+        r = self.residual
+        if not app.gives(outs):
+            raise NotProvable("the form of results depends on values")
+        r.guard(f"not {r.const(app)}.gives({o})")
+        return [r.made(f"{o}[{k}]", y) for k, y in enumerate(outs)]
 
     def _apart(self, sym: Sym) -> Any:
         """The same array in another Variable: nothing is to be kept at the nodes of the caller."""
@@ -672,12 +713,16 @@ class Dry:
         r.line(f"carrier.states[{r.const(app)}] = {r.const(state)}()")
         self._states[app] = state()
         for draw in app.draws:
-            f = draw_function(draw.name)
-            r.line(
-                f"carrier.drawn.append({r.const(f)}(*{r.const(draw.args)}, "
-                f"**{r.const(draw.kwargs)}))"
-            )
-            self.drawn.append(f(*draw.args, **draw.kwargs))
+            f, args, kwargs = draw_function(draw.name), draw.args, draw.kwargs
+            texts = self._text_of(args), self._text_of(kwargs)
+            r.line(f"carrier.drawn.append({r.const(f)}(*{texts[0]}, **{texts[1]}))")
+            self.drawn.append(f(*self._now(args), **self._now(kwargs)))
+
+    def _text_of(self, value: Any) -> str:
+        return self.residual.const(value)
+
+    def _now(self, value: Any) -> Any:
+        return value
 
     def _output(self, spec: Spec) -> Sym:
         y = _new(Variable)
@@ -743,6 +788,7 @@ class Dry:
         for key, number in self.numbers.items():
             if key[0] in self.pending:
                 carrier.numbers[key] = self.interpreter.native(number)
+        self._sizes_for(carrier)
         before = [piece.counts for piece in pieces]
         with _tracing.aside(), np.errstate(all="ignore"):  # the call itself has told of them
             plan.run(carrier)
@@ -752,6 +798,9 @@ class Dry:
             sym = self.values[slot]
             sym.applied, sym.checked, sym.born = False, True, self.residual.count
             self._made.add(id(sym))
+
+    def _sizes_for(self, carrier: Carrier) -> None:
+        """Lengths that attributes of functions have."""
 
     # -- gradients
 

@@ -331,12 +331,14 @@ class Objects(Computing):
     def _variable_attribute(self, obj: Sym, name: str, default: Any) -> Any:
         r = self.residual
         spec = self.dry.spec
-        if name == "shape" or name == "dtype":
-            return getattr(spec(obj), name)
+        if name == "shape":
+            return self.dry.shape(obj)
+        if name == "dtype":
+            return spec(obj).dtype
         if name == "ndim":
             return len(spec(obj).shape)
         if name == "size":
-            return int(np.prod(spec(obj).shape, dtype=int))
+            return self.dry.size(obj)
         if name in ("requires_grad", "_requires_grad"):
             return spec(obj).requires_grad
         if name == "_array":
@@ -366,10 +368,14 @@ class Objects(Computing):
         raise NotProvable(f"the attribute {name} of a Variable")
 
     def _array_attribute(self, obj: Sym, name: str, default: Any) -> Any:
-        if name in ("shape", "dtype", "strides"):
-            return getattr(self.dry.spec(obj), name)
-        if name in ("ndim", "size", "itemsize", "nbytes"):
-            self.dry.spec(obj)
+        if name == "shape":
+            return self.dry.shape(obj)
+        if name == "size":
+            return self.dry.size(obj)
+        if name in ("dtype", "strides"):
+            return getattr(self.dry.exact(obj) if name == "strides" else self.dry.spec(obj), name)
+        if name in ("ndim", "itemsize", "nbytes"):
+            self.dry.exact(obj) if name == "nbytes" else self.dry.spec(obj)
             return getattr(obj.value, name)
         if name in ("T", "real"):
             return self.view(f"{self.ref(obj)}.{name}", getattr(self.native(obj), name), obj)
@@ -571,7 +577,7 @@ class Objects(Computing):
         if kind is Sym:
             value = obj.value
             if type(value) in _VARIABLES or isinstance(value, np.ndarray):
-                shape = self.dry.spec(obj).shape
+                shape = self.dry.shape(obj)
                 if not shape:
                     raise NotProvable("the length of an array without axes")
                 return shape[0]
@@ -600,7 +606,7 @@ class Objects(Computing):
     def _iterate_sym(self, obj: Sym) -> Iterator[Any]:
         value, r = obj.value, self.residual
         if type(value) in _VARIABLES or isinstance(value, np.ndarray):
-            return iter([self.getitem(obj, k) for k in range(self.length(obj))])
+            return iter([self.getitem(obj, k) for k in range(r.fix(self.length(obj)))])
         if isinstance(value, (list, tuple)) and type(value).__iter__ in _ITERATORS:
             return iter([self.getitem(obj, k) for k in range(self.length(obj))])
         if type(value) in (dict, OrderedDict):

@@ -21,6 +21,7 @@ from chainer.variable import Variable
 from ._account import PROVING, Meter, clock
 from ._brief import Shortcut
 from ._dry import Carrier, Dry, NoWay
+from ._dry_any_size import AnySizeDry
 from ._lean import Code, Need
 from ._own import OwnObject
 from ._residual import MISS, PLAIN, NotProvable, Residual, Sym
@@ -45,6 +46,7 @@ _OF_LATE = 0.02  # the weight of its last call in that
 _LEAN, _LEAN_AT_ONCE = 32, 3  # uses until programs for calls without Python are thought of
 _SHORT, _SHORT_AT_ONCE = 512, 5  # uses until a way without most guards is looked for
 _COUNTED = 8  # of so many calls that go briefly the account looks at one
+_WAITED = 6  # calls that have programs for their sizes, until others take the place of a proof
 _LOST = 8  # calls in a row that are read in vain, as they go other ways
 
 
@@ -58,7 +60,7 @@ class Proof:
         self.sets: list[tuple[int, str, Any]] = []
         found, late = dry.decisions()
         self.holds, self.replay = _compiled(dry, found, self.sets)
-        self._code: Code | None = dry.code
+        self._code: Code | None = None if dry.any_size else dry.code
         self._names = dry.residual.names
         self.shortcut = Shortcut(dry.code.lines, self._names, self.holds, tuple(self.plans))
         self.expected = _described(result)
@@ -77,6 +79,9 @@ class Proof:
         self.shortcut.wanted_at(_SHORT_AT_ONCE if at_once else _SHORT)
         #: The use after which fewer programs are thought of.
         self.lean_at: float = _LEAN_AT_ONCE if at_once else _LEAN
+        if dry.any_size:  # arrays of other sizes are other arrays; and programs are made for ways
+            self.shortcut.wanted_at(math.inf)
+            self.lean_at = math.inf
         #: By the forms of arguments: misses, as long as no call had one that it is for.
         self.forms: dict[int, float] = {}
 
@@ -195,6 +200,7 @@ class Proofs:
     def __init__(self, site: Site) -> None:
         self.site = site
         self.proofs: tuple[Proof, ...] = ()
+        self._waited: dict[int, int] = {}  # by forms of arguments; see _WAITED
         self._lost = 0
         self._target: Application | None = None  # where the way ends that is to be proved
         self._last: Application | None = None  # where one ends that could be
@@ -256,7 +262,7 @@ class Proofs:
         form: int | None,
     ) -> Any:
         started = time.perf_counter()
-        for proof in proofs:
+        for proof in self._in_order(proofs, form):
             if proof.settings is not settings or proof.forms.get(form, 0) >= _OTHER:
                 continue
             if proof.undoes and self.site.account.another_may_be_inside:
@@ -293,10 +299,31 @@ class Proofs:
             return result, None
         return MISS, None
 
+    def _in_order(self, proofs: tuple[Proof, ...], form: int | None) -> tuple[Proof, ...]:
+        """Those that may be for a call: programs for its very sizes are faster than others."""
+        of_any = [proof for proof in proofs if proof.app.sizes is not None]
+        if not of_any or form is None:
+            return proofs
+        exact = [proof for proof in proofs if proof.app.sizes is None]
+        if self.site.may_get_its_own(form):
+            return (*exact,)
+        if not self.site.forms.is_hot(form):
+            return (*of_any, *exact)
+        known = any([proof.forms.get(form) == -math.inf for proof in exact])
+        waited = self._waited.get(form, 0)
+        if known or waited >= _WAITED:
+            return (*exact, *of_any)
+        if len(self._waited) > 4 * MANY:
+            self._waited.clear()
+        self._waited[form] = waited + 1  # with its Python it comes to a proof of its own
+        return (*exact,)
+
     def _count(self, proof: Proof, started: float, carrier: Carrier) -> None:
         proofs = self.proofs
         if proofs and proofs[0] is not proof and proof in proofs:
             self.proofs = (proof, *[p for p in proofs if p is not proof])
+        if proof.app.sizes is not None:
+            self.site.any_sizes.was_served(proof.app)
         seconds = time.perf_counter() - started
         if not self.site.account.called_without_python(seconds, proof, carrier):
             self.site.seems_slow()
@@ -321,7 +348,7 @@ class Proofs:
 
     def after(self, run: Any, result: Any, raised: bool, due: Due | Failed | None) -> None:
         """A call has gone with its Python; ``due`` says what it was to do."""
-        whole = run.noted == 0 and run.stopped is None and not run.is_of_parts
+        whole = run.noted == 0 and run.stopped is None and run.phrases is None
         if run.realized and whole:
             path = run.app.path(1)
             between = sum([app.eager is not None for app in path])
@@ -336,6 +363,8 @@ class Proofs:
         if raised or not whole or not run.programs:
             return
         app = run.app
+        if run.any_size and app not in self.site.any_sizes.ends():
+            return
         app.followed += 1
         self._last = app
         if app.proof_tries < _TRIES and app.followed >= self._patience(app):
@@ -361,16 +390,17 @@ class Proofs:
     def _check(self, due: Due, run: Any, result: Any, raised: bool) -> None:
         """Whether the call has done what the proof says."""
         proof = due.proof
-        if run.stopped is not None or run.is_of_parts:
+        if run.stopped is not None or run.phrases is not None:
             return
         if run.noted and run.app.depth < proof.app.depth:
             return
         if raised:
             return  # so would it have done without its Python: that is when it goes with it
         wrong = None
-        if run.app is not proof.app and not proof.agrees_until(run.app):
+        same = run.app is proof.app or _is_one_of(run.app, proof.app)
+        if not same and not proof.agrees_until(run.app):
             wrong = f"it applied other functions ({_first_difference(run.app, proof.app)})"
-        elif run.app is proof.app and not proof.by_values:
+        elif same and not proof.by_values:
             # Where nothing that the call computes decides, all of it is known beforehand. Else the
             # same functions may come with another result, where the proof would not have held.
             values = dict(run.values_by_slot())
@@ -401,7 +431,10 @@ class Proofs:
         self.wanted = False
         target = self._target
         depth = target.depth if target is not None else 1
-        dry = Dry(self.site, chain, args, kw)
+        if target is not None and target.sizes is not None:
+            dry: Dry = AnySizeDry(self.site, chain, args, kw, target)
+        else:
+            dry = Dry(self.site, chain, args, kw)
         proof: Proof | None = None
         lost = False
         try:
@@ -534,6 +567,13 @@ def _matches(value: Any, expected: Any, values: dict[int, Any]) -> bool:
             [_matches(v, expected[1][k], values) for k, v in value.items()]
         )
     return all([_matches(v, e, values) for v, e in zip(value, expected[1], strict=True)])
+
+
+def _is_one_of(app: Application, of_any_size: Application) -> bool:
+    """Whether a way is one of any sizes, but for its lengths."""
+    return of_any_size.sizes is not None and app.depth == of_any_size.depth and all([
+        (a.kind, a.settings, a.inputs, a.arrays) == (b.kind, b.settings, b.inputs, b.arrays)
+        for a, b in zip(app.path(1), of_any_size.path(1), strict=True)])
 
 
 def _first_difference(a: Application, b: Application) -> str:

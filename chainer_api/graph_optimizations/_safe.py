@@ -168,6 +168,9 @@ def _numpy_view(interp: Any, function: Any, args: list[Any], kw: dict[str, Any])
 
 def _fact(interp: Any, function: Any, args: list[Any], kw: dict[str, Any]) -> Any:
     """What depends on kinds and shapes alone."""
+    if function is np.shape and type(args[0]) is Sym and not kw:
+        if isinstance(args[0].value, (np.ndarray, Variable)):
+            return interp.dry.shape(args[0])
     native = []
     for v in args:
         if type(v) is Sym and isinstance(v.value, np.ndarray):
@@ -257,9 +260,10 @@ def _draw_of_python(interp: Any, function: Any, args: list[Any], kw: dict[str, A
 @_handles(random.choice)
 def _choice_of_python(interp: Any, function: Any, args: list[Any], kw: dict[str, Any]) -> Any:
     (values,) = [*args, *kw.values()]
-    if not interp.length(values):
+    n = interp.residual.fix(interp.length(values))
+    if not n:
         raise NotProvable("random.choice() of nothing")
-    place = _draw_of_python(interp, random.randrange, [interp.length(values)], {})
+    place = _draw_of_python(interp, random.randrange, [n], {})
     return interp.getitem(values, place)
 
 

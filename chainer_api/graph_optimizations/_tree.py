@@ -818,7 +818,8 @@ class _Writer:
         if kind is int or kind is lengths.Size:
             return [f"type({v}) is not int", f"{v} != {value!r}"]
         if kind is lengths.Share:
-            return [f"type({v}) is not float", f"{v} != {value!r}"]
+            short = f"{value.size!r} < {value.least}"  # it would be a division by zero
+            return [f"type({v}) is not float", short, f"{v} != {value!r}"]
         if kind is slice:
             parts = [self._differences(f"{v}.{name}", getattr(value, name)) for name in _SLICE]
             return [f"type({v}) is not slice", *itertools.chain(*parts)]

@@ -347,6 +347,12 @@ class Site:
             worth = self.any_sizes.listens or not forms.are_many() or calls >= _OFTEN
         return worth and self.account.allows_noting()
 
+    def may_get_its_own(self, form: int) -> bool:
+        """Whether a call that programs for any sizes would serve is to be noted all the same."""
+        if not self._may_have_its_own(form, self.forms.calls_before(form)):
+            return False
+        return not self.forms.is_given_up(form) and self.account.allows_noting()
+
     def _may_have_its_own(self, form: int, calls: int) -> bool:
         """Whether a form that goes a way of any sizes comes so often that others would pay."""
         if self._waiting is not None and self._waiting.form == form:

@@ -85,6 +85,13 @@ def test_shares_are_found_with_their_rounding():
     assert fit_share([0.1, 0.2, 0.3, 0.4, 0.5], PROBES) is None
 
 
+@pytest.mark.parametrize("values", [[0.0, 0.5, 1.0, 2.0, 3.0], [3.0, 0.5, 0.2, 0.1, 0.7]])
+def test_numbers_that_are_no_shares(values):
+    assert fit_share(values, PROBES) is None
+    assert np.isnan(Share(1.0, Size(0, N.terms))) and np.isnan(
+        Share(1.0, Size(1, N.terms), unbiased=True))
+
+
 @pytest.mark.parametrize("factor", [0.1, 1 - 0.9, 1 - 2e-5, 1.0, -3.7])
 @pytest.mark.parametrize("count", [lambda n, m: n * 64, lambda n, m: n * m * 49, lambda n, m: m])
 def test_what_makes_a_variance_unbiased(factor, count):

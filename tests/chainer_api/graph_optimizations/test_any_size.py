@@ -465,10 +465,10 @@ def test_few_sizes_have_programs_of_their_own():
 def test_sizes_beyond_the_bounds_are_noted_and_then_served():
     net = called([*LENGTHS[:7], 200, 300, 400])
     site = net.site()
-    before = site.ledger.with_python
+    before = site.ledger.hits
     for n in (350, 380, 120):
         net(variable(n, n, 4)).backward()
-    assert site.ledger.with_python == before + 3
+    assert site.ledger.hits == before + 3
 
 
 def test_frequent_sizes_get_programs_of_their_own():

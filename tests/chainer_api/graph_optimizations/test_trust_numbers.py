@@ -343,7 +343,7 @@ def test_new_shapes_are_not_noted_but_the_first_few():
     for k in range(12):
         model(variable(0, k + 1, 4), k)
     (site,) = model.schedule_manager._sites.values()
-    assert len(site.root.children) == 6 and site.ledger.with_python == 12 - 6
+    assert len(site.root.children) == 6 and site.ledger.hits == 12 - 6
 
 
 def test_programs_that_are_slower_rest():
