@@ -27,7 +27,8 @@ from chainwright.runtime import arenas
 
 CALLS = 10
 OFTEN = 16  # calls of a step that repeats the same one
-SIZES = (5, 3, 7, 4, 9, 6, 8, 11, 2, 10, 13, 12, 1, 14, 30, 5)  # of batches, where each has its own
+# Of batches, where each has its own; the last ones come when calls go without their Python.
+SIZES = (5, 3, 7, 4, 9, 6, 8, 11, 2, 10, 13, 12, 1, 14, 30, 5, 15, 17, 1, 20, 19, 6, 22, 40, 18)
 _LARGE = _piece._LARGE, arenas.LARGE
 
 # -- Functions of the user's, for the programs ------
