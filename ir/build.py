@@ -13,6 +13,7 @@ from .make import placeholder, remake
 from .node import Node
 from .passes import PASSES, Pass, prepare, run_passes
 from .schedule import schedule
+from .size import STRIDES
 from .verify import verify, verify_nodes
 
 
@@ -184,4 +185,7 @@ def _on(node: Node, new: Mapping[Node, Node]) -> Node:
 def _saved_input(node: Node, index: int) -> Node:
     settings: dict[str, Any] = {"kind": "saved", "index": index, "origin": node.origin}
     name = node.attr("name") if node.op == "placeholder" else f"saved{index}"
-    return placeholder(name, node.shape, node.dtype, node.strides, **settings)
+    made = placeholder(name, node.shape, node.dtype, node.strides, **settings)
+    if STRIDES in node.found:
+        made.found[STRIDES] = node.found[STRIDES]
+    return made

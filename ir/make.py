@@ -15,6 +15,7 @@ from .frozen import freeze
 from .layout import Shape, dense_strides
 from .node import Box, IRError, Node, Origin
 from .op import OPS, REQUIRED, Op
+from .size import STRIDES
 
 PLACEHOLDER_KINDS = (
     "argument",
@@ -151,4 +152,7 @@ def constant(value: Any, origin: Origin | None = None) -> Node:
 
 def remake(node: Node, inputs: tuple[Node, ...]) -> Node:
     """The same op on other inputs of the same types."""
-    return Node(node.op, inputs, node.attrs, node.shape, node.dtype, node.strides, node.origin)
+    made = Node(node.op, inputs, node.attrs, node.shape, node.dtype, node.strides, node.origin)
+    if STRIDES in node.found:
+        made.found[STRIDES] = node.found[STRIDES]
+    return made

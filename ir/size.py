@@ -11,6 +11,8 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
+#: What is found out about nodes with gaps: their strides, in terms of the symbols.
+STRIDES = "strides"
 Probe = Sequence[int]
 #: A coefficient for each product of symbols, which is a sorted tuple of their numbers.
 Terms = tuple[tuple[tuple[int, ...], int], ...]

@@ -8,6 +8,7 @@ that differs from probe to probe is left but lengths, and numbers that are one d
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import math
 from collections.abc import Callable, Hashable, Iterator, Sequence
@@ -20,9 +21,11 @@ from .graph import Graph
 from .layout import is_contiguous, is_dense, order_of
 from .make import constant, make
 from .node import Box, Node
-from .size import Probe, Share, Size, Terms, symbol
+from .size import STRIDES, Probe, Share, Size, Terms, symbol
 
 _SLICE = ("start", "stop", "step")
+_FOR_TWO = 4  # probes tell nothing of sums of two products
+_LEAST_SHARE = 1e-15  # of as many items as nobody has
 _LARGEST_CONSTANT = 64  # that is added to a length: ``n + 1``
 
 
@@ -71,6 +74,24 @@ def _candidates(values: Sequence[int], probes: Sequence[Probe]) -> Iterator[Term
         ends = [*((k,) for k in symbols), ()]
         found = [(end, round(x)) for end, x in zip(ends, factors.tolist(), strict=True)]
         yield tuple([(end, factor) for end, factor in found if factor])
+    if len(probes) > _FOR_TWO:
+        yield from _of_two(values, probes)
+
+
+def _of_two(values: Sequence[int], probes: Sequence[Probe]) -> Iterator[Terms]:
+    """Sums of two products of symbols: ``a x + b x y``."""
+    products = [p for p in _products(len(probes[0])) if len(p) < 3]
+    columns = {p: [math.prod([probe[k] for k in p]) for probe in probes] for p in products}
+    for one, other in itertools.combinations(products, 2):
+        x, y = columns[one], columns[other]
+        for k in range(1, len(probes)):
+            d = x[0] * y[k] - x[k] * y[0]
+            if d:
+                a, rest = divmod(values[0] * y[k] - values[k] * y[0], d)
+                b, more = divmod(x[0] * values[k] - x[k] * values[0], d)
+                if a and b and not rest and not more:
+                    yield ((one, a), (other, b))
+                break
 
 
 def fit_share(
@@ -94,7 +115,7 @@ def fit_share(
 
 
 def _shares(values: Sequence[float], probes: Sequence[Probe]) -> Iterator[Share]:
-    if not all([v and math.isfinite(v) for v in values]):
+    if not all([_LEAST_SHARE < abs(v) < math.inf for v in values]):
         return
     for factor in (1.0, -1.0):
         lengths = [round(factor / v) for v in values]
@@ -219,8 +240,13 @@ class Unified:
             (pairs[0][0], self._value(first, [value for _, value in pairs]))
             for pairs in zip(*[n.attrs for n in nodes], strict=True)])
         shape = None if first.shape is None else self._value(first, [n.shape for n in nodes])
-        return Node(
+        made = Node(
             first.op, tuple(inputs), attrs, shape, first.dtype, first.strides, first.origin)
+        if first.dtype is not None and first.strides and not is_dense(
+                first.dims, first.steps, first.dtype.itemsize):
+            with contextlib.suppress(Different):
+                made.found[STRIDES] = self._value(first, [n.strides for n in nodes])
+        return made
 
     def _constant(self, first: Node, nodes: tuple[Node, ...]) -> Node:
         arrays = [np.asarray(n.attr("box").value) for n in nodes]

@@ -37,7 +37,8 @@ _BACKWARD = 2.2  # times as long as forward: forward and backward, where functio
 _WARM, _COLD = 3, 0.4  # the first calls are slow; what is a usual call's time then
 _STEP = 0.1  # by which a call may change what is thought a usual call's time
 _GAIN_OF_PHRASE = 0.3
-_GAIN_OF_ANY_SIZE = 0.4  # of what programs of one size gain
+#: Of what programs of one size gain, those of any sizes do, as calls of NumPy and as native code.
+GAIN_OF_ANY_SIZE = {False: 0.5, True: 0.9}
 _PAYBACK = 1000  # calls in which what is spent has to come back, or as many as there were so far
 MATCHING, _COUNTING = 2e-6, 1e-6  # seconds to compare a function with a phrase, and to count it
 AROUND_NODE = 25e-6  # seconds in which backward comes to a program among several nodes, and goes on
@@ -138,21 +139,21 @@ class Account:
 
     def wait_for_trace(
         self, applications: int, calls: int, results: int = 1, share: float = 0.0,
-        any_size: bool = False, instead: bool = False,
+        any_size: bool = False, instead: float = 0.0,
     ) -> int:
         """In how many calls functions may be traced that ``calls`` of those so far have applied.
 
         Of so many ``results`` Variables are made, most with programs of their own. ``share`` is
         the least part of the calls that is thought to apply them. Programs for ``any_size`` take
-        longer to be made, and gain less: they do not become native code. ``instead`` of such
-        programs, others gain what is left.
+        longer to be made, and gain less. ``instead`` is the part of the gain that such programs
+        have already.
         """
         ledger = self.ledger
         served = ledger.with_python + ledger.without_python - self._partly
         if _budget() < math.inf:
             measure_pace()
         gain = self._weight * self._expected_gain(applications, results)
-        gain *= _GAIN_OF_ANY_SIZE if any_size else 1 - _GAIN_OF_ANY_SIZE if instead else 1.0
+        gain *= GAIN_OF_ANY_SIZE[True] if any_size else 1.0 - instead
         if served >= _KNOWN and not instead:
             gain = (ledger.saved - self._saved_partly) / served
         share, least = max(self._share(calls), share), _LEAST * self._weight * self.plain

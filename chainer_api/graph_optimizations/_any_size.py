@@ -49,6 +49,7 @@ _KINDS = 16  # that are remembered
 _SYMBOLS = 8  # of one way, at most: there is a probe for each
 _WIDER = 8  # times as long as those that were seen, lengths may be
 _STEPS = 4  # by which windows may move
+_TO_BE_SURE = 2  # sizes of calls at which native code is looked at, besides the probes
 _LEFT = 16  # calls that leave a way in the middle, until it is given up
 _FAILURES = 3  # until a kind is given up
 Probe = tuple[int, ...]
@@ -179,6 +180,11 @@ class AnySizes:
     def are_likely(self) -> bool:
         """Whether there are programs for any sizes, or are likely to be."""
         return self.is_there or any([kind.is_likely for kind in self._kinds.values()])
+
+    @property
+    def are_native(self) -> bool:
+        """Whether programs of one of these ways have become native code."""
+        return any([piece.schedule.has_native for plan in self.plans() for piece in plan.pieces])
 
     def add(
         self, app: Application, syncs: Sequence[Sync], names: Callable[[], dict[int, str]],
@@ -585,7 +591,7 @@ def _probes(sizes: Sizes, specs: dict[int, Spec]) -> list[Probe]:
         Different: If there are too few to tell what depends on what.
     """
     least, largest = [s.least for s in sizes.all], [s.largest for s in sizes.all]
-    probes = [_inner(sizes), [*sizes.seen[0]], least, largest]
+    probes = [_inner(sizes), *[[*seen] for seen in sizes.seen[:1]], least, largest]
     for k in range(len(least) - 1):
         probes.append([*least[:k], largest[k], *least[k + 1 :]])
     for k, size in enumerate(sizes.all):
@@ -687,6 +693,7 @@ class AnySizePiece(Piece):
         self.sizes_of = _reader(sizes.text(apps[-1].depth))
         self._at_any, self._odd = specs, 0
         self._probes = _probes(sizes, specs)
+        self.programs = len(self._probes)
         usual = {slot: spec_at(spec, [*map(max, *sizes.seen)]) for slot, spec in specs.items()}
         self._bytes = sum([
             math.prod(usual[slot].shape) * usual[slot].dtype.itemsize
@@ -712,6 +719,20 @@ class AnySizePiece(Piece):
             raise Untraceable(self.apps[0], str(e)) from e
         return made
 
+    def _probes_between(
+        self, least: Sequence[int], largest: Sequence[int], seen: Sequence[Probe]
+    ) -> list[Probe]:
+        """Sizes for native code; lengths that come later are 0 here."""
+        sizes = self.apps[0].sizes
+        bounds = [
+            size._replace(least=low, largest=high) if high else size
+            for size, low, high in zip(sizes.all, least, largest, strict=True)]
+        specs = {slot: spec for slot, spec in self._at_any.items() if all(
+            [largest[k] for k in symbols_in(spec.shape)])}
+        found = _probes(sizes._replace(all=tuple(bounds), seen=tuple(seen)), specs)
+        more = [probe for probe in seen if probe not in found]
+        return [*found, *more[-_TO_BE_SURE:]]
+
     def wants(self, key: Any) -> None:
         """A backward has come that the node has no program for."""
         if all([form is None or form[1] in (DENSE, CONSTANT) for form in key[2:]]):
@@ -723,7 +744,8 @@ class AnySizePiece(Piece):
 
     def _schedule(self, forward: Graph, backwards: Any) -> Schedule:
         try:
-            return AnySizeSchedule(forward, backwards, len(self._probes[0]), self.name)
+            return AnySizeSchedule(
+                forward, backwards, len(self._probes[0]), self.name, self._probes_between)
         except NotAnySize as e:
             raise Untraceable(self.apps[0], str(e)) from e
 

@@ -60,6 +60,7 @@ class Piece:
     #: What of the layout of a gradient a program has to be made for.
     layout: Callable[[Any], Any] = staticmethod(operator.attrgetter("strides"))
     sizes_of: Callable[[Any, Any], tuple[int, ...]] | None = None  # of a program for any sizes
+    programs = 1  # that are compiled to get native code
 
     def __init__(
         self, name: str, apps: Sequence[Application], specs: dict[int, Spec],
@@ -228,7 +229,7 @@ class Piece:
         started = clock()
         graphs = {key: backward.graph for key, backward in self.backwards.items()}
         self.schedule = self._schedule(traced.forward, graphs)
-        weight = sum([app.weight for app in self.apps])
+        weight = self.programs * sum([app.weight for app in self.apps])
         made, account = self.schedule, self.account
         made.on_native = functools.partial(account.went_native, weight)
         made.native_pays = functools.partial(account.native_pays, weight, account.in_method)

@@ -19,7 +19,7 @@ from chainer.variable import Parameter
 from chainwright.runtime import BLOCKS, Ledger
 
 from . import _array_code  # noqa: F401 - whoever runs define-by-run code natively asks it
-from ._account import ANY_SIZE, COMPILING, Account, clock
+from ._account import ANY_SIZE, COMPILING, GAIN_OF_ANY_SIZE, Account, clock
 from ._again import Gradients
 from ._any_size import AnySizePiece, AnySizes, Kind, Refused
 from ._lean import Need
@@ -347,6 +347,10 @@ class Site:
             worth = self.any_sizes.listens or not forms.are_many() or calls >= _OFTEN
         return worth and self.account.allows_noting()
 
+    def _gained(self) -> float:
+        """The part of what programs gain that those of any sizes do, if there are any."""
+        return GAIN_OF_ANY_SIZE[self.any_sizes.are_native] if self.any_sizes.is_there else 0.0
+
     def may_get_its_own(self, form: int) -> bool:
         """Whether a call that programs for any sizes would serve is to be noted all the same."""
         if not self._may_have_its_own(form, self.forms.calls_before(form)):
@@ -361,7 +365,7 @@ class Site:
         if rest > 1 or often & (often - 1) or not often:
             return False
         functions, share = self._last.depth, 1 / self.forms.every(form)
-        return not self.account.wait_for_trace(functions, calls, 1, share, instead=True)
+        return not self.account.wait_for_trace(functions, calls, 1, share, instead=self._gained())
 
     # -- after a call
 
@@ -482,7 +486,7 @@ class Site:
             functions = sum([a.weight for s in run.syncs for a in s.app.path(s.first)])
             share = self.forms.share(run.form, least)
             wait = self.account.wait_for_trace(
-                functions, least, _results(run.syncs), share, instead=self.any_sizes.is_there)
+                functions, least, _results(run.syncs), share, instead=self._gained())
             if any(map(_was_guessed, run.syncs)):
                 wait = 0  # what has been spent on it is lost otherwise
             if wait and not run.programs:
@@ -511,7 +515,7 @@ class Site:
                 self._waiting = None
             elif wait := self.account.wait_for_trace(
                 waiting.functions, waiting.calls, _results(waiting.syncs),
-                self.forms.share(waiting.form, waiting.calls), instead=self.any_sizes.is_there,
+                self.forms.share(waiting.form, waiting.calls), instead=self._gained(),
             ):
                 self._is_left_alone_for(wait)
             elif self._has_room(waiting.app, None):

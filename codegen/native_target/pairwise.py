@@ -2,9 +2,9 @@
 
 NumPy adds up a run in halves, until 128 items or fewer are left; of these eight sums go side by
 side, which are then added up pairwise (Higham, "The accuracy of floating point summation", 1993).
-Its own loop takes any stride, so that its eight sums are no vector. In: the arguments of such a
-loop, for one run. Out: the run is added to the result. What may not happen: another order, or a run
-of fewer than eight items, which NumPy adds up one after the other.
+Fewer than eight items are added up one after the other. NumPy's own loop takes any stride, so that
+its eight sums are no vector. In: the arguments of such a loop, for one run. Out: the run is added
+to the result. What may not happen: another order.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from .driver import FLOATS, Function
 
 SUM = "chainwright_sum"
-SHORTEST = 8  # items of a run
+_FEW = 8  # items of which so many sums are made side by side
 _BLOCK = 128  # items that are not halved any more
 
 
@@ -58,11 +58,19 @@ def _block(letter: str) -> str:
 
 
 def _halves(letter: str) -> str:
-    """The sum of any number of items from 8 on."""
+    """The sum of any number of items."""
     lane, _ = FLOATS[letter]
     f = Function(f"internal {lane} @halves_{letter}(ptr %items, i64 %n)")
-    short = f.get(f"icmp sle i64 %n, {_BLOCK}")
     result = f.array(lane, 1)
+    few = f.get(f"icmp slt i64 %n, {_FEW}")
+    with f.when(few):
+        f.do(f"store {lane} -0.0, ptr {result}")
+        with f.loop("%n") as k:
+            start = f.get(f"getelementptr {lane}, ptr %items, i64 {k}")
+            item, so_far = f.get(f"load {lane}, ptr {start}"), f.get(f"load {lane}, ptr {result}")
+            f.do(f"store {lane} {f.get(f'fadd {lane} {so_far}, {item}')}, ptr {result}")
+    f.leave(few, f"{lane} {f.get(f'load {lane}, ptr {result}')}")
+    short = f.get(f"icmp sle i64 %n, {_BLOCK}")
     with f.when(short):
         found = f.call(f"@block_{letter}", "ptr %items, i64 %n", lane)
         f.do(f"store {lane} {found}, ptr {result}")

@@ -94,8 +94,11 @@ class Segment:
         for region in (*self.regions, *self.commits):
             yield from region.steps
 
-    def link(self, linker: Linker) -> np.ndarray:
-        """The table with all addresses; the one object that the program's text refers to."""
+    def link(self, linker: Linker, shares: bool = True) -> np.ndarray:
+        """The table with all addresses; the one object that the program's text refers to.
+
+        It ``shares`` work with other threads, or not.
+        """
         items: list[int] = [0] * HEAD
         items[N_BASES] = len(self.bases) + 1
         items[CHECKS] = len(items)
@@ -109,7 +112,7 @@ class Segment:
         ):
             items[count], items[start] = len(regions), len(items)
             for region in regions:
-                local = self._local(region)
+                local = self._local(region) if shares else None
                 slot, low = local or (0, 0)
                 others = 0 if local is None else _others(region)
                 free = len(region.steps) - region.ordered

@@ -13,7 +13,7 @@ from chainwright.ir.op import OPS
 from chainwright.ir.reductions import axes_of
 
 from .driver import FIRST_ITEMS, FLOATS, FOREIGN, OURS, RESULT, VALUE
-from .pairwise import SHORTEST, SUM
+from .pairwise import SUM
 from .steps import Ints, Item, Loop, OwnLoop, Place, Reduction, Step, bits, is_number
 
 _REDUCTIONS = {"sum": "add", "prod": "multiply", "max": "maximum", "min": "minimum"}
@@ -128,6 +128,6 @@ def reduce_step(
 
 def _is_ours(form: Reduction, inner: tuple[int, int, int]) -> bool:
     """Whether the inner loop adds up one run of items that lie side by side."""
-    n, stride, out = inner
+    _, stride, out = inner
     run = form.ufunc == "add" and form.dtype.char in FLOATS and stride == form.dtype.itemsize
-    return run and not out and min(n, CUT, n % CUT or CUT) >= SHORTEST
+    return run and not out

@@ -252,6 +252,8 @@ class NativeWriter(Writer):
         self, graph: Graph, title: str, saved_count: int, forms: Forms, linker: Linker
     ) -> None:
         self.forms, self.linker = forms, linker
+        self.needed = dict[str, list[int]]()  # by arena: the bytes of its blocks
+        self._room: dict[str, list[int]] | None = None  # the same, if they are to have more
         self.parts = parts_of(graph, forms)
         nodes = tuple(node for part in self.parts for node in part.nodes)
         graph = replace(graph, nodes=nodes)
@@ -311,7 +313,18 @@ class NativeWriter(Writer):
         for node in found:
             start, stop = times[node]
             spans[node] = Span(needed_bytes(node, self.plan), start, end if where == KEPT else stop)
+        # What a group computes a few rows at a time has room for all of them, as a polynomial.
+        self.needed[where] = [max(span.nbytes, node.nbytes) for node, span in spans.items()]
+        if self._room is not None:
+            spans = {
+                node: span._replace(nbytes=room)
+                for (node, span), room in zip(spans.items(), self._room[where], strict=True)}
         return place(spans)
+
+    def have(self, room: dict[str, list[int]]) -> None:
+        """Let each block of each arena have so many bytes; before anything is written."""
+        self._room = room
+        self.arenas = {where: self._arena(where) for where in (SCRATCH, KEPT)}
 
     def _has_memory(self, node: Node) -> bool:
         group = self.groups.get(node)

@@ -361,16 +361,19 @@ def an_attribute_that_changes():
     return Model
 
 
-def bits(make, compiled, inspect=None):
-    with chainer.using_config("static_budget", None):
+def bits(make, compiled, inspect=None, target="numpy"):
+    with chainer.using_config("static_budget", None), chainer.using_config(
+            "static_target", target):
         return run(make, compiled, CALLS, *([inspect] if inspect else []))
 
 
+@pytest.mark.parametrize("target", ["numpy", "native"])
 @pytest.mark.parametrize("make", FAULTS, ids=lambda f: f.__name__)
-def test_same_bits_without_python(make):
+def test_same_bits_without_python(make, target):
     found = []
-    plain = bits(make, False)
-    assert difference(plain, bits(make, True, lambda m: found.append(m.without_python()))) is None
+    plain = bits(make, False, None, target)
+    assert difference(
+        plain, bits(make, True, lambda m: found.append(m.without_python()), target)) is None
     (calls, why_not), = found
     if make.__name__ not in WITH_PYTHON:
         assert calls >= 10, (calls, why_not)
