@@ -125,7 +125,8 @@ class Proof:
         """Whether a call has done the same as far as could be known before it."""
         if self.decided is None:
             return False
-        return app.path(1)[: self.decided] == self.app.path(1)[: self.decided]
+        path, own = app.path(1)[: self.decided], self.app.path(1)[: self.decided]
+        return path == own or self.app.sizes is not None and _are_alike(path, own)
 
     def served(self, seconds: float) -> None:
         """A call took ``seconds`` without its Python."""
@@ -571,9 +572,13 @@ def _matches(value: Any, expected: Any, values: dict[int, Any]) -> bool:
 
 def _is_one_of(app: Application, of_any_size: Application) -> bool:
     """Whether a way is one of any sizes, but for its lengths."""
-    return of_any_size.sizes is not None and app.depth == of_any_size.depth and all([
+    return of_any_size.sizes is not None and _are_alike(app.path(1), of_any_size.path(1))
+
+
+def _are_alike(path: list[Application], of_any_size: list[Application]) -> bool:
+    return len(path) == len(of_any_size) and all([
         (a.kind, a.settings, a.inputs, a.arrays) == (b.kind, b.settings, b.inputs, b.arrays)
-        for a, b in zip(app.path(1), of_any_size.path(1), strict=True)])
+        for a, b in zip(path, of_any_size, strict=True)])
 
 
 def _first_difference(a: Application, b: Application) -> str:

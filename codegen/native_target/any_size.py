@@ -36,6 +36,7 @@ _TABLES = 64  # of the last sizes, that are kept
 _NUMBER = re.compile(r"(?<![\w.])\d+(?:\.\d*)?(?:e[-+]?\d+)?(?![\w.])")
 _COMMENT = re.compile(r"\s{2,}# .*$", re.M)
 _TILE = 1  # of the head of a region
+_ADDRESS = 1 << 40  # what is as large is none of bytes or items, and the same at all sizes
 
 
 class Elsewhere(Exception):
@@ -82,7 +83,7 @@ class Tables:
         self._floats = list[tuple[int, Any, Share | Size]]()
         for k in np.flatnonzero((words != words[0]).any(axis=0)).tolist():
             column = words[:, k].tolist()
-            made = fit(column, probes)
+            made = fit(column, probes) if max(column) < _ADDRESS else None
             if k in tiles and type(made) is not Size:
                 made = fit(words[:, k - 1].tolist(), probes)  # as many as there are rows, at most
                 self._most.append((k, min(column)))
@@ -102,12 +103,7 @@ class Tables:
                 have.append(max(column))
         self._have = np.array(have, np.int64)
         self._apart = len(places) + len(have)  # from here on: pairs that are not equal
-        sizes += [size for pair in apart for size in pair]
-        self._products = list(dict.fromkeys([s for size in sizes for s, _ in size.terms]))
-        self._factors = np.zeros((len(sizes), len(self._products)), np.int64)
-        for row, size in zip(self._factors, sizes, strict=True):
-            for product, factor in size.terms:
-                row[self._products.index(product)] = factor
+        self._numbers = Polynomials([*sizes, *[size for pair in apart for size in pair]])
         self._known: OrderedDict[Probe, list[np.ndarray]] = OrderedDict()
         for probe, code in zip(probes, words, strict=True):
             made = np.concatenate(self(probe))
@@ -122,8 +118,7 @@ class Tables:
         """
         found = self._known.get(sizes)
         if found is None:
-            counts = [math.prod([sizes[k] for k in product]) for product in self._products]
-            numbers, n = self._factors @ np.array(counts, np.int64), len(self._places)
+            numbers, n = self._numbers(sizes), len(self._places)
             pairs = numbers[self._apart :]
             if (numbers[n : self._apart] > self._have).any() or (pairs[::2] == pairs[1::2]).any():
                 raise Elsewhere
@@ -221,9 +216,9 @@ def any_size_program(
     run = linker.callable("run", most < BRIEF_BYTES)
     constants["run"] = with_products(run, linker) if first.multiplies else run
     symbols = ", ".join([symbol(k) for k in range(len(probes[0]))])
-    changes = [(r"(\ndef [^:]*:\n)", rf"\1    tables = tables_of(({symbols},))\n")]
+    changes = [(r"(\ndef [^:]*:\n)", rf"\1    tables_of_call = tables_of(({symbols},))\n")]
     for k, (name, segment) in enumerate(first.segments.items()):
-        changes.append((rf"arrays = \({name},", f"arrays = (tables[{k}],"))
+        changes.append((rf"arrays = \({name},", f"arrays = (tables_of_call[{k}],"))
         settle = next(k for k, v in first.constants.items() if v is segment.settlement)
         commit = linker.callable("commit") if segment.commits else None
         segment.settlement.flags = linker.flags

@@ -453,3 +453,28 @@ def test_a_length_that_has_to_be_a_number_makes_the_proof_one_for_it():
     assert found == [4.0 * length(k) ** 2 for k in range(CALLS)]
     site, = net.schedule_manager._sites.values()
     assert len(site.proofs.proofs) <= 3  # others of this way would serve no calls, either
+
+
+def test_a_branch_by_chance_is_no_fault(monkeypatch):
+    """A call that is compared goes a way of its own, and another branch than the proof's."""
+
+    class Net(chainer.Chain):
+        def __init__(self):
+            super().__init__()
+            with self.init_scope():
+                self.a = L.Linear(4, 4)
+
+        @chainer.static_graph
+        def forward(self, x):
+            h = self.a(x)
+            return F.relu(h) if np.random.rand() < 0.5 else F.tanh(h)
+
+    net, found = Net(), []
+    np.random.seed(0)
+    monkeypatch.setattr(chainer.global_config, "static_check", "always")
+    with chainer.using_config("static_budget", None):
+        for k in range(2 * CALLS):
+            net(variable(k, length(k), 4))
+    site, = net.schedule_manager._sites.values()
+    report, = net.schedule_manager.report()
+    assert not report.failed_checks and site.ledger.checks >= 10
