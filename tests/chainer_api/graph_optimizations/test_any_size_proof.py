@@ -469,7 +469,7 @@ def test_a_branch_by_chance_is_no_fault(monkeypatch):
             h = self.a(x)
             return F.relu(h) if np.random.rand() < 0.5 else F.tanh(h)
 
-    net, found = Net(), []
+    net = Net()
     np.random.seed(0)
     monkeypatch.setattr(chainer.global_config, "static_check", "always")
     with chainer.using_config("static_budget", None):
