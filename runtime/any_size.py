@@ -149,8 +149,8 @@ class AnySizeSchedule(Schedule):
         self._calls = self._outside = 0
         started, used = time.perf_counter(), python_seconds()
         try:
-            probes = self._probes(self._least, self._largest, [*self._seen])
-            bounds = self._least, self._largest
+            bounds = self._least, self._largest  # calls go on, and may make them wider
+            probes = self._probes(*bounds, [*self._seen])
             forward = _Native(self._sized, probes, bounds, self.title)
             backwards = {
                 key: _Native(graph, probes, bounds, f"{self.title} backward")
