@@ -25,6 +25,7 @@ from chainwright.codegen.native_target.steps import Region, Step
 from chainwright.ir import Node
 
 from .options import OPTIONS
+from .trees import parsed
 
 _clock = time.perf_counter
 _FUNCTION = re.compile(r".*?:\d+ | < .*")  # what is no function in ``net.py:14 linear < net.py:40``
@@ -114,7 +115,7 @@ class Profile:
     def _with_marks(self, source: str, name: str) -> str:
         """The program, with a call after each line that does something."""
         lines = source.split("\n")
-        tree = ast.parse(source)
+        tree = parsed(source)
         functions = [node for node in tree.body if isinstance(node, ast.FunctionDef)]
         function = next(node for node in functions if node.name == name)
         marks = {}

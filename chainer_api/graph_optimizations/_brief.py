@@ -22,6 +22,7 @@ import numpy as np
 from chainer._tracing import note_holder
 from chainer.variable import Variable
 from chainwright.runtime.native import words
+from chainwright.runtime.trees import parsed
 
 from ._direct import Direct
 from ._piece import Plan
@@ -303,7 +304,7 @@ class Brief:
         given = {}
         chain = self._watch.known.pop("chain")
         text = "try:\n" + "\n".join(body)
-        names = [n for n in ast.walk(ast.parse(text)) if isinstance(n, ast.Name)]
+        names = [n for n in ast.walk(parsed(text)) if isinstance(n, ast.Name)]
         used, bound = {n.id for n in names}, {n.id for n in names if isinstance(n.ctx, ast.Store)}
         for name, value in self._watch.known.items():
             if name not in used:
@@ -328,7 +329,7 @@ class Brief:
 
     def _kept(self, line: str) -> str:
         """What is left of a line: nothing, where all of it can be watched."""
-        (statement, *more) = ast.parse(line).body
+        (statement, *more) = parsed(line).body
         if more:
             return line
         try:

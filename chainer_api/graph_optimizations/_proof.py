@@ -138,7 +138,7 @@ class Proof:
 
     def missed(self, form: int | None, seconds: float) -> None:
         """It was no proof of a call; to find that out took ``seconds``."""
-        if form is None or self.forms.get(form, 0) == -math.inf:
+        if form is None or self.app.sizes is not None or self.forms.get(form, 0) == -math.inf:
             self.misses += 1
             lost = min(seconds, self.app.meter.program or seconds)
             self.gain -= _OF_LATE * (lost + self.gain)
@@ -290,7 +290,7 @@ class Proofs:
                     proof.app.proof_tries += 1  # others of this way are not likely to do better
                 continue
             proof.served(seconds)
-            if form is not None:
+            if form is not None and proof.app.sizes is None:
                 proof.forms[form] = -math.inf
             self._count(proof, started, carrier)
             if proof.uses >= proof.lean_at:
@@ -332,7 +332,11 @@ class Proofs:
     def _shorten(self, proof: Proof, chain: Any, args: Any, kw: Any) -> None:
         """Look for a way to go without most guards."""
         started = clock()
-        proof.shortcut.find(proof.uses, chain, args, kw, Carrier())
+        try:
+            proof.shortcut.find(proof.uses, chain, args, kw, Carrier())
+        except Exception as e:
+            proof.shortcut.give_up()
+            logger.warning("guards are not left out: %s: %s", type(e).__name__, e)
         self.site.account.spend("prove", started)
 
     def _make_lean(self, proof: Proof) -> None:

@@ -12,6 +12,7 @@ import time
 from types import CodeType, FunctionType
 from typing import Any
 
+from chainwright.runtime.trees import parsed
 from chainwright.tracer import is_library
 
 _FUTURE = sum(getattr(__future__, name).compiler_flag for name in __future__.all_feature_names)
@@ -67,7 +68,7 @@ def _candidates(code: CodeType, names: dict[str, Any]) -> list[Any]:
         some = lines[first - 1 : end]
         indented = some[0][:1].isspace()
         try:
-            body: Any = ast.parse("".join(["if 1:\n", *some] if indented else some)).body
+            body: Any = parsed("".join(["if 1:\n", *some] if indented else some)).body
         except SyntaxError:
             continue
         if indented and len(body) == 1:
@@ -89,7 +90,7 @@ def _lambdas(lines: list[str], first: int) -> list[Any]:
         if len(_trees) > 64:
             _trees.clear()
         try:
-            tree = ast.parse(text)
+            tree = parsed(text)
         except SyntaxError:
             return []
         _trees[key] = [n for n in ast.walk(tree) if isinstance(n, ast.Lambda)]

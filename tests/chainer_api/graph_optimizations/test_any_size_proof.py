@@ -4,6 +4,7 @@
 """
 
 import math
+import threading
 
 import numpy as np
 import pytest
@@ -478,3 +479,70 @@ def test_a_branch_by_chance_is_no_fault(monkeypatch):
     site, = net.schedule_manager._sites.values()
     report, = net.schedule_manager.report()
     assert not report.failed_checks and site.ledger.checks >= 10
+
+
+@pytest.mark.parametrize("target", ["auto", "native"])
+def test_threads(target):
+    class Net(chainer.Chain):
+        def __init__(self):
+            super().__init__()
+            with self.init_scope():
+                self.a, self.ln = L.Linear(4, 4), L.LayerNormalization(4)
+
+        def forward(self, x):
+            n, m, _ = x.shape
+            h = F.reshape(self.ln(F.relu(self.a(F.reshape(x, (n * m, 4))))), x.shape)
+            weight = F.softmax(F.sum(h, axis=2) + np.arange(m, dtype="f") / m)
+            return F.sum(h * F.broadcast_to(weight[:, :, None], h.shape), axis=1)
+
+    nets = [cls() for cls in (Net, type("Compiled", (Net,), {
+        "forward": chainer.static_graph(Net.forward)}))]
+    for p, other in zip(*[net.params() for net in nets], strict=True):
+        other.array = p.array
+    different = []
+
+    def work(thread):
+        r = rng(thread)
+        with chainer.using_config("static_budget", None), chainer.using_config(
+                "static_target", target):
+            for _ in range(40):
+                x, found = variable(0, *r.randint(2, 15, 2), 4), []
+                for net in nets:
+                    y = net(x)
+                    g, = chainer.grad([F.sum(y * y)], [x])
+                    found.append((y.array.tobytes(), g.array.tobytes()))
+                if found[0] != found[1]:
+                    different.append(x.shape)
+
+    threads = [threading.Thread(target=work, args=(k,)) for k in range(6)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not different
+    site, = nets[1].schedule_manager._sites.values()
+    assert site.ledger.hits >= 60
+
+
+def test_two_thousand_sizes_leave_nothing_behind():
+    class Net(chainer.Chain):
+        def __init__(self):
+            super().__init__()
+            with self.init_scope():
+                self.a = L.Linear(4, 4)
+
+        @chainer.static_graph
+        def forward(self, x):
+            return F.sum(F.relu(self.a(x)))
+
+    net = Net()
+    with chainer.using_config("static_budget", None), chainer.no_backprop_mode():
+        for n in range(2, 2002):
+            net(np.ones((n % 60 + 2, n, 4), "f")[0])
+    site, = net.schedule_manager._sites.values()
+    assert site.ledger.without_python >= 1000
+    assert all(len(proof.forms) < 300 for proof in site.proofs.proofs)
+    assert len(site.proofs._waited) < 300
+    for plan in site.any_sizes.plans():
+        for piece in plan.pieces:
+            assert len(piece.schedule._seen) <= 16
