@@ -25,7 +25,8 @@ from .size import STRIDES, Probe, Share, Size, Terms, symbol
 
 _SLICE = ("start", "stop", "step")
 _FOR_TWO = 4  # probes tell nothing of sums of two products
-_LEAST_SHARE = 1e-15  # of as many items as nobody has
+_MOST_ITEMS = 1e15  # that anybody has
+_LEAST_SHARE = 1 / _MOST_ITEMS
 _LARGEST_CONSTANT = 64  # that is added to a length: ``n + 1``
 
 
@@ -130,9 +131,11 @@ def _shares(values: Sequence[float], probes: Sequence[Probe]) -> Iterator[Share]
         # The two of the smallest tell best: v / w = a (k b - 1) / (b (k a - 1)), with k a and k b
         # for n.
         (a, v), (b, w) = sorted(by_count.items())[:2]
-        if v == w:
+        grows = a * b * (v / w - 1)
+        times = (v / w * b - a) / grows if grows else 0.0
+        if not 1 < times * a < _MOST_ITEMS:
             continue
-        times = round((v / w * b - a) / (a * b * (v / w - 1)))
+        times = round(times)
         if times * a > 1:
             size = Size(times * counts[0], ((product, times),))
             factor = v / (times * a / (times * a - 1))

@@ -85,7 +85,9 @@ def test_shares_are_found_with_their_rounding():
     assert fit_share([0.1, 0.2, 0.3, 0.4, 0.5], PROBES) is None
 
 
-@pytest.mark.parametrize("values", [[0.0, 0.5, 1.0, 2.0, 3.0], [3.0, 0.5, 0.2, 0.1, 0.7]])
+@pytest.mark.parametrize("values", [
+    [0.0, 0.5, 1.0, 2.0, 3.0], [3.0, 0.5, 0.2, 0.1, 0.7], [1.0, 1.0 + 2**-52, 1.0, 1.0, 1.0],
+    [5e-324, 1.0, 2e-308, 1e308, 1.0], [1.0, -1.0, 1.0, -1.0, 2.0]])
 def test_numbers_that_are_no_shares(values):
     assert fit_share(values, PROBES) is None
     assert np.isnan(Share(1.0, Size(0, N.terms))) and np.isnan(
