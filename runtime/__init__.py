@@ -10,6 +10,7 @@ from .ledger import Event, Ledger, Report, Stop
 from .logs import begin as _begin
 from .options import OPTIONS, TARGETS, blas_threads
 from .schedule import Kept, Schedule
+from .series import Rows, Turns
 
 _begin()
 
@@ -23,6 +24,8 @@ __all__ = [
     "Kept",
     "Ledger",
     "Report",
+    "Rows",
     "Schedule",
     "Stop",
+    "Turns",
 ]

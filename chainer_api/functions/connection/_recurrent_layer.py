@@ -12,8 +12,7 @@ from chainer import backend
 from chainer.functions import _whole
 from chainer.functions.connection import _recurrent_rows
 from chainer.utils import _errors, type_check
-from chainwright.runtime import kernels
-from chainwright.runtime.series import Turns
+from chainwright.runtime import Turns, kernels
 
 
 def run_layer(cell, lengths, reverse, x, ws, bs, states):

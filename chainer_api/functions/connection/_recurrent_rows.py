@@ -9,7 +9,7 @@ import functools
 
 import numpy as np
 
-from chainwright.runtime.series import Rows
+from chainwright.runtime import Rows
 
 
 class _Order:
