@@ -153,7 +153,8 @@ class Account:
         if _budget() < math.inf:
             measure_pace()
         gain = self._weight * self._expected_gain(applications, results)
-        gain *= GAIN_OF_ANY_SIZE[True] if any_size else 1.0 - instead
+        later = self.calls >= _SOON  # native code may come by then
+        gain *= GAIN_OF_ANY_SIZE[later] if any_size else 1.0 - instead
         if served >= _KNOWN and not instead:
             gain = (ledger.saved - self._saved_partly) / served
         share, least = max(self._share(calls), share), _LEAST * self._weight * self.plain
