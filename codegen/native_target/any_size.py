@@ -201,8 +201,8 @@ def any_size_program(
     programs = [w.program() for w in writers]
     views = [w.entries[SCRATCH] for w in writers]
     first, linker = programs[0], target.linker
-    if not first.segments:
-        raise Different("there is no native code")
+    if not first.segments or any(p.segments.keys() != first.segments.keys() for p in programs):
+        raise Different("there is no native code, or other code at other sizes")
     effects, segments = sum(map(is_effect, graphs[0].nodes)), [*first.segments.values()]
     if effects and (len(segments) > 1 or len(segments[0].commits) != effects):
         raise Different("what has been written may not be written again")
@@ -247,7 +247,7 @@ def _with_views(
         found = [other.get(name) for other in views]
         if any(v is None or v.dtype != view.dtype for v in found):
             raise Different("Python needs other memory at other sizes")
-        if all(v == _memory(v.shape[0]) for v in found if v is not None):
+        if all(v.shape and v == _memory(v.shape[0]) for v in found if v is not None):
             lines.append(f"{name} = memory_of_call")
             continue
         made = fit_value([(v.shape, v.offset, v.strides) for v in found if v], probes)
@@ -268,7 +268,10 @@ def _apart(graphs: Sequence[Graph], probes: Sequence[Probe]) -> list[tuple[Size,
     Where they are, NumPy walks two axes as one, and adds up in another order.
     """
     found = dict[Any, tuple[Size, Size]]()
-    for nodes in zip(*[[*g.inputs, *g.nodes] for g in graphs], strict=True):
+    columns = [[*g.inputs, *g.nodes] for g in graphs]
+    if len({tuple([(x.op, len(x.steps)) for x in column]) for column in columns}) > 1:
+        raise Different("the graph has other nodes at other sizes")
+    for nodes in zip(*columns, strict=True):
         for axis in range(1, len(nodes[0].steps)):
             rows = [x.steps[axis - 1] for x in nodes]
             items = [x.dims[axis] * x.steps[axis] for x in nodes]
