@@ -31,7 +31,6 @@ logger = logging.getLogger("chainwright")
 _CALLS = 3  # with turns of as many rows, before a program is made
 _FORMS = 64  # of arrays, that are remembered for a function
 _ROWS = 256  # numbers of rows, likewise
-_KINDS = ("divide", "over", "under", "invalid")
 
 
 class Rows(NamedTuple):
@@ -248,10 +247,4 @@ class Prepared:
         wake(parts, linker.pool())
         run = linker.callable("series", is_brief(parts, len(counts)))
         flags = run((table, *[rows.array for rows in operands], memory))
-        return not flags or flags > 0 and not _matter(flags, linker.flags)
-
-
-def _matter(raised: int, flags: Any) -> bool:
-    """Whether somebody wants to know of floating-point flags."""
-    wanted = np.geterr()
-    return any([raised & getattr(flags, k) and wanted[k] != "ignore" for k in _KINDS])
+        return not flags or flags > 0 and not linker.flags.matter(flags)

@@ -478,13 +478,17 @@ class Dry:
                 r.guard(f"{sym.ref}._requires_grad is not {spec.requires_grad}")
                 a = r.name()
                 r.line(f"{a} = {sym.ref}._array")
-            dtype = r.const(spec.dtype)
-            r.guard(
-                f"{elsewhere(a, spec.gpu, r.const)} or {a}.shape != {r.const(spec.shape)} or "
-                f"{a}.dtype is not {dtype} and {a}.dtype != {dtype} or "
-                f"{a}.strides != {r.const(spec.strides)}"
-            )
+            r.guard(f"{elsewhere(a, spec.gpu, r.const)} or {self._differs(sym, a, spec)}")
         return spec
+
+    def _differs(self, sym: Sym, a: str, spec: Spec) -> str:
+        """A condition for another layout than this one, of the array ``a`` of a value."""
+        shape, strides = (self.residual.const(part) for part in (spec.shape, spec.strides))
+        return f"{a}.shape != {shape} or {self._is_no(a, spec)} or {a}.strides != {strides}"
+
+    def _is_no(self, a: str, spec: Spec) -> str:
+        dtype = self.residual.const(spec.dtype)
+        return f"{a}.dtype is not {dtype} and {a}.dtype != {dtype}"
 
     def shape(self, sym: Sym) -> tuple[Any, ...]:
         """The lengths of a Variable or array."""

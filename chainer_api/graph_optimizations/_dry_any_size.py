@@ -11,18 +11,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from chainer.variable import Parameter, Variable
 from chainwright.ir import size as lengths
 from chainwright.ir.size import UNKNOWN, at, source_of, symbol, symbols_in
 
 from ._any_size import AnySize, spec_at
-from ._device import elsewhere
 from ._dry import Carrier, Dry, NoWay
 from ._residual import NotProvable, Sym
 from ._tree import Application, Size, Spec, form_of_output
-from ._values import Incomparable, image
+from ._values import image
 
 if TYPE_CHECKING:
     from .static_graph import Site
@@ -46,28 +43,11 @@ class AnySizeDry(Dry):
 
     # -- what the interpreter asks
 
-    def spec(self, sym: Sym) -> Spec:
-        """What a Variable or array looks like; its lengths are those of this call alone."""
-        value, r = sym.value, self.residual
-        if sym.checked or type(value) is Parameter or sym.slot is not None and sym.applied:
-            return super().spec(sym)
-        try:
-            spec = Spec.of(value)
-        except Incomparable as e:
-            raise NotProvable(f"{e} is used as an array") from None
-        if type(getattr(value, "_array", value)) is not np.ndarray:
-            return super().spec(sym)  # a promise
-        sym.checked = True
-        a = self._array_text(sym)
-        if isinstance(value, Variable):
-            r.guard(f"type({sym.ref}) is not {r.const(type(value))}")
-            r.guard(f"{sym.ref}._requires_grad is not {spec.requires_grad}")
-        dtype = r.const(spec.dtype)
-        r.guard(
-            f"{elsewhere(a, spec.gpu, r.const)} or {a}.ndim != {len(spec.shape)} or "
-            f"{a}.dtype is not {dtype} and {a}.dtype != {dtype}"
-        )
-        return spec
+    def _differs(self, sym: Sym, a: str, spec: Spec) -> str:
+        """Lengths are those of this call alone, but for parameters."""
+        if type(sym.value) is Parameter:
+            return super()._differs(sym, a, spec)
+        return f"{a}.ndim != {len(spec.shape)} or {self._is_no(a, spec)}"
 
     def exact(self, sym: Sym) -> Spec:
         """What it looks like, to the last length: in this call, and in all that this serves."""
@@ -126,22 +106,15 @@ class AnySizeDry(Dry):
     # -- functions
 
     def _child(self, made: Application) -> Application:
-        found = []
-        for child in self._way[self.app.depth : self.app.depth + 1]:
-            if child.hot and isinstance(child, AnySize) and self._is_of_form(child, made):
-                sizes = self._sizes_with(child, made)
-                if sizes is not None and self._is_at(child, made, sizes):
-                    found.append((child, sizes))
-        if len(found) != 1:
-            raise NoWay(
-                f"{made.kind.__name__} is applied, and no way of any sizes goes on like that")
-        child, self._sizes = found[0]
-        return child
-
-    def _is_of_form(self, child: AnySize, made: Application) -> bool:
-        facts = "kind", "settings", "inputs", "arrays"
-        return all([getattr(child, name) == getattr(made, name) for name in facts]) and (
-            child.leaves.keys() == made.leaves.keys())
+        depth = self.app.depth
+        child = self._way[depth] if depth < len(self._way) else None
+        if isinstance(child, AnySize) and child.hot and child.is_like(made) and (
+                child.leaves.keys() == made.leaves.keys()):
+            sizes = self._sizes_with(child, made)
+            if sizes is not None and self._is_at(child, made, sizes):
+                self._sizes = sizes
+                return child
+        raise NoWay(f"{made.kind.__name__} is applied, and no way of any sizes goes on like that")
 
     def _sizes_with(self, child: AnySize, made: Application) -> list[int] | None:
         """The sizes that are known with a function; None if there are none."""

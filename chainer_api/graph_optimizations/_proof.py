@@ -581,8 +581,7 @@ def _is_one_of(app: Application, of_any_size: Application) -> bool:
 
 def _are_alike(path: list[Application], of_any_size: list[Application]) -> bool:
     return len(path) == len(of_any_size) and all([
-        (a.kind, a.settings, a.inputs, a.arrays) == (b.kind, b.settings, b.inputs, b.arrays)
-        for a, b in zip(path, of_any_size, strict=True)])
+        a.is_like(b) for a, b in zip(path, of_any_size, strict=True)])
 
 
 def _first_difference(a: Application, b: Application) -> str:

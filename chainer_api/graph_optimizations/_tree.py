@@ -327,6 +327,11 @@ class Application:
         )
         return (self.place, self.images)
 
+    def is_like(self, other: Application) -> bool:
+        """Whether it applies the same function to the same values, but for attributes and forms."""
+        facts = "kind", "settings", "inputs", "arrays"
+        return all([getattr(self, name) == getattr(other, name) for name in facts])
+
     def all_children(self) -> list[Application]:
         """The applications that have come next, also while other threads add some."""
         return [child for found in list(self.children.values()) for child in found]

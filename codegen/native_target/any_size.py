@@ -27,8 +27,9 @@ from ..numpy_target.writer import with_copies
 from ..plan.arena import View
 from ..plan.storage import KEPT, SCRATCH
 from ..program import Program
-from .driver import N_COMMITS, N_REGIONS, REGION_HEAD, REGIONS
-from .program import BRIEF_BYTES, NativeProgram, with_products
+from .driver import COMMITS, N_COMMITS, N_REGIONS, REGION_HEAD, REGIONS
+from .program import ADDRESS, BRIEF_BYTES, NativeProgram, with_products
+from .steps import bits
 from .target import NativeTarget
 from .writer import NativeWriter
 
@@ -36,7 +37,6 @@ _TABLES = 64  # of the last sizes, that are kept
 _NUMBER = re.compile(r"(?<![\w.])\d+(?:\.\d*)?(?:e[-+]?\d+)?(?![\w.])")
 _COMMENT = re.compile(r"\s{2,}# .*$", re.M)
 _TILE = 1  # of the head of a region
-_ADDRESS = 1 << 40  # what is as large is none of bytes or items, and the same at all sizes
 
 
 class Elsewhere(Exception):
@@ -83,7 +83,7 @@ class Tables:
         self._floats = list[tuple[int, Any, Share | Size]]()
         for k in np.flatnonzero((words != words[0]).any(axis=0)).tolist():
             column = words[:, k].tolist()
-            made = fit(column, probes) if max(column) < _ADDRESS else None
+            made = fit(column, probes) if max(column) < ADDRESS else None
             if k in tiles and type(made) is not Size:
                 made = fit(words[:, k - 1].tolist(), probes)  # as many as there are rows, at most
                 self._most.append((k, min(column)))
@@ -127,7 +127,7 @@ class Tables:
             for k, tile in self._most:
                 table[k] = min(int(table[k]), tile)
             for k, kind, share in self._floats:
-                table[k] = _bits(kind, share.at(sizes))
+                table[k] = bits(share.at(sizes), np.dtype(kind))
             found = self._known[sizes] = [table[part] for part in self._parts]
             while len(self._known) > _TABLES:
                 self._known.popitem(last=False)
@@ -137,14 +137,13 @@ class Tables:
 def _tiles(code: np.ndarray) -> list[int]:
     """Where the regions of a table say how many rows are done at a time."""
     found, at = list[int](), 0
-    for count, start in ((N_REGIONS, REGIONS), (N_REGIONS + 2, REGIONS + 2)):
+    for count, start in ((N_REGIONS, REGIONS), (N_COMMITS, COMMITS)):
         at = int(code[start])
         for _ in range(int(code[count])):
             found.append(at + _TILE)
             steps, at = int(code[at + 2]), at + REGION_HEAD
             for _ in range(steps):
                 at += 4 + 3 * int(code[at + 3])
-    assert N_COMMITS == N_REGIONS + 2
     return found
 
 
@@ -171,10 +170,6 @@ def _float_of(
                 if type(whole) is Size:
                     return kind, whole
     raise Different(f"the numbers {[*column]} at the sizes {[*probes]}")
-
-
-def _bits(kind: Any, value: float) -> int:
-    return int.from_bytes(np.asarray(value, kind).tobytes().ljust(8, b"\0"), "little", signed=True)
 
 
 def any_size_program(

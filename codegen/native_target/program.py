@@ -37,6 +37,8 @@ from .steps import Item, Loop, OwnLoop, Place, Region, Step
 BRIEF_BYTES = 1 << 17
 #: For each as many bytes that a region touches one more thread is woken, which takes microseconds.
 SHARED_BYTES = 1 << 18
+#: Words of a table that are as large are addresses, and depend on no length.
+ADDRESS = 1 << 40
 #: What functions that keep the GIL need of Python.
 ANSWERS = "PyLong_FromLongLong", "PyErr_Occurred"
 #: What each thread has for local values.
@@ -129,10 +131,8 @@ class Segment:
                 if place.value in alone:
                     slot = LOCAL
                 items[at + 4 + 3 * k : at + 7 + 3 * k] = [slot, offset, place.row_step]
-        items[ARRAY_TYPE] = id(np.ndarray)
-        items[CLEAR], items[TEST] = linker.libc("feclearexcept"), linker.libc("fetestexcept")
+        set_addresses(items, linker)
         items[MASK] = linker.flags.all
-        items[LONG], items[OCCURRED] = (linker.python(name) for name in ANSWERS)
         return np.array(items, np.int64)
 
     @property
@@ -192,6 +192,13 @@ def with_products(run: Callable[[Any], int], linker: Linker) -> Callable[[Any], 
         return run(arrays) if linker.multiplies() else -1
 
     return runwith_products
+
+
+def set_addresses(items: Any, linker: Linker) -> None:
+    """Put into the head of a table what native code calls, whatever it runs."""
+    items[ARRAY_TYPE] = id(np.ndarray)
+    items[CLEAR], items[TEST] = linker.libc("feclearexcept"), linker.libc("fetestexcept")
+    items[LONG], items[OCCURRED] = (linker.python(name) for name in ANSWERS)
 
 
 def check_of(base: Base, linker: Linker) -> list[int]:

@@ -15,22 +15,17 @@ import numpy as np
 from chainwright.ir import Graph
 
 from .driver import (
-    ARRAY_TYPE,
     CHECKS,
-    CLEAR,
     ITEMS,
-    LONG,
     MASK,
     MOST_OPERANDS,
     N_BASES,
     N_ITEMS,
-    OCCURRED,
     POOL,
     SERIES_HEAD,
-    TEST,
     WIDTH,
 )
-from .program import ANSWERS, BRIEF_BYTES, Linker, NativeProgram
+from .program import ADDRESS, BRIEF_BYTES, Linker, NativeProgram, set_addresses
 
 
 class Part:
@@ -87,7 +82,8 @@ class Part:
             return None
         low, middle, high = rows
         grows, rest = np.divmod(many.code - few.code, high - low)
-        if rest.any() or (few.code + grows * (middle - low) != some.code).any():
+        wrong = (rest != 0) | (few.code + grows * (middle - low) != some.code)
+        if wrong.any() or grows[many.code >= ADDRESS].any():
             return None
         code = few.code + grows * (n - low)
         return cls(code, few.operands, many.memory, many.bytes, few.shares)
@@ -130,10 +126,8 @@ def series(
 def _head(linker: Linker) -> np.ndarray:
     """What all tables begin with."""
     head = np.zeros(SERIES_HEAD, np.int64)
-    head[CHECKS], head[ARRAY_TYPE] = SERIES_HEAD, id(np.ndarray)
-    head[CLEAR], head[TEST] = linker.libc("feclearexcept"), linker.libc("fetestexcept")
-    head[MASK] = linker.flags.all
-    head[LONG], head[OCCURRED] = (linker.python(name) for name in ANSWERS)
+    set_addresses(head, linker)
+    head[CHECKS], head[MASK] = SERIES_HEAD, linker.flags.all
     return head
 
 

@@ -44,6 +44,11 @@ class Flags:
     def all(self) -> int:
         return self.divide | self.over | self.under | self.invalid
 
+    def matter(self, raised: int) -> bool:
+        """Whether somebody wants to know of what was raised."""
+        wanted = np.geterr()
+        return any(raised & getattr(self, k) and wanted[k] != "ignore" for k in _KINDS)
+
 
 class Settlement:
     """Called with what the native code of a segment returned, and the arrays it was given."""
@@ -71,8 +76,8 @@ class Settlement:
 
     def matters(self, raised: int) -> bool:
         """Whether somebody wants to know of these flags."""
-        wanted = np.geterr()
-        return any(raised & getattr(self.flags, k) and wanted[k] != "ignore" for k in _KINDS)
+        assert self.flags is not None
+        return self.flags.matter(raised)
 
     def _replaced(self, arrays: tuple[np.ndarray, ...]) -> None:
         program = self._whole

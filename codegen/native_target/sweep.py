@@ -20,21 +20,17 @@ from chainwright.ir import Graph, Node
 from chainwright.ir.kernel import STRIDE, Kernel
 
 from .driver import (
-    ARRAY_TYPE,
     CHECKS,
-    CLEAR,
     COPY,
     DONE,
     FIRST,
     ITEMS,
     KERNEL,
-    LONG,
     MASK,
     MOST_OPERANDS,
     N_BASES,
     N_ITEMS,
     N_OPERANDS,
-    OCCURRED,
     OPERANDS,
     PLACE,
     RAISED,
@@ -42,12 +38,11 @@ from .driver import (
     SHARED,
     SWEEP_HEAD,
     TABLE,
-    TEST,
     TILE,
 )
 from .forms import Forms
 from .groups import Fused
-from .program import ANSWERS, Base, Linker, check_of
+from .program import Base, Linker, check_of, set_addresses
 from .steps import Place
 
 __all__ = ["DONE", "RAISED", "SHARED", "Items", "Loop", "Sweep", "loop_of", "same_walk"]
@@ -176,9 +171,7 @@ class Sweep:
                 slots.append(1 if number else 2 + k * width + at)
                 offsets.append(size * (items.numbers[k] + at) if number else 0)
             code += [arrays[0].size, *slots, *offsets]
-        code[ARRAY_TYPE] = id(np.ndarray)
-        code[CLEAR], code[TEST] = linker.libc("feclearexcept"), linker.libc("fetestexcept")
-        code[LONG], code[OCCURRED] = (linker.python(name) for name in ANSWERS)
+        set_addresses(code, linker)
         code[COPY], code[KERNEL] = linker.libc("memcpy"), linker.kernel(loop.kernel)
         code[TILE], code[RESULTS] = tile, self._memory.ctypes.data
         self.code = np.array(code, np.int64)

@@ -185,8 +185,7 @@ def _advance_arrays(gates, product, b, *before, cell):
 
 def _advance_rows(gates, W, b, *before, cell):
     ops = _whole.OnArrays(backend.get_array_module(gates))
-    after, saved = cell.advance(ops, gates, ops.product(before[0], W) + b, before)
-    return _one_or_several([*after, *saved])
+    return _advance_arrays(gates, ops.product(before[0], W), b, *before, cell=cell)
 
 
 def _retreat(ops, cell, W, before, after, saved, grads, g_output):

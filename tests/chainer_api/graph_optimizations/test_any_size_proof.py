@@ -362,6 +362,11 @@ def an_attribute_that_changes():
     return Model
 
 
+def compiled(forward):
+    """A chain with this method, decorated."""
+    return type("Net", (Base,), {"forward": chainer.static_graph(forward)})()
+
+
 def bits(make, compiled, inspect=None, target="numpy"):
     with chainer.using_config("static_budget", None), chainer.using_config(
             "static_target", target):
@@ -416,17 +421,10 @@ def test_statistics_are_written_by_calls_without_python():
 def test_frequent_lengths_go_ways_of_their_own():
     """Programs for very sizes are faster: a proof for any sizes does not keep them from coming."""
 
-    class Net(chainer.Chain):
-        def __init__(self):
-            super().__init__()
-            with self.init_scope():
-                self.a = L.Linear(4, 4)
+    def forward(self, x):
+        return F.tanh(self.a(x))
 
-        @chainer.static_graph
-        def forward(self, x):
-            return F.tanh(self.a(x))
-
-    net = Net()
+    net = compiled(forward)
     with chainer.using_config("static_budget", None):
         for k in range(120):
             net(variable(k, 7 if k > 30 and k % 2 else length(k), 4))
@@ -436,17 +434,10 @@ def test_frequent_lengths_go_ways_of_their_own():
 
 
 def test_a_length_that_has_to_be_a_number_makes_the_proof_one_for_it():
-    class Net(chainer.Chain):
-        def __init__(self):
-            super().__init__()
-            with self.init_scope():
-                self.a = L.Linear(4, 4)
+    def forward(self, x):
+        return F.sum(self.a(x)) * len(bytes(len(x)))
 
-        @chainer.static_graph
-        def forward(self, x):
-            return F.sum(self.a(x)) * len(bytes(len(x)))
-
-    net, found = Net(), []
+    net, found = compiled(forward), []
     net.a.W.array[:], net.a.b.array[:] = 0, 1
     with chainer.using_config("static_budget", None):
         for k in range(CALLS):
@@ -459,18 +450,11 @@ def test_a_length_that_has_to_be_a_number_makes_the_proof_one_for_it():
 def test_a_branch_by_chance_is_no_fault(monkeypatch):
     """A call that is compared goes a way of its own, and another branch than the proof's."""
 
-    class Net(chainer.Chain):
-        def __init__(self):
-            super().__init__()
-            with self.init_scope():
-                self.a = L.Linear(4, 4)
+    def forward(self, x):
+        h = self.a(x)
+        return F.relu(h) if np.random.rand() < 0.5 else F.tanh(h)
 
-        @chainer.static_graph
-        def forward(self, x):
-            h = self.a(x)
-            return F.relu(h) if np.random.rand() < 0.5 else F.tanh(h)
-
-    net = Net()
+    net = compiled(forward)
     np.random.seed(0)
     monkeypatch.setattr(chainer.global_config, "static_check", "always")
     with chainer.using_config("static_budget", None):
@@ -525,17 +509,10 @@ def test_threads(target):
 
 
 def test_two_thousand_sizes_leave_nothing_behind():
-    class Net(chainer.Chain):
-        def __init__(self):
-            super().__init__()
-            with self.init_scope():
-                self.a = L.Linear(4, 4)
+    def forward(self, x):
+        return F.sum(F.relu(self.a(x)))
 
-        @chainer.static_graph
-        def forward(self, x):
-            return F.sum(F.relu(self.a(x)))
-
-    net = Net()
+    net = compiled(forward)
     with chainer.using_config("static_budget", None), chainer.no_backprop_mode():
         for n in range(2, 2002):
             net(np.ones((n % 60 + 2, n, 4), "f")[0])
