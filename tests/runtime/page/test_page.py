@@ -12,6 +12,7 @@ import runpy
 import numpy as np
 import pytest
 from browser import AVAILABLE, browser
+from heard import warnings_heard
 
 import chainer
 import chainer.functions as F
@@ -98,8 +99,9 @@ def distrusted():
     program = model.schedule_manager.programs[0]._schedule
     forward = program.forward
     program.forward = lambda arrays: _wrong(forward(arrays))
-    with chainer.using_config('static_check', 'always'):
+    with chainer.using_config('static_check', 'always'), warnings_heard() as log:
         _train(model, _inputs(4))
+    assert 'another value than define-by-run' in ' '.join(log)
     return model
 
 
