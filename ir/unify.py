@@ -9,6 +9,7 @@ that differs from probe to probe is left but lengths, and numbers that are one d
 from __future__ import annotations
 
 import contextlib
+import functools
 import itertools
 import math
 from collections.abc import Callable, Hashable, Iterator, Sequence
@@ -25,6 +26,8 @@ from .size import STRIDES, Probe, Share, Size, Terms, symbol
 
 _SLICE = ("start", "stop", "step")
 _FOR_TWO = 4  # probes tell nothing of sums of two products
+_FEW = 8  # symbols, of which any products are looked at
+_STRIDES = (1, 2, 3)  # by which symbols follow each other that are added up, where there are more
 _MOST_ITEMS = 1e15  # that anybody has
 _LEAST_SHARE = 1 / _MOST_ITEMS
 _LARGEST_CONSTANT = 64  # that is added to a length: ``n + 1``
@@ -55,6 +58,9 @@ def fit(values: Sequence[int], probes: Sequence[Probe]) -> int | None:
 def _candidates(values: Sequence[int], probes: Sequence[Probe]) -> Iterator[Terms]:
     symbols = range(len(probes[0]))
     first, value = probes[0], values[0]
+    if len(symbols) > _FEW:
+        yield from _of_many(values, probes)
+        return
     products = _products(len(symbols))
     for product in products:
         whole = math.prod([first[k] for k in product])
@@ -77,6 +83,36 @@ def _candidates(values: Sequence[int], probes: Sequence[Probe]) -> Iterator[Term
         yield tuple([(end, factor) for end, factor in found if factor])
     if len(probes) > _FOR_TWO:
         yield from _of_two(values, probes)
+
+
+@functools.lru_cache(8)
+def _runs(probes: tuple[Probe, ...]) -> tuple[np.ndarray, list[range]]:
+    """Sums of symbols that follow each other, at all probes, and which these are."""
+    rows, n = np.array(probes, np.int64), len(probes[0])
+    sums, runs = list[np.ndarray](), list[range]()
+    for stride in _STRIDES:
+        for first in range(n):
+            found = rows[:, first::stride].cumsum(axis=1)
+            ends = range(found.shape[1])[stride > 1 :]  # one symbol is no sum with a stride
+            sums.append(found[:, ends.start :])
+            runs += [range(first, first + k * stride + 1, stride) for k in ends]
+    return np.concatenate(sums, axis=1), runs
+
+
+def _of_many(values: Sequence[int], probes: Sequence[Probe]) -> Iterator[Terms]:
+    """Sums of symbols that follow each other, times a factor, and with a constant: what lists of
+    arrays have of which each has another length."""
+    sums, runs = _runs(tuple(map(tuple, probes)))
+    given = np.array(values, np.int64)
+    other = int(np.flatnonzero(given != given[0])[0])
+    steps = sums[other] - sums[0]
+    factors, rests = np.divmod(given[other] - given[0], np.where(steps == 0, 1, steps))
+    fits = (steps != 0) & (rests == 0) & (factors != 0)
+    fits &= (factors * sums + (given[0] - factors * sums[0]) == given[:, None]).all(axis=0)
+    for k in np.flatnonzero(fits).tolist():
+        factor, rest = int(factors[k]), int(given[0] - factors[k] * sums[0, k])
+        terms = tuple([((symbol,), factor) for symbol in runs[k]])
+        yield (*terms, ((), rest)) if rest else terms
 
 
 def _of_two(values: Sequence[int], probes: Sequence[Probe]) -> Iterator[Terms]:
@@ -144,9 +180,11 @@ def _shares(values: Sequence[float], probes: Sequence[Probe]) -> Iterator[Share]
 
 
 def _products(symbols: int) -> list[tuple[int, ...]]:
-    """The products of up to three symbols."""
+    """The products of up to three symbols, if there are few."""
+    most = 3 if symbols <= _FEW else 1
     return [
-        p for n in (1, 2, 3) for p in itertools.combinations_with_replacement(range(symbols), n)]
+        p for n in range(1, most + 1)
+        for p in itertools.combinations_with_replacement(range(symbols), n)]
 
 
 def fit_value(

@@ -136,20 +136,37 @@ class _Form:
 class Turns:
     """Array code ``function(*arrays, **settings)`` that is called in each turn of a loop.
 
-    It gives new arrays, and writes to none. ``widths`` are the lengths of the rows of its results,
-    of which each has a row for each row of a turn, and the dtype of the first argument.
+    It gives new arrays, and writes to none. Results have a row for each row of a turn, and one
+    dtype; where arguments have another one, turns are calls of the function.
     """
 
     def __init__(self, function: Callable[..., Any], settings: dict[str, Any]) -> None:
         self.function, self.settings = function, settings
         self._forms: OrderedDict[Any, _Form] = OrderedDict()
 
+    def run(
+        self, counts: Sequence[int], arguments: Sequence[Rows], results: Sequence[Rows]
+    ) -> None:
+        """Compute turns of so many rows, one after the other, into the results."""
+        prepared = self.prepared(counts, arguments, results)
+        if prepared is not None and prepared.run():
+            return
+        for k, n in enumerate(counts):
+            given = self.function(*[rows.of(k, n) for rows in arguments], **self.settings)
+            for y, rows in zip(_several(given), results, strict=True):
+                rows.of(k, n)[...] = y
+
     def prepared(
-        self, counts: Sequence[int], arguments: Sequence[Rows], widths: Sequence[int]
+        self, counts: Sequence[int], arguments: Sequence[Rows], results: Sequence[Rows]
     ) -> Prepared | None:
-        """A loop over turns of so many rows; None if most of them have no native code (yet)."""
+        """All turns as one native call; None if most of them have no native code (yet)."""
         if OPTIONS.target() == "numpy":
             return None
+        dtype = results[0].array.dtype
+        for rows in (*arguments, *results):
+            if not (type(a := rows.array) is np.ndarray and a.dtype == dtype and a.flags.aligned):
+                return None
+        widths = [rows.array.shape[1] for rows in results]
         key = (*[rows.form for rows in arguments], *widths)
         form = self._forms.get(key)
         if form is None:
@@ -160,40 +177,41 @@ class Turns:
         ready = [n for n in counts if programs[n].part is not None]
         if 2 * len(ready) < len(counts):
             return None
-        return Prepared(self, counts, arguments, programs)
+        return Prepared(self, counts, arguments, results, programs)
 
 
 class Prepared:
-    """A loop for which there is native code."""
+    """Turns for which there is native code."""
 
     def __init__(
         self, turns: Turns, counts: Sequence[int], arguments: Sequence[Rows],
-        programs: dict[int, _Program],
+        results: Sequence[Rows], programs: dict[int, _Program],
     ) -> None:
-        self._turns, self._counts, self._arguments = turns, counts, [*arguments]
+        self._turns, self._counts = turns, counts
+        self._arguments, self._results = arguments, results
         self._programs = programs
         self._parts = {n: program.part for n, program in programs.items()}
 
-    def run(self, results: Sequence[Rows]) -> bool:
-        """Compute all turns, one after the other, into these arrays.
+    def run(self) -> bool:
+        """Compute all turns, one after the other.
 
         False: NumPy would warn of what has been computed, or raise. What is in the results then is
         to be computed otherwise.
         """
-        operands = [*self._arguments, *results]
+        operands = [*self._arguments, *self._results]
         trusted = {
             n: part is not None and self._programs[n].trusted for n, part in self._parts.items()}
         first = 0
         if not all(trusted.values()):
             for k, n in enumerate(self._counts):
                 if not trusted[n]:
-                    done = self._natively(operands, first, k) and self._plainly(results, k)
+                    done = self._natively(operands, first, k) and self._plainly(k)
                     if not done:
                         return False
                     first = k + 1
         return self._natively(operands, first, len(self._counts))
 
-    def _plainly(self, results: Sequence[Rows], k: int) -> bool:
+    def _plainly(self, k: int) -> bool:
         """One turn by calling the function, to which native code is compared, if there is any."""
         n = self._counts[k]
         arrays = [rows.of(k, n) for rows in self._arguments]
@@ -203,10 +221,10 @@ class Prepared:
                 given = self._turns.function(*arrays, **self._turns.settings)
         except FloatingPointError:
             return False
-        given = given if type(given) is tuple else (given,)
+        given = _several(given)
         if self._parts[n] is not None:
             self._compare(k, given)
-        for y, rows in zip(given, results, strict=True):
+        for y, rows in zip(given, self._results, strict=True):
             rows.of(k, n)[...] = y
         return True
 
@@ -248,3 +266,7 @@ class Prepared:
         run = linker.callable("series", is_brief(parts, len(counts)))
         flags = run((table, *[rows.array for rows in operands], memory))
         return not flags or flags > 0 and not linker.flags.matter(flags)
+
+
+def _several(given: Any) -> tuple[Any, ...]:
+    return given if type(given) is tuple else (given,)

@@ -83,8 +83,12 @@ class Whole(function_node.FunctionNode):
     lengths = ()
 
     @property
+    def _n_times(self):
+        return len(self.lengths)
+
+    @property
     def _weight(self):
-        return max(_OF_STEP * len(self.lengths), 1)
+        return max(_OF_STEP * self._n_times, 1)
 
     def compute(self, ops, inputs):
         """Give the outputs, which share no memory, and what is saved: a nest of lists."""

@@ -24,6 +24,7 @@ from chainwright.ir.size import at, function_of, symbol, symbols_in
 from chainwright.ir.unify import Different, Unified, fit, fit_value
 from chainwright.runtime import Schedule
 from chainwright.runtime.any_size import AnySizeSchedule, NotAnySize
+from chainwright.runtime.kernels import open_sizes
 
 from ._device import ARRAYS
 from ._piece import Piece, Plan
@@ -46,7 +47,8 @@ if TYPE_CHECKING:
 
 FEWEST, _MOST = 5, 16  # ways of one kind that are noted, until one of any sizes is tried
 _KINDS = 16  # that are remembered
-_SYMBOLS = 8  # of one way, at most: there is a probe for each
+_SYMBOLS = 128  # of one way, at most
+_FEW = 8  # symbols for each of which there is a probe; more share theirs
 _WIDER = 8  # times as long as those that were seen, lengths may be
 _STEPS = 4  # by which windows may move
 _TO_BE_SURE = 2  # sizes of calls at which native code is looked at, besides the probes
@@ -96,8 +98,9 @@ class Kind:
         self.samples.append(path)
         self._missing -= 1
         if self.way is None:
-            # Sums of lengths can be told from others by more ways than there are lengths.
-            least = min(_different(self.samples) + 2, _MOST)
+            # Sums of lengths can be told from others by more ways than there are lengths, or of
+            # those that follow each other by as many as there are of few.
+            least = min(_different(self.samples), _FEW) + 2
             self._missing = max(self._missing, least - len(self.samples))
         if self.waits and not self.names:
             self.names = names()
@@ -583,25 +586,37 @@ _PRIMES = (2, 3, 5, 7, 11, 13, 17, 19, 23, 29, 31, 37, 41, 43, 47, 53, 59, 61, 6
 def _probes(sizes: Sizes, specs: dict[int, Spec]) -> list[Probe]:
     """Sizes at which functions are traced: two between the bounds, and the corners.
 
-    Where all lengths are the least, or the largest, or one of them is: whatever is decided by
-    comparing lengths with numbers shows there. Where lengths are what others have left, some of
-    these are none; the sizes that were seen always are.
+    Where all lengths are the least, or the largest, or one of them is, or half of many are: what is
+    decided by comparing lengths with numbers shows there. Where lengths are what others have left,
+    some of these are none; the sizes that were seen always are.
 
     Raises:
         Different: If there are too few to tell what depends on what.
     """
     least, largest = [s.least for s in sizes.all], [s.largest for s in sizes.all]
-    probes = [_inner(sizes), *[[*seen] for seen in sizes.seen[:1]], least, largest]
-    for k in range(len(least) - 1):
-        probes.append([*least[:k], largest[k], *least[k + 1 :]])
+    few = len(least) <= _FEW
+    seen = [[*probe] for probe in sizes.seen[: 1 if few else _FEW]]
+    probes = [_inner(sizes), *seen, least, largest]
+    for some in _corners(len(least)):
+        probes.append([m if k in some else n for k, (n, m) in enumerate(
+            zip(least, largest, strict=True))])
     for k, size in enumerate(sizes.all):
         for probe in probes if size.formula else ():
             probe[k] = eval(size.formula, {"max": max}, _named(probe))
     all_of_them = dict.fromkeys([*map(tuple, probes), *sizes.seen])
     found = [probe for probe in all_of_them if _are_long(specs.values(), probe)]
-    if len(found) < len(least) + 2:
+    if len(found) < min(len(least), _FEW) + 2:
         raise Different("too few sizes are possible")
     return found[: len(probes)]
+
+
+def _corners(n: int) -> list[set[int]]:
+    """Which of ``n`` lengths are the largest at probes: each alone; of many, such sets that each
+    is in some and not in others, and of any two one without the other."""
+    if n <= _FEW:
+        return [{k} for k in range(n - 1)]
+    bits = [{k for k in range(n) if k >> bit & 1} for bit in range((n - 1).bit_length())]
+    return [*bits, *[{*range(n)} - some for some in bits]]
 
 
 def _named(probe: Sequence[int]) -> dict[str, int]:
@@ -614,6 +629,7 @@ def _inner(sizes: Sizes) -> list[int]:
     for size in sizes.all:
         low, high = max(size.least, 2), max(size.largest, 2)
         near = [n for n in _PRIMES if low <= n <= high and n not in found]
+        near = near or [n for n in range(low, high + 1) if n not in found]
         middle = (low + high) // 2
         found.append(min(near, key=lambda n: abs(n - middle), default=middle))
     return found
@@ -633,7 +649,8 @@ class _TracedAtProbes:
 
     def backward(self, key: Any) -> Backward:
         """Record it at all probes."""
-        found = [t.backward(_at_shapes(key, t)) for t in self._all]
+        with open_sizes():
+            found = [t.backward(_at_shapes(key, t)) for t in self._all]
         _check_the_same([
             (b.present, b.requires_grad, [late[1:] for late in b.late], b.same, b.shared)
             for b in found])
@@ -708,9 +725,10 @@ class AnySizePiece(Piece):
         for probe in self._probes:
             apps = [app.at(probe) for app in self.apps]
             specs = {slot: spec_at(spec, probe) for slot, spec in self._at_any.items()}
-            traced.append(Traced(
-                self.name, apps, specs, self.results, self._names, self._apart, self._arrays,
-                self._same))
+            with open_sizes():
+                traced.append(Traced(
+                    self.name, apps, specs, self.results, self._names, self._apart, self._arrays,
+                    self._same))
         try:
             made = _TracedAtProbes(traced, self._probes)
             for app, *there in zip(self.apps, *[t.apps for t in traced], strict=True):

@@ -606,7 +606,8 @@ class Objects(Computing):
     def _iterate_sym(self, obj: Sym) -> Iterator[Any]:
         value, r = obj.value, self.residual
         if type(value) in _VARIABLES or isinstance(value, np.ndarray):
-            return iter([self.getitem(obj, k) for k in range(r.fix(self.length(obj)))])
+            # Each when its turn comes, as Python does: a function is applied for it.
+            return (self.getitem(obj, k) for k in range(r.fix(self.length(obj))))
         if isinstance(value, (list, tuple)) and type(value).__iter__ in _ITERATORS:
             return iter([self.getitem(obj, k) for k in range(self.length(obj))])
         if type(value) in (dict, OrderedDict):

@@ -819,10 +819,13 @@ def groups_of(
 
     Of ``arrays``, some of the results, only the arrays are wanted: they are no part of the graph,
     as far as no later piece takes them.
+    What takes part in no gradient is no part of anybody's graph.
     In coarse pieces one result may be computed from another one, if that is not one of the
     ``ends``: where gradients might be added in another order, the engine has them dissolved.
     """
-    ends: set[int] = set(results) - arrays
+    ends = {
+        slot for app in apps for slot, spec in zip(app.output_slots, app.outputs, strict=True)
+        if spec.requires_grad and slot in results and slot not in arrays}
     if ends_of_coarse is not None:
         ends.intersection_update(ends_of_coarse)
     while True:

@@ -483,7 +483,11 @@ def _reduce(interp: Any, function: Any, args: list[Any], kw: dict[str, Any]) -> 
 
 @_handles(reversed)
 def _reversed(interp: Any, function: Any, args: list[Any], kw: dict[str, Any]) -> Any:
-    return iter([*interp.iterate(args[0])][::-1])
+    values, = args
+    if type(values) is Sym and isinstance(values.value, Variable):
+        places = range(interp.residual.fix(interp.length(values)))
+        return (interp.getitem(values, k) for k in reversed(places))
+    return iter([*interp.iterate(values)][::-1])
 
 
 @_handles(iter)

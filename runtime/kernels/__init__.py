@@ -7,8 +7,10 @@ implementation; called with recording arrays it becomes one node of the graph.
 
 from __future__ import annotations
 
+import contextlib
 import functools
-from collections.abc import Callable
+import threading
+from collections.abc import Callable, Iterator
 from typing import Any, TypeVar
 
 from chainwright.ir import register_library
@@ -66,3 +68,26 @@ def array_code(function: F) -> F:
         return function(*args, **kwargs)
 
     return call  # type: ignore[return-value]
+
+
+class _Sizes(threading.local):
+    open = False
+
+
+_sizes = _Sizes()
+
+
+def sizes_are_open() -> bool:
+    """Whether what is recorded now is to hold for other lengths as well: no loop over a length is
+    to be unrolled, and no constant is to be made of one, where a library op does the same."""
+    return _sizes.open
+
+
+@contextlib.contextmanager
+def open_sizes() -> Iterator[None]:
+    """Have what is recorded in this thread hold for other lengths."""
+    before, _sizes.open = _sizes.open, True
+    try:
+        yield
+    finally:
+        _sizes.open = before

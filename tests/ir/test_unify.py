@@ -61,6 +61,36 @@ def test_what_is_no_polynomial_is_none(value):
     assert fit([value(*probe) for probe in PROBES], PROBES) is None
 
 
+def _many(n=20, count=8):
+    return [tuple(p) for p in np.random.RandomState(0).randint(2, 30, (count, n)).tolist()]
+
+
+@pytest.mark.parametrize(
+    "value, text",
+    [
+        (lambda p: 5, "5"),
+        (lambda p: p[13], "size13"),
+        (lambda p: 12 * p[3] + 4, "(12 * size3 + 4)"),
+        (lambda p: sum(p[4:7]), "(size4 + size5 + size6)"),
+        (lambda p: 48 * (p[18] + p[19]) - 8, "(48 * size18 + 48 * size19 - 8)"),
+        (lambda p: p[1] + p[3] + p[5], "(size1 + size3 + size5)"),
+        (lambda p: sum(p[2:9:3]), "(size2 + size5 + size8)"),
+        (lambda p: 7 - p[2], "(- size2 + 7)"),
+    ],
+)
+def test_sums_of_many_symbols(value, text):
+    probes = _many()
+    made = fit([value(p) for p in probes], probes)
+    assert repr(made) == text
+    assert at(made, range(100, 120)) == value(range(100, 120))
+
+
+@pytest.mark.parametrize("value", [max, lambda p: p[1] * p[2], lambda p: p[0] + p[2] + p[3]])
+def test_what_is_no_sum_of_many_symbols_is_none(value):
+    probes = _many()
+    assert fit([value(p) for p in probes], probes) is None
+
+
 def test_a_sum_of_as_many_symbols_as_probes_is_not_believed():
     probes = [(2, 3), (5, 4), (7, 9)]
     assert fit([1, 10, 4], probes) is None

@@ -51,12 +51,12 @@ def arrays(counts, units=8, dtype="f", seed=0):
 def check(turns, counts, **options):
     """Whether the loop had native code; its results are those of calls in any case."""
     arguments, results = arrays(counts, **options)
-    prepared = turns.prepared(counts, arguments, [rows.array.shape[1] for rows in results])
+    prepared = turns.prepared(counts, arguments, results)
     wanted, places = arrays(counts, **options)
     plainly(turns, counts, wanted, places)
     if prepared is None:
         return False
-    assert prepared.run(results)
+    assert prepared.run()
     for one, other in zip(results, places, strict=True):
         assert one.array.tobytes() == other.array.tobytes()
     return True
@@ -116,10 +116,11 @@ def test_arrays_with_gaps():
         x = np.random.default_rng(k).standard_normal((7, 12)).astype("f")[:, 3:9]
         y = np.random.default_rng(k).standard_normal((6, 7)).astype("f").T
         first, out = np.array([0, 4]), np.full((8, 6), GUARD, "f")
-        prepared = turns.prepared([4, 3], [Rows(x, first), Rows(y, first)], [6])
+        prepared = turns.prepared(
+            [4, 3], [Rows(x, first), Rows(y, first)], [Rows(out, first)])
         assert (prepared is None) == (k < 2)
         if prepared is not None:
-            assert prepared.run([Rows(out, first)])
+            assert prepared.run()
             assert out[:7].tobytes() == (x * 2 + y).tobytes() and (out[7] == GUARD).all()
 
 
@@ -131,9 +132,9 @@ def test_errors_are_left_to_whoever_calls():
             check(turns, [3, 2], seed=k)
     arguments, results = arrays([3, 2], seed=9)
     arguments[0].array[:] = 100.0
-    assert turns.prepared([3, 2], arguments, [8, 8]).run(results) is False
+    assert turns.prepared([3, 2], arguments, results).run() is False
     with np.errstate(over="ignore", invalid="ignore"):
-        assert turns.prepared([3, 2], arguments, [8, 8]).run(results) is True
+        assert turns.prepared([3, 2], arguments, results).run() is True
 
 
 def test_a_call_that_is_compared_does_not_warn(recwarn):
@@ -141,8 +142,8 @@ def test_a_call_that_is_compared_does_not_warn(recwarn):
     for k in range(3):
         arguments, results = arrays([3, 2], seed=k)
         arguments[0].array[:] = 100.0
-        prepared = turns.prepared([3, 2], arguments, [8, 8])
-    assert prepared.run(results) is False
+        prepared = turns.prepared([3, 2], arguments, results)
+    assert prepared.run() is False
     assert not recwarn.list
 
 
@@ -150,8 +151,7 @@ def test_native_code_that_is_wrong_is_not_used(monkeypatch, caplog):
     turns = Turns(step, {"scale": 0.5})
     other = Turns(lambda x, W, state, scale: (x * 2, x + state.dot(W)), {"scale": 0.5})
     for _ in range(3):
-        arguments, _ = arrays([3, 2])
-        other.prepared([3, 2], arguments, [8, 8])
+        other.prepared([3, 2], *arrays([3, 2]))
     ((_, form),) = other._forms.items()
     for k in range(3):
         if k == 2:
@@ -159,15 +159,15 @@ def test_native_code_that_is_wrong_is_not_used(monkeypatch, caplog):
                 type(form), "_compile", lambda self, programs: [
                     setattr(p, "part", form._programs[n].part) for n, p in programs.items()])
         arguments, results = arrays([3, 2], seed=k)
-        prepared = turns.prepared([3, 2], arguments, [8, 8])
+        prepared = turns.prepared([3, 2], arguments, results)
     assert form._programs[3].part is not None
     wanted, places = arrays([3, 2], seed=2)
     plainly(turns, [3, 2], wanted, places)
-    assert prepared.run(results)
+    assert prepared.run()
     assert all(a.array.tobytes() == b.array.tobytes()
                for a, b in zip(results, places, strict=True))
     assert "gave other bits" in caplog.text
-    assert turns.prepared([3, 2], arguments, [8, 8]) is None
+    assert turns.prepared([3, 2], arguments, results) is None
 
 
 def test_nothing_of_it_with_the_target_numpy(monkeypatch):
@@ -195,6 +195,7 @@ def test_a_part_is_one_run_of_native_code():
     turns = Turns(other, {})
     x = np.ones((3, 4), "f")
     for _ in range(5):
-        assert turns.prepared([3], [Rows(x, np.array([0]))], [4]) is None
+        assert turns.prepared(
+            [3], [Rows(x, np.array([0]))], [Rows(np.empty_like(x), np.array([0]))]) is None
     assert tables.Part.between([2, 3, 5], [
         tables.Part(np.array([1, k]), [0], 0, 0, False) for k in (2, 4, 5)], 4) is None

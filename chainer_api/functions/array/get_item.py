@@ -112,6 +112,9 @@ def get_item(x, slices) -> Variable:
     Returns:
         Variable: The elements.
 
+    Raises:
+        IndexError: If an index is out of bounds. So a Variable can be unpacked, and looped over.
+
     .. doctest::
 
         >>> x = np.arange(12.).reshape(3, 4)
@@ -120,7 +123,17 @@ def get_item(x, slices) -> Variable:
         >>> F.get_item(x, ([0, 2], [0, 0]))
         variable([0., 8.])
     """
+    if type(slices) is int:
+        _check_bounds(x, slices)
     return GetItem(_beside(x, slices)).apply((x,))[0]
+
+
+def _check_bounds(x, index):
+    """What NumPy would say of an index. It ends each loop over a Variable, so it is no function
+    that fails: a compiled method would be left where such a loop ends."""
+    if x.ndim and not -x.shape[0] <= index < x.shape[0]:
+        raise IndexError(
+            f'index {index} is out of bounds for axis 0 with size {x.shape[0]}')
 
 
 def install_variable_get_item():

@@ -10,7 +10,7 @@ import numpy
 
 from chainer import backend
 from chainer.functions import _whole
-from chainer.functions.connection import _recurrent_rows
+from chainer.functions.connection import _recurrent_rows, _sequences
 from chainer.utils import _errors, type_check
 from chainwright.runtime import Turns, kernels
 
@@ -20,12 +20,13 @@ def run_layer(cell, lengths, reverse, x, ws, bs, states):
 
     Args:
         cell: What happens at one time: :class:`LSTM`, :class:`GRU`, :class:`Tanh`, :class:`ReLU`.
-        lengths (list of ints): How many sequences there are at each time; it does not grow.
+        lengths (tuple of ints): Of the sequences, of which the longest is the first of each time.
         reverse (bool): Whether to begin at the end.
         x (Variable): The inputs: the rows of the first time, of the second, and so on.
         ws, bs (lists of Variables): Weights and biases of the gates, for the inputs and then for
             the output before.
-        states (list of Variables): The first states (batch, units), the first of them the output.
+        states (list of Variables): The first states (batch, units), the longest sequence's first;
+            the first of them is the output. There may be more of them than sequences.
 
     Returns:
         tuple: The outputs, in rows as the inputs, and the list of the last states.
@@ -287,11 +288,13 @@ class _Sweep:
 
     def __init__(self, ops, cell, lengths, reverse, steps=()):
         self._ops, self._cell, self._lengths, self._reverse = ops, cell, lengths, reverse
-        ends = list(itertools.accumulate(lengths))
-        self._times = [slice(end - n, end) for n, end in zip(lengths, ends, strict=True)]
+        counts = _sequences.counts(lengths)
+        ends = list(itertools.accumulate(counts))
+        self._times = [slice(end - n, end) for n, end in zip(counts, ends, strict=True)]
         if reverse:
             self._times.reverse()
-        self.steps = [*steps]  # of each time: the states, and what is saved besides; or arrays
+        #: Of each time: the states, and what is saved besides; or what is of all times.
+        self.steps = [*steps]
 
     def _in_order_of_time(self, values):
         return self._ops.concat(values[::-1] if self._reverse else values, 0)
@@ -306,13 +309,11 @@ class _Sweep:
         ops = self._ops
         (W_x, W_h), (b_x, b_h) = self._joined(ws), self._joined(bs)
         gates, W_h = ops.linear(x, W_x, b_x), ops.transposed(W_h)
-        if type(gates) is numpy.ndarray:
-            made = _recurrent_rows.forward(
-                _turns(_advance_rows, self._cell), self._cell, self._lengths, self._reverse, gates,
-                W_h, b_h, states)
-            if made is not None:
-                hs, finals, self.steps = made
-                return hs, finals
+        if type(gates) is numpy.ndarray or self._is_recorded_for_any_lengths():
+            hs, *made = _recurrent_rows.forward(gates, W_h, b_h, *states, **self._settings(
+                _advance_rows))
+            self.steps = made[len(states):]
+            return hs, made[:len(states)]
         rows = _Rows(ops, states, self._reverse)
         for time in self._times:
             before = rows.of_first(time.stop - time.start)
@@ -320,6 +321,15 @@ class _Sweep:
             self.steps.append((after, saved))
             rows.become(after)
         return self._in_order_of_time([after[0] for after, _ in self.steps]), rows.of_all()
+
+    def _is_recorded_for_any_lengths(self):
+        return kernels.sizes_are_open() and isinstance(self._ops, _whole.OnArrays)
+
+    def _settings(self, function):
+        """Those of the ops for all times."""
+        return {
+            'turns': _turns(function, self._cell), 'cell': self._cell, 'lengths': self._lengths,
+            'reverse': self._reverse}
 
     def _before(self, states):
         """The states before each time."""
@@ -333,15 +343,14 @@ class _Sweep:
         """Gradients of the inputs, the weights, the biases and the first states."""
         ops, cell = self._ops, self._cell
         W_x, W_h = self._joined(ws)
-        made = None
-        if type(self.steps[0]) is numpy.ndarray:
-            made = _recurrent_rows.backward(
-                _turns(_retreat_rows, cell), cell, self._lengths, self._reverse, W_h, self.steps,
-                g_hs, g_finals)
-            if made is None:
-                self.steps = _recurrent_rows.steps(
-                    cell, self._lengths, self._reverse, self.steps, states[0].shape[0])
-        g, gu, h, g_firsts = made or self._backward(W_h, states, g_hs, g_finals)
+        if isinstance(self.steps[0], (list, tuple)):
+            g, gu, h, g_firsts = self._backward(W_h, states, g_hs, g_finals)
+        else:
+            given = [] if g_hs is None else [g_hs]
+            *gates, h = (made := _recurrent_rows.backward(
+                W_h, *self.steps, *g_finals, *given, **self._settings(_retreat_rows))
+                )[:-cell.n_states]
+            g, gu, g_firsts = gates[0], gates[-1], made[-cell.n_states:]
         gx, g_T = ops.product(g, W_x), ops.transposed(g)
         gu_T = g_T if cell.adds else ops.transposed(gu)
         gb = ops.sum(g, 0)
@@ -382,6 +391,10 @@ class RecurrentLayer(_whole.Whole):
         self.cell, self.lengths, self.reverse = cell, tuple(lengths), reverse
 
     @property
+    def _n_times(self):
+        return max(self.lengths)
+
+    @property
     def label(self):
         return self.cell.label
 
@@ -413,7 +426,7 @@ class RecurrentLayer(_whole.Whole):
     def compute(self, ops, inputs):
         sweep = _Sweep(ops, self.cell, self.lengths, self.reverse)
         hs, finals = sweep.forward(*self.split(inputs))
-        if len(self.lengths) == 1:
+        if max(self.lengths) == 1 and isinstance(sweep.steps[0], tuple):
             hs = hs + 0  # the last output is an output of its own
         return (hs, *finals), sweep.steps
 

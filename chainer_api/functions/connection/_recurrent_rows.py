@@ -1,15 +1,16 @@
-"""The times of a recurrent layer on arrays of NumPy: all of them in one native call, each way.
+"""The times of a recurrent layer on arrays of NumPy: two library ops, forward and backward.
 
-In: what one time does (see :mod:`._recurrent_layer`), how many sequences there are at each, gates
-and states. Out: outputs of all times, last states, and what gradients need, or None where there is
-no native code for it (yet). The rows of all times stand in one array: of states those before the
-first time as well, so that the states before and after a time are parts of it.
+In: what one time does (see :mod:`._recurrent_layer`), how long the sequences are, gates and
+states. Out: outputs of all times, last states, and what gradients need. The rows of all times stand
+in one array: of states those before the first time as well, so that the states before and after a
+time are parts of it. All times are one native call, as soon as there is native code.
 """
 import functools
 
 import numpy as np
 
-from chainwright.runtime import Rows
+from chainer.functions.connection import _sequences
+from chainwright.runtime import Rows, kernels
 
 
 class _Order:
@@ -61,87 +62,69 @@ class _Order:
         self.g_first = half * batch + places
 
 
-@functools.lru_cache(64)
+@functools.lru_cache(256)
 def _order(lengths, reverse, batch):
-    """The order; None if there is nothing to do, or not as it has to be."""
-    if not lengths or lengths[-1] < 1 or lengths[0] > batch or any(
-            [a < b for a, b in zip(lengths, lengths[1:], strict=False)]):
-        return None
-    return _Order(lengths, reverse, batch)
+    """That of sequences of certain lengths; there is one time at least, and a state for each."""
+    return _Order(_sequences.counts(lengths), reverse, batch)
 
 
-def _is_plain(a, dtype):
-    return type(a) is np.ndarray and a.dtype == dtype and a.flags.aligned
+def _new(shape, dtype):
+    """Memory for results; what is recorded for any sizes is not computed, and is zeros."""
+    return (np.zeros if kernels.sizes_are_open() else np.empty)(shape, dtype)
 
 
-def forward(turns, cell, lengths, reverse, gates, W, b, states):
-    """Returns the outputs, the last states, and what gradients need: a list of arrays; or None."""
-    if not all([_is_plain(a, gates.dtype) for a in (gates, b, *states)]):
-        return None
+def _run(turns, counts, arguments, results):
+    if not kernels.sizes_are_open():
+        turns.run(counts, arguments, results)
+
+
+@kernels.library_op('recurrent')
+def forward(gates, W, b, *states, turns, cell, lengths, reverse):
+    """The outputs and the last states; then the states and the rest of what gradients need."""
     batch, units = states[0].shape
     order = _order(lengths, reverse, batch)
-    if order is None:
-        return None
-    made = [np.empty((order.n_states, units), gates.dtype) for _ in states]
-    arguments = [
-        Rows(gates, order.time), Rows(W, None), Rows(b, None),
-        *[Rows(s, order.before) for s in made]]
-    prepared = turns.prepared(order.counts, arguments, (units,) * (cell.n_states + cell.n_saved))
-    if prepared is None:
-        return None
+    made = [_new((order.n_states, units), gates.dtype) for _ in states]
     for s, first in zip(made, states, strict=True):
         if order.source is None:
             s[:batch] = first
         else:
             first.take(order.source, 0, s)
-    saved = [np.empty((len(gates), units), gates.dtype) for _ in range(cell.n_saved)]
+    saved = [_new((len(gates), units), gates.dtype) for _ in range(cell.n_saved)]
+    arguments = [
+        Rows(gates, order.time), Rows(W, None), Rows(b, None),
+        *[Rows(s, order.before) for s in made]]
     results = [*[Rows(s, order.after) for s in made], *[Rows(s, order.time) for s in saved]]
-    if not prepared.run(results):
-        return None
+    _run(turns, order.counts, arguments, results)
     finals = [_rows(s, order.final) for s in made]
-    return _rows(made[0], order.outputs), finals, [*made, *saved]
+    return _rows(made[0], order.outputs), *finals, *made, *saved
 
 
-def backward(turns, cell, lengths, reverse, W, saved, g_hs, g_finals):
-    """Returns the gradients of the gates, of those of the output before, that output, and the
-    gradients of the first states; or None."""
-    dtype = W.dtype
-    given = [] if g_hs is None else [g_hs]
-    if not all([_is_plain(a, dtype) for a in (W, *given, *g_finals)]):
-        return None
-    batch, units = g_finals[0].shape
-    order, n = _order(lengths, reverse, batch), cell.n_states
+@kernels.library_op('recurrent_grad')
+def backward(W, *arrays, turns, cell, lengths, reverse):
+    """The gradients of the gates, those of what the output before adds to them, that output, and
+    the gradients of the first states. Arrays are what is saved, and the gradients of the last
+    states and of the outputs, if there are any."""
+    n = cell.n_states
+    states, saved, g_finals, given = (
+        arrays[:n], arrays[n:n + cell.n_saved], arrays[n + cell.n_saved:2 * n + cell.n_saved],
+        arrays[2 * n + cell.n_saved:])
+    dtype, (batch, units) = g_finals[0].dtype, g_finals[0].shape
+    order = _order(lengths, reverse, batch)
     time, before, after = (a[::-1] for a in (order.time, order.before, order.after))
-    states, saved = saved[:n], saved[n:]
-    grads = [np.empty((2 * batch, units), dtype) for _ in states]
+    grads = [_new((2 * batch, units), dtype) for _ in states]
+    for g, final in zip(grads, g_finals, strict=True):
+        g.reshape((2, batch, units))[:] = final
     arguments = [
         Rows(W, None), *[Rows(s, before) for s in states], *[Rows(s, after) for s in states],
         *[Rows(s, time) for s in saved], *[Rows(g, order.ways[0]) for g in grads],
         *[Rows(g, time) for g in given]]
-    width = cell.n_gates * units
-    widths = [*[width] * (2 - cell.adds), *[units] * n]
-    prepared = turns.prepared(order.counts[::-1], arguments, widths)
-    if prepared is None:
-        return None
-    for g, final in zip(grads, g_finals, strict=True):
-        g.reshape((2, batch, units))[:] = final
-    gates = [np.empty((order.n_states - batch, width), dtype) for _ in widths[n:]]
+    gates = [
+        _new((order.n_states - batch, cell.n_gates * units), dtype)
+        for _ in range(2 - cell.adds)]
     results = [*[Rows(g, time) for g in gates], *[Rows(g, order.ways[1]) for g in grads]]
-    if not prepared.run(results):
-        return None
+    _run(turns, order.counts[::-1], arguments, results)
     firsts = [g.take(order.g_first, 0) for g in grads]
-    return gates[0], gates[-1], _rows(states[0], order.earlier), firsts
-
-
-def steps(cell, lengths, reverse, saved, batch):
-    """What :func:`forward` has saved, for each time: the states, and the rest."""
-    order, n = _order(lengths, reverse, batch), cell.n_states
-    found = []
-    for k, count in enumerate(order.counts):
-        places = [order.after[k]] * n + [order.time[k]] * (len(saved) - n)
-        rows = [s[at:at + count] for s, at in zip(saved, places, strict=True)]
-        found.append((tuple(rows[:n]), tuple(rows[n:])))
-    return found
+    return *gates, _rows(states[0], order.earlier), *firsts
 
 
 def _rows(array, which):

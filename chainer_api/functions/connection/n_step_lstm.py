@@ -6,7 +6,7 @@ from chainer.utils import argument
 def _lstm(x, h, c, w, b):
     """One step of one layer, for code that is built of it: the new ``h`` and ``c``."""
     _, states = _recurrent_layer.run_layer(
-        _recurrent_layer.LSTM, (x.shape[0],), False, x, w, b, [h, c])
+        _recurrent_layer.LSTM, (1,) * x.shape[0], False, x, w, b, [h, c])
     return tuple(states)
 
 

@@ -2,7 +2,7 @@
 import itertools
 
 from chainer import functions as F
-from chainer.functions.connection import _recurrent_layer
+from chainer.functions.connection import _recurrent_layer, _sequences
 from chainer.utils import _errors, argument
 
 REMOVED = {
@@ -22,50 +22,60 @@ def run_layers(cell, n_layers, dropout_ratio, states, ws, bs, xs, use_bi_directi
         dropout_ratio (float): Of the inputs of all layers but the first.
         states (list of Variables): Initial states, each (layers and directions, batch, units).
         ws, bs (list of lists of Variables): Parameters of each layer and direction.
-        xs (list of Variables): Inputs of each time, batches in descending order.
+        xs (list of Variables, or Packed): Inputs of each time, batches in descending order.
         use_bi_direction (bool): Whether a second network reads the sequences from the end.
 
     Returns:
-        tuple: The list of final states, and the tuple of outputs of each time.
+        tuple: The list of final states, and the tuple of outputs of each time; packed, if the
+        inputs are.
     """
     directions = 2 if use_bi_direction else 1
-    _errors.check_lists('a recurrent network', xs=xs, states=states)
-    lengths = [x.shape[0] if x.ndim else 0 for x in xs]
-    _check_sizes(states, directions * n_layers, lengths)
+    is_packed = isinstance(xs, _sequences.Packed)  # to look at its items would take it apart
+    _errors.check_lists('a recurrent network', xs=() if is_packed else xs, states=states)
+    if is_packed:
+        _check_states(states, directions * n_layers, len(xs.lengths))
+    else:
+        sizes = [x.shape[0] if x.ndim else 0 for x in xs]
+        _check_states(states, directions * n_layers, *sizes[:1])
+        _check_order(sizes)
     if n_layers:
-        _check_widths(xs, ws[0][0])
-    ends = list(itertools.accumulate(lengths))[:-1]
+        _check_widths([xs.rows] if is_packed else xs, ws[0][0])
+    packed = xs if is_packed else _sequences.Packed.of_times(xs)
     finals = []
-    x = F.concat(xs, axis=0)
+    x = packed.rows
     for layer in range(n_layers):
         outputs = []
         for direction in range(directions):
             index = layer * directions + direction
             inputs = F.dropout(x, dropout_ratio) if layer > 0 else x
             hs, final = _recurrent_layer.run_layer(
-                cell, lengths, direction == 1, inputs, ws[index], bs[index],
+                cell, packed.lengths, direction == 1, inputs, ws[index], bs[index],
                 [state[index] for state in states])
             outputs.append(hs)
             finals.append(final)
         x = F.concat(outputs, axis=1) if use_bi_direction else outputs[0]
     final_states = [F.stack(state) for state in zip(*finals, strict=True)]
-    return final_states, tuple(F.split_axis(x, ends, axis=0, force_tuple=True))
+    made = _sequences.Packed(x, packed.lengths)
+    return final_states, made if is_packed else tuple(made)
 
 
-def _check_sizes(states, n, lengths):
-    if not lengths:
+def _check_states(states, n, batch=0):
+    if not batch:
         raise _errors.SequencesError(
             'at least one time', 'none', 'xs is empty: give the inputs of at least one time')
     for state in states:
-        if state.ndim != 3 or state.shape[0] != n or state.shape[1] < lengths[0]:
+        if state.ndim != 3 or state.shape[0] != n or state.shape[1] < batch:
             raise _errors.SequencesError(
-                f'({n}, {lengths[0]}, units)', f'{state.shape}',
-                f'initial states must have the shape ({n}, {lengths[0]}, units), for each layer '
+                f'({n}, {batch}, units)', f'{state.shape}',
+                f'initial states must have the shape ({n}, {batch}, units), for each layer '
                 f'and direction, and each sequence; got {state.shape}')
-    if any(a < b for a, b in itertools.pairwise(lengths)):
+
+
+def _check_order(sizes):
+    if any(a < b for a, b in itertools.pairwise(sizes)):
         raise _errors.SequencesError(
-            'sizes that do not grow', f'{lengths}',
-            f'the batches of xs must not grow with time, but have the sizes {lengths}: sort the '
+            'sizes that do not grow', f'{sizes}',
+            f'the batches of xs must not grow with time, but have the sizes {sizes}: sort the '
             'sequences by length, longest first, before transposing them')
 
 

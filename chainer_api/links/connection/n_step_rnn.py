@@ -4,62 +4,20 @@ import numpy
 import chainer
 from chainer import functions as F
 from chainer import initializers, link, variable
+from chainer.functions.connection import _sequences
 from chainer.utils import _errors, argument
 
 
 def argsort_list_descent(lst):
     """Positions of the longest sequence, the second longest and so on, as an int32 array.
 
-    Sequences of one length stand in the order that NumPy gave them when Chainer was written, for
-    dropout draws its numbers in it. NumPy sorts otherwise by now, and on each processor in its own
-    way.
+    Sequences of one length may be exchanged, always in the same way.
 
     >>> from chainer.links.connection.n_step_rnn import argsort_list_descent
     >>> argsort_list_descent([[1], [1, 2, 3], [1, 2]]).tolist()
     [1, 2, 0]
     """
-    keys = [-len(x) for x in lst]
-    order = list(range(len(keys)))
-    _sort(keys, order, 0, len(order) - 1)
-    return numpy.array(order, numpy.int32)
-
-
-def _sort(keys, order, first, last):
-    """Quicksort of ``order[first:last + 1]`` by their keys: the pivot is the median of the first,
-    middle and last element, and short pieces are sorted by insertion, which keeps equal ones in
-    place."""
-    while last - first > 15:
-        middle = _split(keys, order, first, last)
-        _sort(keys, order, middle + 1, last)
-        last = middle - 1
-    order[first:last + 1] = sorted(order[first:last + 1], key=keys.__getitem__)
-
-
-def _split(keys, order, first, last):
-    """Moves what is less than the pivot before it, and what is greater behind it; returns its
-    place. Equal ones are exchanged, too."""
-    middle = (first + last) // 2
-    for low, high in (first, middle), (middle, last), (first, middle):
-        if keys[order[high]] < keys[order[low]]:
-            _swap(order, low, high)
-    pivot = keys[order[middle]]
-    _swap(order, middle, last - 1)
-    low, high = first + 1, last - 2
-    while True:
-        while keys[order[low]] < pivot:
-            low += 1
-        while keys[order[high]] > pivot:
-            high -= 1
-        if low >= high:
-            break
-        _swap(order, low, high)
-        low, high = low + 1, high - 1
-    _swap(order, low, last - 1)
-    return low
-
-
-def _swap(order, i, j):
-    order[i], order[j] = order[j], order[i]
+    return numpy.array(_sequences.longest_first([len(x) for x in lst]), numpy.int32)
 
 
 def permutate_list(lst, indices, inv):
@@ -153,11 +111,11 @@ class NStepRNNBase(link.ChainList):
         """Calls the function of the network.
 
         Args:
-            args: ``n_layers, dropout_ratio, hx, (cx,) ws, bs, xs``, where ``xs`` is a list of the
-                inputs of each step.
+            args: ``n_layers, dropout_ratio, hx, (cx,) ws, bs, xs``, where ``xs`` is a sequence of
+                the inputs of each step.
 
         Returns:
-            tuple: The states, and a list of the outputs of each step.
+            tuple: The states, and a sequence of the outputs of each step.
         """
         raise NotImplementedError(f'{type(self).__name__} does not implement rnn')
 
@@ -190,30 +148,28 @@ class NStepRNNBase(link.ChainList):
         if not isinstance(xs, (list, tuple)):
             # AssertionError is what Chainer raises here.
             raise AssertionError(f'xs must be a list of sequences, not {type(xs)}')
-        order = argsort_list_descent(xs)
-        sorted_already = numpy.array_equal(order, numpy.arange(len(xs)))
-        places = order if sorted_already else self.device.send(order)
+        packed = _sequences.Packed.of(xs)
         states = [
-            self.init_hx(xs) if state is None
-            else self._sorted_states(state, None if sorted_already else places, len(xs))
+            self.init_hx(xs) if state is None else self._sorted_states(state, packed.lengths)
             for state in states]
-        if not sorted_already:
-            xs = permutate_list(xs, order, inv=False)
-        *states, ys = self.rnn(
-            self.n_layers, self.dropout, *states, self.ws, self.bs, F.transpose_sequence(xs))
-        ys = F.transpose_sequence(ys)
-        if not sorted_already:
-            states = [F.permutate(state, places, axis=1, inv=True) for state in states]
-            ys = permutate_list(ys, order, inv=True)
-        return states, list(ys)
+        *states, ys = self.rnn(self.n_layers, self.dropout, *states, self.ws, self.bs, packed)
+        if not isinstance(ys, _sequences.Packed):  # of a method of the user's
+            ys = _sequences.Packed(F.concat(ys, axis=0), packed.lengths)
+        states = [
+            _sequences.Reordered(packed.lengths, 'length', True).apply((state,))[0]
+            for state in states]
+        return states, list(ys.sequences())
 
     @staticmethod
-    def _sorted_states(state, order, n):
+    def _sorted_states(state, lengths):
         # States may be those of more sequences: the first are taken.
         _errors.check_arrays('a recurrent link', state=state)
-        if state.ndim == 3 and state.shape[1] > n:
-            state = F.get_item(state, (slice(None), slice(n)))
-        return state if order is None else F.permutate(state, order, axis=1)
+        if state.ndim == 3:
+            if state.shape[1] > len(lengths):
+                state = F.get_item(state, (slice(None), slice(len(lengths))))
+            if state.shape[1] == len(lengths):
+                return _sequences.Reordered(lengths, 'length').apply((state,))[0]
+        return state  # the network says what is wrong with it
 
 
 class NStepRNNTanh(NStepRNNBase):

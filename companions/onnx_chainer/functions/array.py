@@ -205,6 +205,12 @@ def permutate(b):
     return b.op('Gather', x, indices, axis=b.func.axis % b.arrays[0].ndim)
 
 
+@converts('Reordered')
+def reordered(b):
+    order, axis = b.func.order, b.func.axis
+    return b.op('Gather', b.inputs[0], b.const(order), axis=axis)
+
+
 @converts('Where')
 def where(b):
     condition = b.cast(b.context.get_name(b.func.condition), bool)

@@ -374,6 +374,54 @@ def one_at_a_time():
 
 
 @fault
+def recurrent_layers():
+    """All sequences together, in the order of their lengths, which is another one each time."""
+
+    class Model(Words):
+        def __init__(self):
+            super().__init__()
+            with self.init_scope():
+                self.lstm, self.gru = L.NStepLSTM(2, 4, 4, 0.5), L.NStepBiGRU(1, 4, 2, 0.0)
+
+        def forward(self, xs, t):
+            hx, cx, ys = self.lstm(None, None, [self.embed(x) for x in xs])
+            hy, zs = self.gru(cx[:, :, :2], ys)
+            h = F.stack([z[-1] for z in zs]) + hx[-1] + F.concat([*hy], axis=1)
+            return F.softmax_cross_entropy(self.b(h), t)
+
+    return Model
+
+
+@fault
+def many_lengths():
+    """More than there are probes: encoder and decoder, each with sequences of its own."""
+
+    class Model(Words):
+        def __init__(self):
+            super().__init__()
+            with self.init_scope():
+                self.encoder, self.decoder = L.NStepGRU(1, 4, 4, 0.0), L.NStepGRU(1, 4, 4, 0.0)
+
+        def arguments(self, k):
+            return sentences(k, 6), sentences(k + 100, 6)
+
+        def embedded(self, xs):
+            ends = np.cumsum([len(x) for x in xs[:-1]])
+            return F.split_axis(self.embed(F.concat(xs, axis=0)), ends, 0)
+
+        def forward(self, xs, ys):
+            begin = np.array([1], "i")
+            hx, _ = self.encoder(None, self.embedded([x[::-1] for x in xs]))
+            ys = [F.concat([begin, y], axis=0) for y in ys]
+            _, zs = self.decoder(hx, self.embedded(ys))
+            z = F.concat(zs, axis=0)
+            return F.sum(F.softmax_cross_entropy(
+                self.a(z), F.concat(ys, axis=0).array % 4, reduce="no")) / len(xs)
+
+    return Model
+
+
+@fault
 def evaluation_between():
     class Model(Sized):
         def step(self, k):

@@ -1423,6 +1423,20 @@ def own_arrays():
 
 
 @proved
+def variables_that_are_unpacked():
+    """Also in loops: these end with an index that is out of bounds."""
+
+    def forward(self, x):
+        h = F.tanh(self.a(x))
+        first, *rest = h
+        for row, other in zip(h, reversed(F.reshape(h, (3, 2, 2)))):
+            first = first * F.sum(row) + F.sum(other)
+        return first, rest, sum([F.sum(row * row) for row in h])
+
+    return simple(forward)
+
+
+@proved
 def rows():
     def forward(self, x):
         h, rows = x, np.arange(6, dtype="f").reshape(2, 3)

@@ -8,6 +8,7 @@ import pytest
 
 import chainer
 import chainer.functions as F
+from chainer.functions.connection._sequences import Reordered
 
 pytest.importorskip('onnx')
 pytest.importorskip('onnxruntime')
@@ -72,6 +73,7 @@ CASES = {
     'Separate': (7, lambda x: F.separate(x, 1)[2], X),
     'SplitAxis': (7, lambda x: F.split_axis(x, [1, 3], -1)[1], X),
     'SelectItem': (11, F.select_item, M[:2], LABELS),
+    'Reordered': (7, lambda x: Reordered((1, 2), 'time').apply((x,))[0], M),
     'Permutate': (7, F.permutate, M, np.array([2, 0, 1], np.int32)),
     'Where': (9, lambda x, y: F.where(x.array > 0, x, y), X, X + 1),
     'Stack': (7, lambda x, y: F.stack([x, y], axis=-2), X, X + 1),
