@@ -10,7 +10,7 @@ from .ledger import Event, Ledger, Report, Stop
 from .logs import begin as _begin
 from .options import OPTIONS, TARGETS, blas_threads
 from .schedule import Kept, Schedule
-from .series import Rows, Turns
+from .series import Loop, Turns, loops_are_native
 
 _begin()
 
@@ -23,9 +23,10 @@ __all__ = [
     "blas_threads",
     "Kept",
     "Ledger",
+    "Loop",
     "Report",
-    "Rows",
     "Schedule",
     "Stop",
     "Turns",
+    "loops_are_native",
 ]

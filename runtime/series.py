@@ -1,9 +1,10 @@
 """Array code that a loop calls in each of its turns, on some rows of arrays, as one native call.
 
-In: the function, how many rows each turn has, and where in its arrays these begin. Out: results in
-their places. Turns of as many rows share a program, which is compiled as other array code is (see
-:mod:`.eager`); a turn that has none yet is a call of the function. Native code counts only as long
-as it gives the bits of that call: the first one of each program is compared.
+In: the function, and a :class:`Loop`: how many rows each turn has, and where in its arrays these
+begin. Out: results in their places. Turns of as many rows share a program, which is compiled as
+other array code is (see :mod:`.eager`); a turn that has none yet is a call of the function. Native
+code counts only as long as it gives the bits of that call: the first one of each program is
+compared.
 """
 
 from __future__ import annotations
@@ -31,29 +32,61 @@ logger = logging.getLogger("chainwright")
 _CALLS = 3  # with turns of as many rows, before a program is made
 _FORMS = 64  # of arrays, that are remembered for a function
 _ROWS = 256  # numbers of rows, likewise
+_KNOWN = 8  # forms of arrays for which a loop knows what to do
 
 
-class Rows(NamedTuple):
-    """An array, and the first of the rows that each turn has to do with.
+def loops_are_native() -> bool:
+    """Whether loops become native code by themselves, so that nobody need unroll them."""
+    return OPTIONS.target() != "numpy"
 
-    None stands for the whole array in each turn. Results are arrays without gaps, in C order.
+
+class Loop:
+    """The turns of a loop: how many rows each has, and where in arrays these begin.
+
+    Args:
+        counts: The numbers of rows.
+        firsts: For each argument, and then for each result, the first row in each turn; None: the
+            whole array in each turn. Results are arrays without gaps, in C order.
     """
 
-    array: np.ndarray
-    first: np.ndarray | None
+    def __init__(self, counts: Sequence[int], firsts: Sequence[np.ndarray | None]) -> None:
+        self.counts = [*counts]
+        numbers = {n: k for k, n in enumerate(dict.fromkeys(self.counts))}
+        self.rows = [*numbers]  # each number once
+        self.which = np.array([numbers[n] for n in self.counts])
+        self.are_whole = [first is None for first in firsts]
+        self.firsts = np.zeros((len(self.counts), len(firsts) + 1), np.int64)
+        for k, first in enumerate(firsts):
+            if first is not None:
+                self.firsts[:, k] = first
+        #: By function and form of arrays: how all turns are run, where all programs are trusted.
+        self.known: dict[Any, _Known] = {}
 
-    def of(self, turn: int, n: int) -> np.ndarray:
-        """What a turn of ``n`` rows has to do with."""
-        if self.first is None:
-            return self.array
-        k = self.first[turn]
-        return self.array[k : k + n]
+    def part(self, operand: int, array: np.ndarray, turn: int) -> np.ndarray:
+        """What a turn has to do with, of the array of an argument or result."""
+        if self.are_whole[operand]:
+            return array
+        at = self.firsts[turn, operand]
+        return array[at : at + self.counts[turn]]
 
-    @property
-    def form(self) -> Any:
-        """Equal for arrays that the same programs are for."""
-        a = self.array
-        return a.dtype, a.strides, a.shape if self.first is None else a.shape[1:]
+    def form(self, arrays: Sequence[np.ndarray]) -> Any:
+        """Equal for arrays that the same programs are for; None for some that have none."""
+        dtype, found = arrays[-1].dtype, list[Any]()
+        for a, is_whole in zip(arrays, self.are_whole, strict=True):
+            if not (type(a) is np.ndarray and a.dtype is dtype and a.flags.aligned):
+                return None
+            found.append((a.strides, a.shape if is_whole else a.shape[1:]))
+        return (dtype, *found)
+
+
+class _Known(NamedTuple):
+    """A series of turns that all have trusted programs."""
+
+    table: np.ndarray
+    memory: int
+    run: Callable[[Any], int]
+    linker: Any
+    parts: Sequence[Part]  # whose code the table names
 
 
 class _Program:
@@ -68,11 +101,8 @@ class _Program:
 class _Form:
     """The programs for arrays of one form, by the rows of a turn."""
 
-    def __init__(self, turns: Turns, arguments: Sequence[Rows], widths: Sequence[int]) -> None:
-        self._turns, self._widths = turns, widths
-        self._arguments = [
-            (rows.array.shape, rows.array.dtype, rows.array.strides, rows.first is None)
-            for rows in arguments]
+    def __init__(self, turns: Turns, arguments: Sequence[Any], widths: Sequence[int]) -> None:
+        self._turns, self._arguments, self._widths = turns, arguments, widths
         self._programs = OrderedDict[int, _Program]()
 
     def programs(self, counts: Sequence[int]) -> dict[int, _Program]:
@@ -145,51 +175,56 @@ class Turns:
         self._forms: OrderedDict[Any, _Form] = OrderedDict()
 
     def run(
-        self, counts: Sequence[int], arguments: Sequence[Rows], results: Sequence[Rows]
+        self, loop: Loop, arguments: Sequence[np.ndarray], results: Sequence[np.ndarray]
     ) -> None:
-        """Compute turns of so many rows, one after the other, into the results."""
-        prepared = self.prepared(counts, arguments, results)
+        """Compute the turns, one after the other, into the results."""
+        prepared = self.prepared(loop, arguments, results)
         if prepared is not None and prepared.run():
             return
-        for k, n in enumerate(counts):
-            given = self.function(*[rows.of(k, n) for rows in arguments], **self.settings)
-            for y, rows in zip(_several(given), results, strict=True):
-                rows.of(k, n)[...] = y
+        n, arrays = len(arguments), [*arguments, *results]
+        for turn in range(len(loop.counts)):
+            parts = [loop.part(k, a, turn) for k, a in enumerate(arrays)]
+            given = self.function(*parts[:n], **self.settings)
+            for y, part in zip(_several(given), parts[n:], strict=True):
+                part[...] = y
 
     def prepared(
-        self, counts: Sequence[int], arguments: Sequence[Rows], results: Sequence[Rows]
+        self, loop: Loop, arguments: Sequence[np.ndarray], results: Sequence[np.ndarray]
     ) -> Prepared | None:
         """All turns as one native call; None if most of them have no native code (yet)."""
         if OPTIONS.target() == "numpy":
             return None
-        dtype = results[0].array.dtype
-        for rows in (*arguments, *results):
-            if not (type(a := rows.array) is np.ndarray and a.dtype == dtype and a.flags.aligned):
-                return None
-        widths = [rows.array.shape[1] for rows in results]
-        key = (*[rows.form for rows in arguments], *widths)
+        arrays = [*arguments, *results]
+        key = loop.form(arrays)
+        if key is None:
+            return None
+        if (self, key) in loop.known:
+            return Prepared(self, loop, arrays, len(arguments), key, {})
         form = self._forms.get(key)
         if form is None:
-            form = self._forms.setdefault(key, _Form(self, arguments, widths))
+            layouts = [
+                (a.shape, a.dtype, a.strides, is_whole)
+                for a, is_whole in zip(arguments, loop.are_whole, strict=False)]
+            form = _Form(self, layouts, [y.shape[1] for y in results])
+            form = self._forms.setdefault(key, form)
             while len(self._forms) > _FORMS:
                 self._forms.popitem(last=False)
-        programs = form.programs(counts)
-        ready = [n for n in counts if programs[n].part is not None]
-        if 2 * len(ready) < len(counts):
+        programs = form.programs(loop.rows)
+        ready = [n for n in loop.counts if programs[n].part is not None]
+        if 2 * len(ready) < len(loop.counts):
             return None
-        return Prepared(self, counts, arguments, results, programs)
+        return Prepared(self, loop, arrays, len(arguments), key, programs)
 
 
 class Prepared:
     """Turns for which there is native code."""
 
     def __init__(
-        self, turns: Turns, counts: Sequence[int], arguments: Sequence[Rows],
-        results: Sequence[Rows], programs: dict[int, _Program],
+        self, turns: Turns, loop: Loop, arrays: Sequence[np.ndarray], n: int, key: Any,
+        programs: dict[int, _Program],
     ) -> None:
-        self._turns, self._counts = turns, counts
-        self._arguments, self._results = arguments, results
-        self._programs = programs
+        self._turns, self._loop, self._arrays, self._n = turns, loop, arrays, n
+        self._key, self._programs = (turns, key), programs
         self._parts = {n: program.part for n, program in programs.items()}
 
     def run(self) -> bool:
@@ -198,45 +233,51 @@ class Prepared:
         False: NumPy would warn of what has been computed, or raise. What is in the results then is
         to be computed otherwise.
         """
-        operands = [*self._arguments, *self._results]
+        known = self._loop.known.get(self._key)
+        target = native_target()
+        if known is not None and target is not None and known.linker is target.linker:
+            wake(known.parts, known.linker.pool())
+            return self._call(known, self._arrays)
         trusted = {
             n: part is not None and self._programs[n].trusted for n, part in self._parts.items()}
-        first = 0
-        if not all(trusted.values()):
-            for k, n in enumerate(self._counts):
-                if not trusted[n]:
-                    done = self._natively(operands, first, k) and self._plainly(k)
-                    if not done:
-                        return False
-                    first = k + 1
-        return self._natively(operands, first, len(self._counts))
+        turns, first = len(self._loop.counts), 0
+        if all(trusted.values()):
+            made = self._made(self._arrays, self._loop.firsts, 0, turns)
+            if len(self._loop.known) < _KNOWN:
+                self._loop.known[self._key] = made
+            return self._call(made, self._arrays)
+        for k, n in enumerate(self._loop.counts):
+            if not trusted[n]:
+                done = self._natively(first, k) and self._plainly(k)
+                if not done:
+                    return False
+                first = k + 1
+        return self._natively(first, turns)
 
     def _plainly(self, k: int) -> bool:
         """One turn by calling the function, to which native code is compared, if there is any."""
-        n = self._counts[k]
-        arrays = [rows.of(k, n) for rows in self._arguments]
+        parts = [self._loop.part(j, a, k) for j, a in enumerate(self._arrays)]
         kinds = {kind: "raise" for kind, how in np.geterr().items() if how != "ignore"}
         try:
             with np.errstate(**kinds):  # type: ignore[arg-type]
-                given = self._turns.function(*arrays, **self._turns.settings)
+                given = self._turns.function(*parts[: self._n], **self._turns.settings)
         except FloatingPointError:
             return False
         given = _several(given)
-        if self._parts[n] is not None:
-            self._compare(k, given)
-        for y, rows in zip(given, self._results, strict=True):
-            rows.of(k, n)[...] = y
+        if self._parts[self._loop.counts[k]] is not None:
+            self._compare(k, parts[: self._n], given)
+        for y, part in zip(given, parts[self._n :], strict=True):
+            part[...] = y
         return True
 
-    def _compare(self, k: int, given: Sequence[np.ndarray]) -> None:
-        n, made = self._counts[k], [np.empty_like(y) for y in given]
-        arguments = [
-            rows if rows.first is None else Rows(rows.of(k, n), None) for rows in self._arguments
-        ]
-        results = [Rows(y, None) for y in made]
-        program = self._programs[n]
+    def _compare(
+        self, k: int, arguments: Sequence[np.ndarray], given: Sequence[np.ndarray]
+    ) -> None:
+        n, made = self._loop.counts[k], [np.empty_like(y) for y in given]
+        arrays, program = [*arguments, *made], self._programs[self._loop.counts[k]]
         with np.errstate(all="ignore"):
-            self._natively([*arguments, *results], k, k + 1)
+            firsts = np.zeros_like(self._loop.firsts)
+            self._call(self._made(arrays, firsts, k, k + 1), arrays)
         if all(map(same_bits, made, given)):
             program.trusted = True
         else:
@@ -245,27 +286,35 @@ class Prepared:
                 "%s stays calls of NumPy: its native code gave other bits",
                 self._turns.function.__name__)
 
-    def _natively(self, operands: Sequence[Rows], first: int, end: int) -> bool:
+    def _natively(self, first: int, end: int) -> bool:
         """Some turns, all of which have programs, by native code."""
         if first == end:
             return True
+        made = self._made(self._arrays, self._loop.firsts, first, end)
+        return self._call(made, self._arrays)
+
+    def _made(
+        self, arrays: Sequence[np.ndarray], firsts: np.ndarray, first: int, end: int
+    ) -> _Known:
+        """How some turns are run."""
         target = native_target()
         assert target is not None
-        counts = self._counts[first:end]
-        numbers = {n: k for k, n in enumerate(dict.fromkeys(counts))}
-        parts = [part for n in numbers if (part := self._parts[n]) is not None]
-        offsets = np.zeros((end - first, len(operands) + 1), np.int64)
-        for k, rows in enumerate(operands):
-            if rows.first is not None:
-                np.multiply(rows.first[first:end], rows.array.strides[0], out=offsets[:, k])
-        which = np.array([numbers[n] for n in counts])
-        linker = target.linker
-        table = series(parts, which, offsets, linker)
-        memory = memory_of(max([part.memory for part in parts]))
+        linker, loop = target.linker, self._loop
+        which, rows = loop.which, loop.rows
+        if end - first < len(loop.counts):
+            numbers = {n: k for k, n in enumerate(dict.fromkeys(loop.counts[first:end]))}
+            which, rows = np.array([numbers[n] for n in loop.counts[first:end]]), [*numbers]
+        parts = [part for n in rows if (part := self._parts[n]) is not None]
+        strides = np.array([*[a.strides[0] for a in arrays], 0])
+        table = series(parts, which, firsts[first:end] * strides, linker)
+        run = linker.callable("series", is_brief(parts, end - first))
         wake(parts, linker.pool())
-        run = linker.callable("series", is_brief(parts, len(counts)))
-        flags = run((table, *[rows.array for rows in operands], memory))
-        return not flags or flags > 0 and not linker.flags.matter(flags)
+        return _Known(table, max([part.memory for part in parts]), run, linker, parts)
+
+    @staticmethod
+    def _call(known: _Known, arrays: Sequence[np.ndarray]) -> bool:
+        flags = known.run((known.table, *arrays, memory_of(known.memory)))
+        return not flags or flags > 0 and not known.linker.flags.matter(flags)
 
 
 def _several(given: Any) -> tuple[Any, ...]:

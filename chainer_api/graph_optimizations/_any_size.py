@@ -24,7 +24,7 @@ from chainwright.ir.size import at, function_of, symbol, symbols_in
 from chainwright.ir.unify import Different, Unified, fit, fit_value
 from chainwright.runtime import Schedule
 from chainwright.runtime.any_size import AnySizeSchedule, NotAnySize
-from chainwright.runtime.kernels import open_sizes
+from chainwright.runtime.kernels import recording
 
 from ._device import ARRAYS
 from ._piece import Piece, Plan
@@ -649,7 +649,7 @@ class _TracedAtProbes:
 
     def backward(self, key: Any) -> Backward:
         """Record it at all probes."""
-        with open_sizes():
+        with recording(for_any_sizes=True):
             found = [t.backward(_at_shapes(key, t)) for t in self._all]
         _check_the_same([
             (b.present, b.requires_grad, [late[1:] for late in b.late], b.same, b.shared)
@@ -725,7 +725,7 @@ class AnySizePiece(Piece):
         for probe in self._probes:
             apps = [app.at(probe) for app in self.apps]
             specs = {slot: spec_at(spec, probe) for slot, spec in self._at_any.items()}
-            with open_sizes():
+            with recording(for_any_sizes=True):
                 traced.append(Traced(
                     self.name, apps, specs, self.results, self._names, self._apart, self._arrays,
                     self._same))

@@ -23,6 +23,8 @@ from chainer.function_node import FunctionNode
 from chainer.variable import Variable
 from chainwright import tracer
 from chainwright.ir import OPS, Graph, Node, Origin
+from chainwright.runtime import loops_are_native
+from chainwright.runtime.kernels import recording
 from chainwright.tracer import Number, RecArray, Recorder, blank
 
 from ._backward import gradients, same_leaves
@@ -123,7 +125,8 @@ class Traced:
         self.results = sorted(results)
         self.inputs: list[Input] = []
         self.uses: list[Use] = []
-        self.session = session = Session(name)
+        on_host = gpu_of_apps(apps, specs) is None
+        self.session = session = Session(name, on_host and loops_are_native())
         self._values: dict[int, Any] = {}
         self._as_attributes = {slot for app in apps for slot in app.arrays.values()}
         self._nodes: dict[int, Node] = {}
@@ -549,8 +552,8 @@ def _may_fail(node: Node) -> bool:
 class Session:
     """Records functions: ``state.trace`` while a list of applications is traced."""
 
-    def __init__(self, name: str) -> None:
-        self.name, self.recorder = name, Recorder()
+    def __init__(self, name: str, loops_are_ops: bool = False) -> None:
+        self.name, self.recorder, self._loops_are_ops = name, Recorder(), loops_are_ops
         self._origins: dict[int, tuple[FunctionNode, Origin]] = {}
         self._applying: tuple[FunctionNode, Origin] | None = None
         self._random = Random()
@@ -561,7 +564,8 @@ class Session:
         """Record the functions that this thread applies."""
         was, state.trace, run, state.run = state.trace, self, state.run, None
         try:
-            with np.errstate(all="ignore"), tracer.virtual():
+            loops = recording(loops_are_ops=self._loops_are_ops)
+            with np.errstate(all="ignore"), tracer.virtual(), loops:
                 yield
         finally:
             state.trace, state.run = was, run

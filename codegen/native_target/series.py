@@ -114,11 +114,16 @@ def series(
     table[N_BASES] = 1 + slots
     table[N_ITEMS], table[ITEMS], table[WIDTH] = steps, head, width
     items = table[head:].reshape(steps, width)
-    programs = np.array([part.item(most) for part in parts])[which]
-    items[:, 0] = programs[:, 0]
+    programs = np.array([part.item(most) for part in parts])
+    items[:, 0] = programs[which, 0]
     operands = programs[:, 1:]
-    np.add(operands, 1, out=items[:, 1::2])
-    items[:, 2::2] = np.take_along_axis(offsets, operands, 1)
+    if (operands == operands[0]).all():
+        items[:, 1::2] = operands[0] + 1
+        items[:, 2::2] = offsets[:, operands[0]]
+    else:
+        operands = operands[which]
+        np.add(operands, 1, out=items[:, 1::2])
+        items[:, 2::2] = np.take_along_axis(offsets, operands, 1)
     return table
 
 

@@ -70,24 +70,22 @@ def array_code(function: F) -> F:
     return call  # type: ignore[return-value]
 
 
-class _Sizes(threading.local):
-    open = False
+class _Recording(threading.local):
+    for_any_sizes = loops_are_ops = False
 
 
-_sizes = _Sizes()
-
-
-def sizes_are_open() -> bool:
-    """Whether what is recorded now is to hold for other lengths as well: no loop over a length is
-    to be unrolled, and no constant is to be made of one, where a library op does the same."""
-    return _sizes.open
+#: How what is recorded in this thread is recorded. ``for_any_sizes``: it is to hold for other
+#: lengths, so no constant is to be made of one. ``loops_are_ops``: a loop over a length is to be
+#: one library op, where it would be unrolled; its results are not looked at, and not computed.
+RECORDING = _Recording()
 
 
 @contextlib.contextmanager
-def open_sizes() -> Iterator[None]:
-    """Have what is recorded in this thread hold for other lengths."""
-    before, _sizes.open = _sizes.open, True
+def recording(**settings: bool) -> Iterator[None]:
+    """Have settings of :data:`RECORDING` in this thread."""
+    before = {name: getattr(RECORDING, name) for name in settings}
+    vars(RECORDING).update(settings)
     try:
         yield
     finally:
-        _sizes.open = before
+        vars(RECORDING).update(before)

@@ -12,7 +12,7 @@ from chainer import backend
 from chainer.functions import _whole
 from chainer.functions.connection import _recurrent_rows, _sequences
 from chainer.utils import _errors, type_check
-from chainwright.runtime import Turns, kernels
+from chainwright.runtime import Turns, kernels, loops_are_native
 
 
 def run_layer(cell, lengths, reverse, x, ws, bs, states):
@@ -309,7 +309,7 @@ class _Sweep:
         ops = self._ops
         (W_x, W_h), (b_x, b_h) = self._joined(ws), self._joined(bs)
         gates, W_h = ops.linear(x, W_x, b_x), ops.transposed(W_h)
-        if type(gates) is numpy.ndarray or self._is_recorded_for_any_lengths():
+        if type(gates) is numpy.ndarray or self._is_recorded_as_op():
             hs, *made = _recurrent_rows.forward(gates, W_h, b_h, *states, **self._settings(
                 _advance_rows))
             self.steps = made[len(states):]
@@ -322,8 +322,8 @@ class _Sweep:
             rows.become(after)
         return self._in_order_of_time([after[0] for after, _ in self.steps]), rows.of_all()
 
-    def _is_recorded_for_any_lengths(self):
-        return kernels.sizes_are_open() and isinstance(self._ops, _whole.OnArrays)
+    def _is_recorded_as_op(self):
+        return kernels.RECORDING.loops_are_ops and isinstance(self._ops, _whole.OnArrays)
 
     def _settings(self, function):
         """Those of the ops for all times."""
@@ -392,7 +392,7 @@ class RecurrentLayer(_whole.Whole):
 
     @property
     def _n_times(self):
-        return max(self.lengths)
+        return 1 if loops_are_native() else max(self.lengths)
 
     @property
     def label(self):

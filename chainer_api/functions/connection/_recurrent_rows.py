@@ -10,7 +10,7 @@ import functools
 import numpy as np
 
 from chainer.functions.connection import _sequences
-from chainwright.runtime import Rows, kernels
+from chainwright.runtime import Loop, kernels
 
 
 class _Order:
@@ -25,7 +25,7 @@ class _Order:
             None if these are the first rows, and the others are computed.
         final, outputs, earlier (arrays or slices): Of the states: the rows that are the last ones,
             those after each time, in the order of time, and those before each.
-        ways (tuples of arrays): For gradients, of each turn backward: the first row in each half of
+        ways (pair of arrays): For gradients, of each turn backward: the first row in each half of
             an array of twice the states.
         g_first (array): The rows of that array that are gradients of the first states.
     """
@@ -61,21 +61,36 @@ class _Order:
         self.ways = turns, batch - turns
         self.g_first = half * batch + places
 
+    @functools.cached_property
+    def forward(self):
+        """Of :func:`forward`, by the number of states and of what is saved besides: the loop."""
+        return functools.cache(lambda n, more: Loop(self.counts, [
+            self.time, None, None, *[self.before] * n, *[self.after] * n, *[self.time] * more]))
 
-@functools.lru_cache(256)
+    @functools.cached_property
+    def backward(self):
+        """Of :func:`backward`, by these, the number of gradients of gates, and of outputs."""
+        time, before, after = (a[::-1] for a in (self.time, self.before, self.after))
+        here, there = self.ways
+        return functools.cache(lambda n, more, gates, outputs: Loop(self.counts[::-1], [
+            None, *[before] * n, *[after] * n, *[time] * more, *[here] * n, *[time] * outputs,
+            *[time] * gates, *[there] * n]))
+
+
+@functools.lru_cache(64)
 def _order(lengths, reverse, batch):
     """That of sequences of certain lengths; there is one time at least, and a state for each."""
     return _Order(_sequences.counts(lengths), reverse, batch)
 
 
 def _new(shape, dtype):
-    """Memory for results; what is recorded for any sizes is not computed, and is zeros."""
-    return (np.zeros if kernels.sizes_are_open() else np.empty)(shape, dtype)
+    """Memory for results; what is recorded is not computed, and is zeros."""
+    return (np.zeros if kernels.RECORDING.loops_are_ops else np.empty)(shape, dtype)
 
 
-def _run(turns, counts, arguments, results):
-    if not kernels.sizes_are_open():
-        turns.run(counts, arguments, results)
+def _run(turns, loop, arguments, results):
+    if not kernels.RECORDING.loops_are_ops:
+        turns.run(loop, arguments, results)
 
 
 @kernels.library_op('recurrent')
@@ -90,11 +105,8 @@ def forward(gates, W, b, *states, turns, cell, lengths, reverse):
         else:
             first.take(order.source, 0, s)
     saved = [_new((len(gates), units), gates.dtype) for _ in range(cell.n_saved)]
-    arguments = [
-        Rows(gates, order.time), Rows(W, None), Rows(b, None),
-        *[Rows(s, order.before) for s in made]]
-    results = [*[Rows(s, order.after) for s in made], *[Rows(s, order.time) for s in saved]]
-    _run(turns, order.counts, arguments, results)
+    loop = order.forward(len(made), len(saved))
+    _run(turns, loop, [gates, W, b, *made], [*made, *saved])
     finals = [_rows(s, order.final) for s in made]
     return _rows(made[0], order.outputs), *finals, *made, *saved
 
@@ -110,19 +122,14 @@ def backward(W, *arrays, turns, cell, lengths, reverse):
         arrays[2 * n + cell.n_saved:])
     dtype, (batch, units) = g_finals[0].dtype, g_finals[0].shape
     order = _order(lengths, reverse, batch)
-    time, before, after = (a[::-1] for a in (order.time, order.before, order.after))
     grads = [_new((2 * batch, units), dtype) for _ in states]
     for g, final in zip(grads, g_finals, strict=True):
         g.reshape((2, batch, units))[:] = final
-    arguments = [
-        Rows(W, None), *[Rows(s, before) for s in states], *[Rows(s, after) for s in states],
-        *[Rows(s, time) for s in saved], *[Rows(g, order.ways[0]) for g in grads],
-        *[Rows(g, time) for g in given]]
     gates = [
         _new((order.n_states - batch, cell.n_gates * units), dtype)
         for _ in range(2 - cell.adds)]
-    results = [*[Rows(g, time) for g in gates], *[Rows(g, order.ways[1]) for g in grads]]
-    _run(turns, order.counts[::-1], arguments, results)
+    loop = order.backward(n, len(saved), len(gates), len(given))
+    _run(turns, loop, [W, *states, *states, *saved, *grads, *given], [*gates, *grads])
     firsts = [g.take(order.g_first, 0) for g in grads]
     return *gates, _rows(states[0], order.earlier), *firsts
 

@@ -75,7 +75,7 @@ def counts(lengths):
     return tuple([sum([n > t for n in lengths]) for t in range(max(lengths, default=0))])
 
 
-@functools.lru_cache(256)
+@functools.lru_cache(64)
 def _order(lengths, by, back):
     """Which slice of an array is to come first, second and so on."""
     order = numpy.array(longest_first(lengths), numpy.intp)
@@ -128,7 +128,7 @@ class Reordered(function_node.FunctionNode):
 
     def forward(self, inputs):
         x, = inputs
-        apply = _reordered_for_any_lengths if kernels.sizes_are_open() else _reordered
+        apply = _reordered_for_any_lengths if kernels.RECORDING.for_any_sizes else _reordered
         return apply(x, lengths=self.lengths, by=self.by, back=self.back),
 
     def backward(self, indexes, grad_outputs):
