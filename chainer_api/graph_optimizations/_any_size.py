@@ -11,6 +11,7 @@ say, and between the least and the largest probe.
 from __future__ import annotations
 
 import functools
+import itertools
 import math
 import re
 import weakref
@@ -38,6 +39,7 @@ from ._tree import (
     Spec,
     form_of_output,
     of_the_library,
+    reads,
     specs_of,
 )
 from ._values import Incomparable, image
@@ -49,6 +51,7 @@ FEWEST, _MOST = 5, 16  # ways of one kind that are noted, until one of any sizes
 _KINDS = 16  # that are remembered
 _SYMBOLS = 128  # of one way, at most
 _FEW = 8  # symbols for each of which there is a probe; more share theirs
+_SEEN = 3  # sizes of calls among the probes of many lengths
 _WIDER = 8  # times as long as those that were seen, lengths may be
 _STEPS = 4  # by which windows may move
 _TO_BE_SURE = 2  # sizes of calls at which native code is looked at, besides the probes
@@ -594,8 +597,7 @@ def _probes(sizes: Sizes, specs: dict[int, Spec]) -> list[Probe]:
         Different: If there are too few to tell what depends on what.
     """
     least, largest = [s.least for s in sizes.all], [s.largest for s in sizes.all]
-    few = len(least) <= _FEW
-    seen = [[*probe] for probe in sizes.seen[: 1 if few else _FEW]]
+    seen = [[*probe] for probe in sizes.seen[: 1 if len(least) <= _FEW else _SEEN]]
     probes = [_inner(sizes), *seen, least, largest]
     for some in _corners(len(least)):
         probes.append([m if k in some else n for k, (n, m) in enumerate(
@@ -611,12 +613,17 @@ def _probes(sizes: Sizes, specs: dict[int, Spec]) -> list[Probe]:
 
 
 def _corners(n: int) -> list[set[int]]:
-    """Which of ``n`` lengths are the largest at probes: each alone; of many, such sets that each
-    is in some and not in others, and of any two one without the other."""
+    """Which of ``n`` lengths are the largest at probes: each alone; of many, sets of half of them,
+    such that of any two there is one without the other."""
     if n <= _FEW:
         return [{k} for k in range(n - 1)]
-    bits = [{k for k in range(n) if k >> bit & 1} for bit in range((n - 1).bit_length())]
-    return [*bits, *[{*range(n)} - some for some in bits]]
+    count = next(c for c in itertools.count() if math.comb(c, c // 2) >= n)
+    members = itertools.combinations(range(count), count // 2)  # no one is part of another
+    found = [set[int]() for _ in range(count)]
+    for k, sets in zip(range(n), members, strict=False):
+        for j in sets:
+            found[j].add(k)
+    return found
 
 
 def _named(probe: Sequence[int]) -> dict[str, int]:
@@ -707,6 +714,8 @@ class AnySizePiece(Piece):
         self, name: str, apps: Sequence[AnySize], specs: dict[int, Spec], *args: Any
     ) -> None:
         sizes = apps[0].sizes
+        slots = {slot for app in apps for slot in (*reads(app), *app.output_slots)}
+        specs = {slot: specs[slot] for slot in slots}
         self.sizes_of = _reader(sizes.text(apps[-1].depth))
         self._at_any, self._odd = specs, 0
         self._probes = _probes(sizes, specs)
