@@ -23,7 +23,7 @@ from .op import (
     same_dtype,
     same_shape,
 )
-from .size import Size
+from .size import Size, symbols_in
 
 
 def _phantom(node: Node) -> np.ndarray:
@@ -88,7 +88,14 @@ def _transpose_shape(inputs: Inputs, attrs: Attrs) -> Shape:
 
 
 def _broadcast_text(node: Node, args: Sequence[str], scope: Scope, out: str | None = None) -> str:
+    if symbols_in(node.shape) or node.inputs[0].shape == node.shape:
+        return call_text(scope.value(broadcast, "broadcast"), [args[0], repr(node.shape)])
     return call_text(scope.numpy("broadcast_to"), [args[0], repr(node.shape)])
+
+
+def broadcast(x: Any, shape: Shape) -> Any:
+    """An array with a shape; itself, if that is its own: so functions do that are told one."""
+    return x if x.shape == shape else np.broadcast_to(x, shape)
 
 
 def _getitem_text(node: Node, args: Sequence[str], scope: Scope, out: str | None = None) -> str:

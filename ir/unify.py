@@ -353,10 +353,13 @@ def _layouts(nodes: Sequence[Node]) -> list[Hashable]:
     """
     if any(n.shape is None or n.strides is None or n.dtype is None for n in nodes):
         return [None for _ in nodes]
-    ranks = range(min([len(n.dims) for n in nodes]))
-    axes = [axis for axis in ranks if all(n.dims[axis] > 1 for n in nodes)]
-    dense = _is_dense(nodes[0])
-    return [(*_layout(n, axes), dense and _is_dense(n)) for n in nodes]
+    first, dense = nodes[0], _is_dense(nodes[0])
+    found = list[Hashable]()
+    for n in nodes:
+        both = zip(n.dims, first.dims, strict=False)
+        axes = [k for k, (a, b) in enumerate(both) if a > 1 and b > 1]
+        found.append(_layout(n, axes) == _layout(first, axes) and (_is_dense(n) or not dense))
+    return found
 
 
 def _layout(node: Node, axes: Sequence[int]) -> tuple[Hashable, ...]:

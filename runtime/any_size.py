@@ -149,8 +149,9 @@ class AnySizeSchedule(Schedule):
         self._calls = self._outside = 0
         started, used = time.perf_counter(), python_seconds()
         try:
-            bounds = self._least, self._largest  # calls go on, and may make them wider
-            probes = self._probes(*bounds, [*self._seen])
+            # Calls go on, and may make them wider. One row is left to NumPy.
+            bounds = tuple([max(n, 2) if n else 0 for n in self._least]), self._largest
+            probes = self._probes(*bounds, [seen for seen in self._seen if 1 not in seen])
             forward = _Native(self._sized, probes, bounds, self.title)
             backwards = {
                 key: _Native(graph, probes, bounds, f"{self.title} backward")

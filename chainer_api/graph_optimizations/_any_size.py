@@ -117,6 +117,17 @@ class Kind:
         path = app.path(1)
         return [Sync(path[depth - 1], first, alive) for (depth, first), alive in self.syncs.items()]
 
+    def without_ones(self) -> list[list[Application]]:
+        """The ways on which no length is one that is another one elsewhere."""
+        columns = [*zip(*map(_flat, self.samples), strict=True)]
+        other = [k for k, column in enumerate(columns) if len(set(column)) > 1]
+        return [path for path in self.samples if 1 not in [_flat(path)[k] for k in other]]
+
+    @property
+    def have_ones(self) -> bool:
+        """Whether lengths have been one on some ways, and more on others."""
+        return len(self.without_ones()) < len(self.samples)
+
     @property
     def waits(self) -> bool:
         """Whether enough is known to compile it, and it may be tried."""
@@ -218,13 +229,16 @@ class AnySizes:
         """What is to be compiled, as soon as it pays."""
         return next((kind for kind in self._kinds.values() if kind.waits), None)
 
-    def way(self, kind: Kind, widely: bool) -> Application:
-        """The way of any sizes of a kind: where it ends, for wide or for narrow bounds.
+    def way(self, kind: Kind, widely: bool, shortest: int) -> Application:
+        """The way of any sizes of a kind: where it ends.
+
+        For wide or for narrow bounds, and lengths that are no less than ``shortest``: one, with
+        which arrays are broadcast, or two.
 
         Raises:
             Different: If the ways that were noted differ in more than lengths.
         """
-        return _way_of(kind, self.root, widely)
+        return _way_of(kind, self.root, widely, shortest)
 
     def has(self, kind: Kind, app: Application) -> None:
         """Programs are there for the way to ``app``, instead of those from before."""
@@ -298,6 +312,10 @@ def _lengths(path: Sequence[Application]) -> list[tuple[int, ...]]:
     return [spec.shape for app in path for spec in (*app.leaves.values(), *app.outputs)]
 
 
+def _flat(path: Sequence[Application]) -> list[int]:
+    return [n for shape in _lengths(path) for n in shape]
+
+
 def _key_of(path: Sequence[Application]) -> Any:
     """Equal for ways that differ in lengths and other numbers only."""
     specs = specs_of([*path]).values()
@@ -323,9 +341,7 @@ def _different(samples: Sequence[Sequence[Application]]) -> int:
 
 
 def _rank(spec: Spec) -> Any:
-    # Axes of length one are another matter: other functions may be applied, and arrays broadcast.
-    short = tuple([n if n < 2 else None for n in spec.shape])
-    return spec.kind, short, spec.dtype, spec.requires_grad
+    return spec.kind, len(spec.shape), spec.dtype, spec.requires_grad
 
 
 def _form_of(value: Any) -> Any:
@@ -369,7 +385,8 @@ class AnySize(Application):
             if n is not None and not size.formula and not size.least <= n <= size.largest:
                 return False
         expected = [spec_at(spec, now) for spec in self.outputs]
-        return expected == [form_of_output(y) for y in outputs] and _are_long(self.outputs, now)
+        are_long = _are_long(self.outputs, now, self.sizes.shortest)
+        return are_long and expected == [form_of_output(y) for y in outputs]
 
     def with_arrays(self, array_of: Callable[[int], Any], sizes: Any = ()) -> Any:
         """The function as it is at certain sizes."""
@@ -389,8 +406,12 @@ def _reader(text: str) -> Callable[[Any, Any], tuple[Any, ...]]:
 class _Fit:
     """What the ways of a kind have in common: lengths that differ, and expressions of these."""
 
-    def __init__(self, kind: Kind) -> None:
-        self.samples = sorted(kind.samples, key=_lengths, reverse=True)
+    def __init__(self, kind: Kind, shortest: int) -> None:
+        self.samples = sorted(kind.without_ones() if shortest > 1 else kind.samples,
+                              key=_lengths, reverse=True)
+        if len(self.samples) < min(FEWEST, len(kind.samples)):
+            raise TooFew(FEWEST - len(self.samples))
+        self._shortest = shortest
         self.columns: list[tuple[int, ...]] = []
         self.sizes: list[Size] = []
         self._forms: list[Any] = []  # lengths of one form have the same bounds
@@ -477,11 +498,11 @@ class _Fit:
         for form, size in zip(self._forms, self.sizes, strict=True):
             least, largest = min(bounds[form]), max(bounds[form])
             if widely:
-                least, largest = min(least, 2), _WIDER * largest
+                least, largest = min(least, self._shortest), _WIDER * largest
             found.append(size._replace(least=least, largest=largest))
         if not found:
             raise Different("nothing of it has another length at other sizes")
-        return Sizes(tuple(found), tuple(self.probes))
+        return Sizes(tuple(found), tuple(self.probes), self._shortest)
 
 
 def _formulas(
@@ -501,9 +522,9 @@ def _formulas(
                 yield f"({symbol(k)} + {more}) // {step}", computed
 
 
-def _way_of(kind: Kind, root: Application, widely: bool) -> Application:
+def _way_of(kind: Kind, root: Application, widely: bool, shortest: int) -> Application:
     """The last application of the way of any sizes."""
-    found = _Fit(kind)
+    found = _Fit(kind, shortest)
     specs: dict[int, Spec] = {}
     app = root
     for apps in zip(*found.samples, strict=True):
@@ -606,7 +627,7 @@ def _probes(sizes: Sizes, specs: dict[int, Spec]) -> list[Probe]:
         for probe in probes if size.formula else ():
             probe[k] = eval(size.formula, {"max": max}, _named(probe))
     all_of_them = dict.fromkeys([*map(tuple, probes), *sizes.seen])
-    found = [probe for probe in all_of_them if _are_long(specs.values(), probe)]
+    found = [p for p in all_of_them if _are_long(specs.values(), p, sizes.shortest)]
     if len(found) < min(len(least), _FEW) + 2:
         raise Different("too few sizes are possible")
     return found[: len(probes)]
@@ -751,6 +772,11 @@ class AnySizePiece(Piece):
     ) -> list[Probe]:
         """Sizes for native code; lengths that come later are 0 here."""
         sizes = self.apps[0].sizes
+        if sizes.shortest < 2:  # what native code does with one row is another matter
+            dims = [n for s in self._at_any.values() for n in s.shape if type(n) is lengths.Size]
+            if not all(map(sizes.are_long, dims)):
+                raise Different("lengths may be one that are computed from others")
+            sizes = sizes._replace(shortest=2)
         bounds = [
             size._replace(least=low, largest=high) if high else size
             for size, low, high in zip(sizes.all, least, largest, strict=True)]
@@ -788,7 +814,7 @@ def _take_what_is_known(app: Application, there: Sequence[Application], probes: 
         app.renew()
 
 
-def _are_long(specs: Iterable[Spec], probe: Probe) -> bool:
-    """Whether all lengths that are expressions are two at least."""
+def _are_long(specs: Iterable[Spec], probe: Probe, shortest: int) -> bool:
+    """Whether no length that is an expression is too short."""
     found = [n.at(probe) for spec in specs for n in spec.shape if type(n) is lengths.Size]
-    return min(found, default=2) > 1
+    return min(found, default=shortest) >= shortest

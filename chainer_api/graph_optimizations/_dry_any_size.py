@@ -196,10 +196,10 @@ class AnySizeDry(Dry):
         self._shapes[id(sym)] = sym, spec.shape
 
     def _are_long(self, app: AnySize, spec: Spec) -> None:
-        """No length is one, where broadcasting begins, or nothing."""
+        """No length is too little: nothing, or one, which is broadcast."""
         for n in spec.shape:
             if type(n) is lengths.Size and not app.sizes.are_long(n):
-                self.residual.guard(f"{n!r} < 2")
+                self.residual.guard(f"{n!r} < {app.sizes.shortest}")
 
     def apply(self, func: Any, inputs: list[Any]) -> Any:
         """The next application on the way."""

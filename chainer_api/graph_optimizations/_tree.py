@@ -78,13 +78,17 @@ class Size(NamedTuple):
 
 
 class Sizes(NamedTuple):
-    """The lengths that a way of any sizes has open, and those that were ``seen``."""
+    """The lengths that a way of any sizes has open, and those that were ``seen``.
+
+    No length is less than ``shortest``, neither are those that are computed from them.
+    """
 
     all: tuple[Size, ...]
     seen: tuple[tuple[int, ...], ...]
+    shortest: int
 
     def are_long(self, n: lengths.Size) -> bool:
-        """Whether a length is a sum of products of axes, each of which is no shorter than two."""
+        """Whether a length is a sum of products of axes, so that none is shorter than these."""
         alone = all([self.all[k].slot is not None for k in symbols_in(n)])
         return alone and all([factor > 0 for _, factor in n.terms])
 
@@ -768,11 +772,11 @@ class _Writer:
             lambda size: bool(size.attribute), lambda size: _item_text(size.attribute))
 
     def _check_lengths(self, shape: tuple[int, ...]) -> None:
-        """What is left of a length may be nothing, or one, where broadcasting begins."""
+        """What is left of a length may be too little: nothing, or one, which is broadcast."""
         sizes = self.app.sizes
         for n in shape if sizes is not None else ():
             if type(n) is lengths.Size and not sizes.are_long(n):
-                self.lines.append(f"if {n!r} < 2: {self.undo}")
+                self.lines.append(f"if {n!r} < {sizes.shortest}: {self.undo}")
 
     def _is_array(self, slot: int) -> bool:
         """Whether a known value is an array, and no Variable."""

@@ -551,9 +551,10 @@ class Site:
     def _make_any_size(self, kind: Kind) -> None:
         started, new = clock(), list[Piece]()
         why: Any = "none of its functions may be part of one"
-        for widely in (True, False):
+        shortest = (1, 2) if kind.have_ones else (2,)
+        for widely, least in [(widely, n) for n in shortest for widely in (True, False)]:
             try:
-                app = self.any_sizes.way(kind, widely)
+                app = self.any_sizes.way(kind, widely, least)
                 new = self._plans(kind.syncs_on(app), app, kind.names)
             except Refused as e:
                 why = e

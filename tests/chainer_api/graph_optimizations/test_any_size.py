@@ -392,6 +392,62 @@ def recurrent_layers():
     return Model
 
 
+def from_one(k, *shape):
+    """Arrays of these shapes but for the first lengths, of which some are one."""
+    r = rng(k)
+    return [r.randn(n, *shape).astype("f") for n in r.randint(1, 6, 4)]
+
+
+@fault
+def sets_of_one_and_more():
+    """Sums of one row are broadcast back to one row: that is no function then."""
+
+    class Model(Sized):
+        def arguments(self, k):
+            return from_one(k, 4), rng(k).randint(0, 4, 4).astype("i")
+
+        def forward(self, sets, t):
+            hs = [F.sum(F.relu(self.a(s)), axis=0) + F.max(s, axis=0) for s in sets]
+            means = [F.mean(self.a(s) * s.shape[0], axis=0) for s in sets]
+            return F.softmax_cross_entropy(self.b(F.stack(hs) + F.stack(means)), t)
+
+    return Model
+
+
+@fault
+def sequences_of_one_and_more():
+    class Model(Sized):
+        def __init__(self):
+            super().__init__()
+            with self.init_scope():
+                self.lstm = L.NStepBiLSTM(1, 4, 4, 0.0)
+
+        def arguments(self, k):
+            return (from_one(k, 4),)
+
+        def forward(self, xs):
+            hx, _, ys = self.lstm(None, None, [F.dropout(self.a(x), 0.3) for x in xs])
+            padded = F.pad_sequence(ys)
+            return self.b(F.concat([*hx], axis=0)), F.sum(F.tanh(padded), axis=1)
+
+    return Model
+
+
+@fault
+def what_is_left_of_one():
+    """All but the first row; of one there is nothing, and other functions are applied."""
+
+    class Model(Sized):
+        def arguments(self, k):
+            return (variable(k, (1, 2, 3, 5)[k % 4] + k // 4, 4),)
+
+        def forward(self, x):
+            h = self.a(x)
+            return F.tanh(h[1:]) * F.exp(h[:-1]) if len(x) > 1 else h
+
+    return Model
+
+
 @fault
 def many_lengths():
     """More than there are probes: encoder and decoder, each with sequences of its own."""
