@@ -248,11 +248,17 @@ class Account:
         missing = max(missing, own) if tried else min(missing, own)
         return self._until(missing, seconds, self._weight * gain)
 
-    def wait_for_lean(self, applications: int, fewer: int, calls: int) -> int:
-        """In how many calls functions may be traced again, for so many pieces of programs fewer."""
+    def wait_for_lean(self, applications: int, fewer: int, calls: int, else_rests: bool) -> int:
+        """In how many calls functions may be traced again, for so many pieces of programs fewer.
+
+        ``else_rests``: the method is left alone otherwise, and what was spent on it is lost.
+        """
         gain = self._share(calls) * self._weight * fewer * AROUND_NODE
         seconds = self._seconds_to_compile(applications)
-        return self._until(self._missing(seconds, gain), seconds, gain)
+        missing = self._missing(seconds, gain)
+        if else_rests:
+            missing = min(missing, seconds - _budget() / 2 * self._weight * self.in_method)
+        return self._until(missing, seconds, gain)
 
     def _share(self, calls: int) -> float:
         """The part of the calls to come that go a way which ``calls`` have gone.

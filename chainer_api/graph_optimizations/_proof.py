@@ -85,7 +85,7 @@ class Proof:
         #: By the forms of arguments: misses, as long as no call had one that it is for.
         self.forms: dict[int, float] = {}
 
-    def becomes_lean(self, site: Site) -> None:
+    def becomes_lean(self, site: Site, else_rests: bool) -> None:
         """Have fewer programs, now or later, if that is possible."""
         code, self.lean_at = self._code, math.inf
         if code is None:  # another thread has been here
@@ -93,7 +93,8 @@ class Proof:
         needs = code.needs()
         functions = sum([len(need.apps) for need in needs])
         fewer = sum([need.fewer for need in needs])
-        if needs and (wait := site.account.wait_for_lean(functions, fewer, self.uses)):
+        if needs and (wait := site.account.wait_for_lean(
+                functions, fewer, self.uses, else_rests)):
             self.lean_at = self.uses + wait
             return
         self._code = None
@@ -339,10 +340,23 @@ class Proofs:
             logger.warning("guards are not left out: %s: %s", type(e).__name__, e)
         self.site.account.spend("prove", started)
 
-    def _make_lean(self, proof: Proof) -> None:
+    def become_lean(self) -> bool:
+        """Have slow calls without Python run fewer programs, if that is possible and affordable.
+
+        Whether some do from now on.
+        """
+        changed = False
+        for proof in self.proofs:
+            if proof.lean_at < math.inf:
+                before = proof.plans
+                self._make_lean(proof, else_rests=True)
+                changed |= proof.plans is not before
+        return changed
+
+    def _make_lean(self, proof: Proof, else_rests: bool = False) -> None:
         """Have a proof run fewer programs, if that is possible; the call itself has ended well."""
         try:
-            proof.becomes_lean(self.site)
+            proof.becomes_lean(self.site, else_rests)
         except Exception as e:
             logger.warning("programs are not joined: %s: %s", type(e).__name__, e)
 

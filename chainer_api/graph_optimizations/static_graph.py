@@ -458,6 +458,9 @@ class Site:
             # Programs that take longer with the method's Python may be faster without it.
             self._asleep = calls
             return
+        if self.proofs.become_lean():
+            self._asleep = 0
+            return
         self.phrases.gives_up()
         if self._resting < _LONGEST:
             reason = f"programs were slower than define-by-run{_way_of(self._last)}"

@@ -10,6 +10,7 @@ from trust import Base, decorated_class, difference, run, simple, total, variabl
 
 import chainer
 import chainer.functions as F
+from chainer.graph_optimizations import _proof
 
 
 def policy(self, x):
@@ -360,3 +361,27 @@ def test_programs_are_renewed_with_what_other_proofs_need():
 
 def _copy(cls):
     return type(cls.__name__, (cls,), {"forward": cls.forward})
+
+
+def test_fewer_programs_come_before_the_method_is_left_alone(monkeypatch):
+    """Where calls without Python seem slow, and fewer programs have not been thought of yet."""
+    monkeypatch.setattr(_proof, "_LEAN_AT_ONCE", 1000)
+    method, pieces = next(iter(JOINED.items()))
+    model = decorated_class(model_of(method, backward))()
+    found = []
+    for k in range(24):
+        model.cleargrads()
+        model.step(k)
+        if k == 16:
+            (site,) = model.schedule_manager._sites.values()
+            (proof,) = site.proofs.proofs
+            found.append(sum(len(plan.pieces) for _, _, plan in proof.plans))
+            site.rest()
+            assert site._asleep == 0
+            found.append(sum(len(plan.pieces) for _, _, plan in proof.plans))
+            site.rest()
+            assert site._asleep > 0
+            site._asleep = 0
+    assert found[1] == pieces < found[0]
+    expected = run(model_of(method, backward), False, 20)
+    assert difference(expected, run(model_of(method, backward), True, 20)) is None
