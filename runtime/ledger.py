@@ -232,7 +232,8 @@ class Ledger:
 
     def went_plainly(self, reason: str) -> None:
         """A whole call goes define-by-run; the first for a reason is logged."""
-        if reason not in self.plainly and all(reason != said for _, said, _ in self._said):
+        known = list(self._said)  # other threads add some
+        if reason not in self.plainly and all(reason != said for _, said, _ in known):
             text = "; ".join([reason, *(f"to do: {what}" for what in advice_for(reason))])
             logger.info("%s: whole calls are define-by-run: %s", self.name, text)
         self.plainly[reason] += 1
@@ -244,7 +245,8 @@ class Ledger:
 
     def report(self) -> Report:
         """Everything so far."""
-        stops = [Stop(*key, count) for key, count in self._stops.most_common(8)]
+        # Copied at once, for other threads go on.
+        stops = [Stop(*key, count) for key, count in self._stops.copy().most_common(8)]
         return Report(
             self.name,
             self.without_python,
@@ -255,5 +257,5 @@ class Ledger:
             self.checks,
             dict(self.spent),
             self.saved,
-            dict(self.plainly - Counter({self._pass_since: self.to_pass})),
+            dict(self.plainly.copy() - Counter({self._pass_since: self.to_pass})),
         )

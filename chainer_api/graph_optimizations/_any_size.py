@@ -184,6 +184,11 @@ class AnySizes:
         self._added = weakref.WeakSet[Application]()  # where the ways end that were noted
 
     @property
+    def kinds(self) -> list[Kind]:
+        """All that are known at this time: threads that are not locked out ask, and others add."""
+        return list(self._kinds.values())
+
+    @property
     def is_there(self) -> bool:
         """Whether calls may follow one of these ways."""
         return any([child.hot for child in self.root.all_children()])
@@ -191,12 +196,12 @@ class AnySizes:
     @property
     def listens(self) -> bool:
         """Whether calls of arguments that have not come before are to be noted."""
-        return any([kind.listens for kind in self._kinds.values()])
+        return any([kind.listens for kind in self.kinds])
 
     @property
     def are_likely(self) -> bool:
         """Whether there are programs for any sizes, or are likely to be."""
-        return self.is_there or any([kind.is_likely for kind in self._kinds.values()])
+        return self.is_there or any([kind.is_likely for kind in self.kinds])
 
     @property
     def are_native(self) -> bool:
@@ -227,7 +232,7 @@ class AnySizes:
 
     def waiting(self) -> Kind | None:
         """What is to be compiled, as soon as it pays."""
-        return next((kind for kind in self._kinds.values() if kind.waits), None)
+        return next((kind for kind in self.kinds if kind.waits), None)
 
     def way(self, kind: Kind, widely: bool, shortest: int) -> Application:
         """The way of any sizes of a kind: where it ends.
@@ -253,7 +258,7 @@ class AnySizes:
     def was_followed(self, run: Run) -> None:
         """A call has followed one of these ways, to its end or not."""
         app = run.app
-        kind = next((k for k in self._kinds.values() if k.way is not None and app in k.path), None)
+        kind = next((k for k in self.kinds if k.way is not None and app in k.path), None)
         if kind is None:  # another thread has dropped it
             return
         kind.left = kind.left + 2 if run.has_strayed else max(kind.left - 1, 0)
@@ -261,20 +266,20 @@ class AnySizes:
             plan = sync.app.plans.get(sync.first)
             if plan is None or plan.ready():
                 kind.wants(sync)
-        plans = [plan for a in kind.path for plan in a.plans.values()]
+        plans = [plan for a in kind.path for plan in list(a.plans.values())]
         if kind.left > _LEFT or not all([plan.ready() for plan in plans]):
             # A program has shown itself wrong, or calls go other ways in the middle.
             self._give_up(kind)
 
     def was_served(self, app: Application) -> None:
         """A call has gone the way to ``app``, without its Python."""
-        for kind in self._kinds.values():
+        for kind in self.kinds:
             if kind.left and app in kind.ways:
                 kind.left -= 1
 
     def give_up(self, app: Application) -> None:
         """Calls do what programs on the way to ``app`` are not for."""
-        for kind in self._kinds.values():
+        for kind in self.kinds:
             if app in kind.path:
                 self._give_up(kind)
 
@@ -298,11 +303,12 @@ class AnySizes:
 
     def ends(self) -> list[Application]:
         """Where these ways end."""
-        return [kind.way for kind in self._kinds.values() if kind.way is not None]
+        return [kind.way for kind in self.kinds if kind.way is not None]
 
     def plans(self) -> list[Plan]:
         """The programs of all these ways."""
-        return [plan for end in self.ends() for app in end.path(1) for plan in app.plans.values()]
+        apps = [app for end in self.ends() for app in end.path(1)]
+        return [plan for app in apps for plan in list(app.plans.values())]
 
 
 # -- kinds

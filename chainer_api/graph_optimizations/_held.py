@@ -53,7 +53,8 @@ def references(array: np.ndarray) -> int:
     held = _by_id.get(id(array))
     if held is None or held.array is not array:
         return 0
-    return 1 + sum([other.references_to_each for other in held.others])
+    there = [reference() for reference in list(held.others.data)]  # other threads add some
+    return 1 + sum([other.references_to_each for other in there if other is not None])
 
 
 def held_values(values: dict[int, Any], large: Any) -> dict[int, Any]:

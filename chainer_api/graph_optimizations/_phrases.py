@@ -435,7 +435,7 @@ class Phrases:
 
     def plans(self) -> list[Plan]:
         """Those of all phrases."""
-        return [plan for app in self._places() for plan in app.plans.values()]
+        return [plan for app in self._places() for plan in list(app.plans.values())]
 
 
 _NO_NAMES: dict[int, str] = {}

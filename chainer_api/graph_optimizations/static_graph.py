@@ -779,7 +779,8 @@ class Site:
 
     def plans(self) -> list[Plan]:
         """The programs of all ways."""
-        found = [p for app in _with_what_follows([self.root]) for p in app.plans.values()]
+        apps = _with_what_follows([self.root])
+        found = [p for app in apps for p in list(app.plans.values())]  # other threads add some
         return found + self.phrases.plans() + self.any_sizes.plans()
 
     def end_forward(self) -> None:

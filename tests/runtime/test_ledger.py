@@ -44,3 +44,19 @@ def test_calls_that_are_to_pass_are_not_there_yet():
     assert found.report().plainly == {"asleep": 3, "slow": 4}
     found.let_pass(0, "slow")
     assert found.report().eager_calls == 7
+
+
+def test_other_threads_may_add_while_reasons_are_compared():
+    """Another thread may, at any line of Python; here, a reason does so itself."""
+    found = Ledger("M.forward")
+
+    class Reason(str):
+        def __ne__(self, other):
+            found._said.add(("slower", f"another {len(found._said)}", ""))
+            return str.__ne__(self, other)
+
+        __hash__ = str.__hash__
+
+    found._said |= {("opaque", Reason("one"), ""), ("opaque", Reason("two"), "")}
+    found.went_plainly("asleep")
+    assert len(found._said) == 4 and found.report().plainly == {"asleep": 1}

@@ -655,3 +655,22 @@ def test_threads_with_sizes_of_their_own():
         thread.join()
     assert not wrong
     assert all(np.array_equal(a, p.array) for a, p in zip(weights, net.params(), strict=True))
+
+
+def test_kinds_may_be_added_while_others_ask_for_them():
+    """Another thread may, at any line of Python; here, what asks does so itself."""
+    known = _any_size.AnySizes()
+
+    class Kind(_any_size.Kind):
+        def meddle(self):
+            known._kinds[len(known._kinds)] = _any_size.Kind()
+            return False
+
+        listens = waits = is_likely = way = property(meddle)
+
+    known._kinds = {0: (kind := object.__new__(Kind)), 1: kind}
+    kind.left, kind.ways = 1, ()
+    assert not known.listens and not known.are_likely and not known.waiting()
+    known.was_served(None)
+    assert len(known._kinds) > 4
+    assert len(known.ends()) >= 2

@@ -93,3 +93,21 @@ def test_references_are_counted_while_they_last():
     assert _held.references(array) == 1
     del first, second
     assert _held.references(array) == 0
+
+
+def test_others_may_come_while_references_are_counted():
+    """Another thread may bring some, at any line of Python; here, what is asked does so itself."""
+    array, kept = np.zeros(5000), []
+
+    class Other:
+        @property
+        def references_to_each(self):
+            kept.append(Other())
+            held.others.add(kept[-1])
+            return 2
+
+    held = _held.hold(array)
+    kept += [Other(), Other()]
+    for other in list(kept):
+        held.others.add(other)
+    assert _held.references(array) == 1 + 2 * 2 and len(held.others) == 4
