@@ -127,7 +127,7 @@ class Proof:
         if self.decided is None:
             return False
         path, own = app.path(1)[: self.decided], self.app.path(1)[: self.decided]
-        return path == own or self.app.sizes is not None and _are_alike(path, own)
+        return path == own or _has_any_size(app, self.app) and _are_alike(path, own)
 
     def served(self, seconds: float) -> None:
         """A call took ``seconds`` without its Python."""
@@ -416,7 +416,7 @@ class Proofs:
         if raised:
             return  # so would it have done without its Python: that is when it goes with it
         wrong = None
-        same = run.app is proof.app or _is_one_of(run.app, proof.app)
+        same = run.app is proof.app or _are_the_same(run.app, proof.app)
         if not same and not proof.agrees_until(run.app):
             wrong = f"it applied other functions ({_first_difference(run.app, proof.app)})"
         elif same and not proof.by_values:
@@ -588,14 +588,21 @@ def _matches(value: Any, expected: Any, values: dict[int, Any]) -> bool:
     return all([_matches(v, e, values) for v, e in zip(value, expected[1], strict=True)])
 
 
-def _is_one_of(app: Application, of_any_size: Application) -> bool:
-    """Whether a way is one of any sizes, but for its lengths."""
-    return of_any_size.sizes is not None and _are_alike(app.path(1), of_any_size.path(1))
+def _are_the_same(one: Application, other: Application) -> bool:
+    """Whether two ways are the same but for lengths, of which one is of any sizes.
+
+    A call may follow either: which one it is depends on what other calls have done meanwhile.
+    """
+    return _has_any_size(one, other) and _are_alike(one.path(1), other.path(1))
 
 
-def _are_alike(path: list[Application], of_any_size: list[Application]) -> bool:
-    return len(path) == len(of_any_size) and all([
-        a.is_like(b) for a, b in zip(path, of_any_size, strict=True)])
+def _has_any_size(*apps: Application) -> bool:
+    return any([app.sizes is not None for app in apps])
+
+
+def _are_alike(path: list[Application], other: list[Application]) -> bool:
+    return len(path) == len(other) and all([
+        a.is_like(b) for a, b in zip(path, other, strict=True)])
 
 
 def _first_difference(a: Application, b: Application) -> str:

@@ -13,7 +13,7 @@ from trust import Base, check, difference, run, table, total, variable
 import chainer
 import chainer.functions as F
 import chainer.links as L
-from chainer.graph_optimizations import _any_size
+from chainer.graph_optimizations import _any_size, _proof
 
 LENGTHS = (5, 3, 8, 6, 4, 7, 9, 5, 12, 10, 3, 11, 15, 13, 4, 14)
 FAULTS, fault = table()
@@ -579,6 +579,17 @@ def test_frequent_sizes_get_programs_of_their_own():
     net = called([*LENGTHS[:6], *[5] * 40])
     assert len(net.site().any_sizes.plans()) == 1
     assert len(net.site().plans()) == 2
+
+
+def test_a_call_may_follow_either_way():
+    """With several threads nobody knows beforehand whether that of its very sizes, or of any."""
+    site = called([*LENGTHS[:6], *[5] * 40]).site()
+    way, = site.any_sizes.ends()
+    exact = next(app for app in site.ways if app.hot)
+    assert exact is not way
+    assert _proof._are_the_same(exact, way) and _proof._are_the_same(way, exact)
+    assert not _proof._are_the_same(exact, way.parent)
+    assert not any([event.kind == "distrusted" for event in site.ledger.report().events])
 
 
 def test_what_is_known_does_not_grow():
