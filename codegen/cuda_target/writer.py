@@ -24,7 +24,7 @@ from chainwright.ir.op import OPS, call_text, dtype_source
 from chainwright.ir.template import template
 
 from ..names import Names
-from ..native_target.groups import Fused, Group
+from ..native_target.groups import Fused, Group, Stage
 from ..native_target.steps import Ints
 from ..numpy_target.tiles import escaping
 from ..numpy_target.writer import Writer
@@ -182,7 +182,7 @@ class CudaWriter(Writer):
         if isinstance(group.inner, RowText):
             return self._launch_rows(group.inner)
         for stage in group.inner.stages:
-            self._launch(group.inner, stage.nodes)
+            self._launch(group.inner, stage)
 
     def _launch_rows(self, text: RowText) -> None:
         if text.form not in self._kernels:
@@ -194,8 +194,8 @@ class CudaWriter(Writer):
         blocks = min(text.blocks, MOST_BLOCKS)
         self.body.append(f"{chosen}(({blocks},), ({text.threads},), ({', '.join(arguments)},))")
 
-    def _launch(self, group: Group, nodes: Sequence[Node]) -> None:
-        fused = Fused(group, nodes, by_rows=False)
+    def _launch(self, group: Group, stage: Stage) -> None:
+        fused = Fused(group, stage.nodes, by_rows=False, again=stage.again)
         kernel, nest, places = fused.parts()
         values = [place.value for place in places if isinstance(place.value, Node)]
         launch = launch_of(kernel, nest, values, fused.numbers)

@@ -63,6 +63,9 @@ MODELS = {
         'c0': chainer.Parameter(np.ones((6, 4), 'f')),
         'h0': chainer.Parameter(np.zeros((6, 4), 'f')),
         'beta': chainer.Parameter(np.ones(4, 'f'))}, (6, 3, 5)),
+    # What the last loop reads of a part, and what it computes once more for itself.
+    'computed_again': (lambda self, x: F.tanh(self.l1(x)[:len(x)] + self.l2(x)),
+                       lambda: {'l1': L.Linear(6, 8), 'l2': L.Linear(6, 8)}, (32, 6)),
     'deviation': (lambda self, x: F.sqrt(F.mean((x - F.mean(x)) ** 2, axis=1)) + self.b,
                   lambda: {'b': chainer.Parameter(np.zeros(7, 'f'))}, (7, 5)),
 }
