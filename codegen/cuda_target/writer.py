@@ -76,7 +76,7 @@ class CudaNames(Names):
 
     def _define_value(self, value: object, hint: str) -> str:
         if isinstance(value, np.ufunc) and getattr(np, value.__name__, None) is not value:
-            name = value.__name__
+            name = value.__name__.lstrip("_")  # SciPy calls what is behind its ``zeta`` ``_zeta``
             special = importlib.import_module("cupyx.scipy.special")
             if not hasattr(special, name):
                 raise NotOnDevice(f"cupyx.scipy.special has no {name}")
