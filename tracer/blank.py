@@ -66,6 +66,11 @@ def let_go() -> None:
     _mode.fresh.clear()
 
 
+def is_virtual() -> bool:
+    """Whether the values of large results are let go of in this thread."""
+    return _mode.on
+
+
 @contextmanager
 def virtual() -> Iterator[None]:
     """Have recording arrays of this thread let go of the values of large results."""

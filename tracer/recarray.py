@@ -20,7 +20,7 @@ from numpy.lib.mixins import NDArrayOperatorsMixin
 from chainwright.ir import OPS, Node, Slot, freeze
 from chainwright.ir.layout import reuse_matters
 
-from .blank import emptied
+from .blank import blank, emptied, is_virtual
 
 if TYPE_CHECKING:
     from .recorder import Recorder
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
 #: Why a recording ends where NumPy decides by who holds an array.
 DIFFERENT_LAYOUTS = "large arrays in different layouts, of which one may be reused, are operands"
+_MANY_STEPS = 1 << 20  # of a product: multiplications from which on it is not computed
 
 
 class Step(NamedTuple):
@@ -135,8 +136,10 @@ def record(
     ``view_of`` is the first input of an operation whose result may be a view of it.
     """
     operands = tuple(rec.wrap(i) if isinstance(i, np.ndarray) else i for i in inputs)
-    with rec.suspended():
-        result = run()
+    result = _product_by_rule(op, operands)
+    if result is None:
+        with rec.suspended():
+            result = run()
     if not rec.live:
         return result
     result = _emptied(result, operands)
@@ -168,6 +171,23 @@ def record(
     if view is not None:
         made.storage.shared = operands[view].storage.shared = True
     return made
+
+
+def _product_by_rule(op: str, operands: tuple[Any, ...]) -> np.ndarray | None:
+    """An array like a large product of matrices, where values are let go of anyway.
+
+    To compute it would take most of the time of a trace.
+    """
+    row = OPS.get(op)
+    if not is_virtual() or row is None or row.kind != "product" or row.strides is None:
+        return None
+    a, b = (x.held if type(x) is RecArray else x for x in operands)
+    if not (type(a) is np.ndarray and type(b) is np.ndarray and a.ndim == b.ndim == 2):
+        return None
+    known = a.dtype == b.dtype and a.dtype.kind == "f" and a.shape[1] == b.shape[0]
+    if not known or a.size * b.shape[1] < _MANY_STEPS:
+        return None
+    return blank((a.shape[0], b.shape[1]), a.dtype)
 
 
 def _emptied(result: Any, operands: tuple[Any, ...]) -> Any:

@@ -52,7 +52,8 @@ _KINDS = 16  # that are remembered
 _SYMBOLS = 128  # of one way, at most
 _FEW = 8  # symbols for each of which there is a probe; more share theirs
 _SEEN = 3  # sizes of calls among the probes of many lengths
-_WIDER = 8  # times as long as those that were seen, lengths may be
+_WIDER, _WIDE = 8, 2  # times as long as those that were seen, lengths may be: at most, at least
+_LARGE = 1 << 24  # bytes of all results that a trace for such lengths takes, beyond the least
 _STEPS = 4  # by which windows may move
 _TO_BE_SURE = 2  # sizes of calls at which native code is looked at, besides the probes
 _LEFT = 16  # calls that leave a way in the middle, until it is given up
@@ -495,6 +496,13 @@ class _Fit:
         shape = self.value([s.shape for s in specs], group, depth)
         return specs[0]._replace(shape=shape, strides=self.value([s.strides for s in specs]))
 
+    def _wider(self) -> int:
+        """How many times as long lengths may be: to trace what is large takes long."""
+        largest = max([
+            sum([math.prod(y.shape) * y.dtype.itemsize for app in path for y in app.outputs])
+            for path in self.samples])
+        return min(max(_LARGE // max(largest, 1), _WIDE), _WIDER)
+
     def found(self, widely: bool) -> Sizes:
         """The lengths, with the bounds between which they are to be."""
         bounds: dict[Any, list[int]] = {}
@@ -504,7 +512,7 @@ class _Fit:
         for form, size in zip(self._forms, self.sizes, strict=True):
             least, largest = min(bounds[form]), max(bounds[form])
             if widely:
-                least, largest = min(least, self._shortest), _WIDER * largest
+                least, largest = min(least, self._shortest), self._wider() * largest
             found.append(size._replace(least=least, largest=largest))
         if not found:
             raise Different("nothing of it has another length at other sizes")

@@ -131,9 +131,9 @@ def get_item(x, slices) -> Variable:
 def _check_bounds(x, index):
     """What NumPy would say of an index. It ends each loop over a Variable, so it is no function
     that fails: a compiled method would be left where such a loop ends."""
-    if x.ndim and not -x.shape[0] <= index < x.shape[0]:
-        raise IndexError(
-            f'index {index} is out of bounds for axis 0 with size {x.shape[0]}')
+    shape = getattr(x, 'shape', ())
+    if shape and not -shape[0] <= index < shape[0]:
+        raise IndexError(f'index {index} is out of bounds for axis 0 with size {shape[0]}')
 
 
 def install_variable_get_item():

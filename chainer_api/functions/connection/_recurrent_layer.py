@@ -288,13 +288,16 @@ class _Sweep:
 
     def __init__(self, ops, cell, lengths, reverse, steps=()):
         self._ops, self._cell, self._lengths, self._reverse = ops, cell, lengths, reverse
-        counts = _sequences.counts(lengths)
-        ends = list(itertools.accumulate(counts))
-        self._times = [slice(end - n, end) for n, end in zip(counts, ends, strict=True)]
-        if reverse:
-            self._times.reverse()
         #: Of each time: the states, and what is saved besides; or what is of all times.
         self.steps = [*steps]
+
+    @functools.cached_property
+    def _times(self):
+        """Where the rows of each time stand."""
+        counts = _sequences.counts(self._lengths)
+        ends = itertools.accumulate(counts)
+        found = [slice(end - n, end) for n, end in zip(counts, ends, strict=True)]
+        return found[::-1] if self._reverse else found
 
     def _in_order_of_time(self, values):
         return self._ops.concat(values[::-1] if self._reverse else values, 0)

@@ -11,6 +11,7 @@ import numpy as np
 
 from chainer.functions.connection import _sequences
 from chainwright.runtime import Loop, kernels
+from chainwright.tracer import blank
 
 
 class _Order:
@@ -83,30 +84,29 @@ def _order(lengths, reverse, batch):
     return _Order(_sequences.counts(lengths), reverse, batch)
 
 
-def _new(shape, dtype):
-    """Memory for results; what is recorded is not computed, and is zeros."""
-    return (np.zeros if kernels.RECORDING.loops_are_ops else np.empty)(shape, dtype)
-
-
-def _run(turns, loop, arguments, results):
-    if not kernels.RECORDING.loops_are_ops:
-        turns.run(loop, arguments, results)
+def _blanks(dtype, *shapes):
+    """Arrays of these shapes, of which no more is wanted where they are recorded."""
+    return tuple([blank(shape, dtype) for shape in shapes])
 
 
 @kernels.library_op('recurrent')
 def forward(gates, W, b, *states, turns, cell, lengths, reverse):
     """The outputs and the last states; then the states and the rest of what gradients need."""
-    batch, units = states[0].shape
+    total, (batch, units), n = len(gates), states[0].shape, len(states)
+    if kernels.RECORDING.loops_are_ops:
+        return _blanks(
+            gates.dtype, (total, units), *[(batch, units)] * n, *[(total + batch, units)] * n,
+            *[(total, units)] * cell.n_saved)
     order = _order(lengths, reverse, batch)
-    made = [_new((order.n_states, units), gates.dtype) for _ in states]
+    made = [np.empty((order.n_states, units), gates.dtype) for _ in states]
     for s, first in zip(made, states, strict=True):
         if order.source is None:
             s[:batch] = first
         else:
-            first.take(order.source, 0, s)
-    saved = [_new((len(gates), units), gates.dtype) for _ in range(cell.n_saved)]
-    loop = order.forward(len(made), len(saved))
-    _run(turns, loop, [gates, W, b, *made], [*made, *saved])
+            first.take(order.source, 0, s, 'clip')  # 'raise' would take a copy
+    saved = [np.empty((total, units), gates.dtype) for _ in range(cell.n_saved)]
+    loop = order.forward(n, len(saved))
+    turns.run(loop, [gates, W, b, *made], [*made, *saved])
     finals = [_rows(s, order.final) for s in made]
     return _rows(made[0], order.outputs), *finals, *made, *saved
 
@@ -121,15 +121,17 @@ def backward(W, *arrays, turns, cell, lengths, reverse):
         arrays[:n], arrays[n:n + cell.n_saved], arrays[n + cell.n_saved:2 * n + cell.n_saved],
         arrays[2 * n + cell.n_saved:])
     dtype, (batch, units) = g_finals[0].dtype, g_finals[0].shape
+    total, width, n_gates = len(states[0]) - batch, cell.n_gates * units, 2 - cell.adds
+    if kernels.RECORDING.loops_are_ops:
+        return _blanks(
+            dtype, *[(total, width)] * n_gates, (total, units), *[(batch, units)] * n)
     order = _order(lengths, reverse, batch)
-    grads = [_new((2 * batch, units), dtype) for _ in states]
+    grads = [np.empty((2 * batch, units), dtype) for _ in states]
     for g, final in zip(grads, g_finals, strict=True):
         g.reshape((2, batch, units))[:] = final
-    gates = [
-        _new((order.n_states - batch, cell.n_gates * units), dtype)
-        for _ in range(2 - cell.adds)]
-    loop = order.backward(n, len(saved), len(gates), len(given))
-    _run(turns, loop, [W, *states, *states, *saved, *grads, *given], [*gates, *grads])
+    gates = [np.empty((total, width), dtype) for _ in range(n_gates)]
+    loop = order.backward(n, len(saved), n_gates, len(given))
+    turns.run(loop, [W, *states, *states, *saved, *grads, *given], [*gates, *grads])
     firsts = [g.take(order.g_first, 0) for g in grads]
     return *gates, _rows(states[0], order.earlier), *firsts
 

@@ -65,6 +65,7 @@ def _swap(order, i, j):
     order[i], order[j] = order[j], order[i]
 
 
+@functools.lru_cache(64)
 def counts(lengths):
     """How many sequences there are at each time; of these numbers, the lengths, longest first.
 
@@ -72,7 +73,8 @@ def counts(lengths):
     >>> counts((2, 4, 1)), counts((3, 2, 1, 1))
     ((3, 2, 1, 1), (4, 2, 1))
     """
-    return tuple([sum([n > t for n in lengths]) for t in range(max(lengths, default=0))])
+    times = numpy.arange(max(lengths, default=0))
+    return tuple((numpy.array(lengths)[:, None] > times).sum(axis=0).tolist())
 
 
 @functools.lru_cache(64)
@@ -155,7 +157,7 @@ class Packed(collections.abc.Sequence):
     @classmethod
     def of_times(cls, xs):
         """That of a list of the rows of each time."""
-        return cls(F.concat(xs, axis=0), counts([x.shape[0] for x in xs]))
+        return cls(F.concat(xs, axis=0), counts(tuple([x.shape[0] for x in xs])))
 
     def sequences(self):
         """The list of sequences."""

@@ -36,7 +36,7 @@ def run_layers(cell, n_layers, dropout_ratio, states, ws, bs, xs, use_bi_directi
         _check_states(states, directions * n_layers, len(xs.lengths))
     else:
         sizes = [x.shape[0] if x.ndim else 0 for x in xs]
-        _check_states(states, directions * n_layers, *sizes[:1])
+        _check_states(states, directions * n_layers, sizes[0] if sizes else 0)
         _check_order(sizes)
     if n_layers:
         _check_widths([xs.rows] if is_packed else xs, ws[0][0])
@@ -59,7 +59,7 @@ def run_layers(cell, n_layers, dropout_ratio, states, ws, bs, xs, use_bi_directi
     return final_states, made if is_packed else tuple(made)
 
 
-def _check_states(states, n, batch=0):
+def _check_states(states, n, batch):
     if not batch:
         raise _errors.SequencesError(
             'at least one time', 'none', 'xs is empty: give the inputs of at least one time')

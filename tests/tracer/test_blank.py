@@ -1,0 +1,57 @@
+"""Traces whose values nobody wants: no memory, and no large products."""
+
+import contextlib
+
+import numpy as np
+import pytest
+
+from chainwright import tracer
+from chainwright.runtime import kernels
+from chainwright.runtime.kernels import products
+
+A, B = np.ones((300, 120), "f"), np.ones((120, 260), "f")
+LAYOUTS = {
+    "rows": (A, B),
+    "columns": (np.asfortranarray(A), np.asfortranarray(B)),
+    "transposed": (np.ones((120, 300), "f").T, np.ones((260, 120), "f").T),
+    "with gaps": (np.ones((300, 240), "f")[:, ::2], np.ones((240, 260), "f")[::2]),
+    "backwards": (A[::-1], B[:, ::-1]),
+    "double": (A.astype("d"), B.astype("d")),
+    "few rows": (A[:3].repeat(12, 0), np.ones((120, 900), "f")),
+}
+
+
+def recorded(a, b, virtual):
+    """The node of a product, and the array in its place."""
+    rec = tracer.Recorder()
+    with tracer.virtual() if virtual else contextlib.nullcontext():
+        made = products.dot(rec.wrap(a), rec.wrap(b))
+    return made.node(), made.held
+
+
+@pytest.mark.parametrize("name", LAYOUTS)
+def test_large_products_have_their_form_and_no_values(name):
+    a, b = LAYOUTS[name]
+    node, value = recorded(a, b, virtual=True)
+    real, computed = recorded(a, b, virtual=False)
+    assert (node.op, node.shape, node.dtype, node.strides) == (
+        real.op, real.shape, real.dtype, real.strides)
+    assert value.strides == computed.strides and value.dtype == computed.dtype
+    assert not value.any() and computed.all()
+
+
+@pytest.mark.parametrize("a, b", [(A[:5], B[:, :5]), (A, B[:, 0]), (A, B.astype("d"))])
+def test_other_products_are_computed(a, b):
+    node, value = recorded(a, b, virtual=True)
+    real, _ = recorded(a, b, virtual=False)
+    assert (node.shape, node.dtype, node.strides) == (real.shape, real.dtype, real.strides)
+
+
+def test_how_things_are_recorded_is_a_matter_of_the_thread_and_the_block():
+    with kernels.recording(for_any_sizes=True):
+        with kernels.recording(loops_are_ops=True):
+            assert kernels.RECORDING.for_any_sizes and kernels.RECORDING.loops_are_ops
+        assert kernels.RECORDING.for_any_sizes and not kernels.RECORDING.loops_are_ops
+    with pytest.raises(ValueError), kernels.recording(for_any_sizes=True):
+        raise ValueError
+    assert not kernels.RECORDING.for_any_sizes
