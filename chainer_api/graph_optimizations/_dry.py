@@ -27,7 +27,7 @@ from ._ahead import Guard, ahead
 from ._device import elsewhere, gpu_of
 from ._interpreter import Interpreter
 from ._lean import Code, Ran, variable_line
-from ._own import Bound, Closure, OwnObject
+from ._own import Bound, Closure, OwnObject, Partial
 from ._random import (
     PLAIN_DRAWS,
     draw_function,
@@ -937,7 +937,7 @@ class _Writer:
             return f"slice({', '.join(map(self.text, (value.start, value.stop, value.step)))})"
         if kind in (set, frozenset) and not value:
             return f"{kind.__name__}()"
-        if kind in (Closure, Bound) or hasattr(value, "__next__"):
+        if kind in (Closure, Bound, Partial) or hasattr(value, "__next__"):
             raise NotProvable("a function or iterator made in the call is held")
         return r.ref(value)
 

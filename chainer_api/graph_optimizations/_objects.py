@@ -31,7 +31,7 @@ from chainer.variable import Parameter, Variable
 
 from . import _safe
 from ._computing import Computing
-from ._own import CONTAINERS, MISSING, OWN, Bound, Closure, Context, OwnObject, Super
+from ._own import CONTAINERS, MISSING, OWN, Bound, Closure, Context, OwnObject, Partial, Super
 from ._residual import PLAIN, NotProvable, Sym
 
 _VARIABLES = (Variable, Parameter)
@@ -63,6 +63,8 @@ class Objects(Computing):
             return FunctionType
         if kind is Bound:
             return MethodType if not isinstance(value.function, str) else BuiltinFunctionType
+        if kind is Partial:
+            return functools.partial
         if kind is Super or kind is Context:
             raise NotProvable("super() is used as an object")
         return kind
@@ -78,7 +80,7 @@ class Objects(Computing):
             return self._object_truth(value, type(real))
         if kind is OwnObject:
             return self._object_truth(value, value.cls)
-        if kind in (Closure, Bound):
+        if kind in (Closure, Bound, Partial):
             return True
         return bool(value)
 
@@ -680,6 +682,8 @@ class Objects(Computing):
             return self.call(function.function, [function.owner, *args], kw)
         if kind is Closure:
             return self.run_closure(function, args, kw)
+        if kind is Partial:
+            return self.call(function.function, [*function.args, *args], {**function.kw, **kw})
         if kind is OwnObject:
             return self.special_call(function, args, kw)
         if kind is Sym:
@@ -731,6 +735,8 @@ class Objects(Computing):
             return tuple.__new__(cls, [values[n] for n in names])
         if issubclass(cls, Variable):
             return self.dry.variable(cls, args, kw)
+        if cls is functools.partial and args:
+            return Partial(args[0], args[1:], kw)
         if (
             cls.__new__ is not object.__new__
             or type(cls) not in (type, abc.ABCMeta)

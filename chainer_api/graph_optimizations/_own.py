@@ -39,6 +39,13 @@ class Bound:
         self.function, self.owner = function, owner
 
 
+class Partial:
+    """A ``functools.partial`` that the call has made."""
+
+    def __init__(self, function: Any, args: list[Any], kw: dict[str, Any]) -> None:
+        self.function, self.args, self.kw = function, args, kw
+
+
 class Super:
     """``super()``."""
 
@@ -53,5 +60,5 @@ class Context:
         self.real = configuration.using_config(name, value)
 
 
-OWN = (OwnObject, Closure, Bound, Super, Context)
+OWN = (OwnObject, Closure, Bound, Partial, Super, Context)
 CONTAINERS = (list, tuple, dict, set, frozenset)

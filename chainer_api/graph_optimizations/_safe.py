@@ -444,11 +444,19 @@ def _pairwise(interp: Any, function: Any, args: list[Any], kw: dict[str, Any]) -
 
 
 @_handles(itertools.accumulate)
-def _accumulate(interp: Any, function: Any, args: list[Any], kw: dict[str, Any]) -> Any:
-    if len(args) != 1 or kw.keys() - {"initial"}:
-        raise NotProvable("accumulate() with a function")
-    values = interp.iterate(args[0])
-    return itertools.accumulate(values, lambda a, b: interp.binary("Add", a, b), **kw)
+def _accumulate(interp: Any, accumulate: Any, args: list[Any], kw: dict[str, Any]) -> Any:
+    values, *function = args
+    named = {**kw}
+    function = function or [named.pop("func", None)]
+    if len(function) > 1 or named.keys() - {"initial"}:
+        raise NotProvable("other arguments of accumulate()")
+
+    def step(a: Any, b: Any) -> Any:
+        if function[0] is None:
+            return interp.binary("Add", a, b)
+        return interp.call(function[0], [a, b], {})
+
+    return itertools.accumulate(interp.iterate(values), step, **named)
 
 
 @_handles(itertools.islice)

@@ -1437,6 +1437,20 @@ def variables_that_are_unpacked():
 
 
 @proved
+def functions_in_part():
+    def forward(self, x):
+        noisy = functools.partial(F.dropout, ratio=0.3)
+        h = x
+        for layer in (self.a, noisy, functools.partial(self.b), functools.partial(noisy)):
+            h = layer(h) + (1 if layer else 0)
+        *_, last = itertools.accumulate([h, x, h], lambda a, b: F.tanh(a) * b)
+        sums = itertools.accumulate([h, x], func=functools.partial(F.maximum), initial=last)
+        return functools.partial(sum, [*sums])(x)
+
+    return simple(forward)
+
+
+@proved
 def rows():
     def forward(self, x):
         h, rows = x, np.arange(6, dtype="f").reshape(2, 3)
