@@ -450,8 +450,9 @@ class Run:
         self._lapse()
         self.app, self.step = app, app.go
         self.first = app.depth + 1
-        if not app.gives(outs, [*values, *outs], self.sizes):
-            other = self._sibling(app, outs)
+        known = [*values, *outs], self.sizes
+        if not app.gives(outs, *known):
+            other = self._sibling(app, outs, *known)
             if other is None:
                 self.stop("the form of results depends on values")
                 return outs
@@ -460,11 +461,12 @@ class Run:
         self.given.update(map(id, outs))
         return outs
 
-    def _sibling(self, app: Application, outs: Any) -> Application | None:
+    @staticmethod
+    def _sibling(app: Application, outs: Any, values: Any, sizes: Any) -> Application | None:
         assert app.parent is not None
         for found in list(app.parent.children.values()):
             if app in found:
-                return next((c for c in found if c.gives(outs) and c.hot), None)
+                return next((c for c in found if c.gives(outs, values, sizes) and c.hot), None)
         return None
 
     def number(self, app: Application, name: str) -> Any:

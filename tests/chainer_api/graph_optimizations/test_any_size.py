@@ -222,6 +222,23 @@ def lengths_that_depend_on_values():
 
 
 @fault
+def lengths_that_values_make_other_than_ever():
+    """More rows are chosen than in all calls before, or one, or none."""
+
+    class Model(Sized):
+        def arguments(self, k):
+            x = variable(k, LENGTHS[k], 4)
+            n = {9: 1, 11: 0, 13: 13}.get(k, 2 + k % 2)
+            x.array[:, 0] = np.where(np.arange(LENGTHS[k]) < n, 5, -5)
+            return (x,)
+
+        def forward(self, x):
+            return F.tanh(self.a(x)[x.array[:, 0] > 0]) * 2
+
+    return Model
+
+
+@fault
 def groups_that_add_up():
     """Of two lengths the third is what is left."""
 
