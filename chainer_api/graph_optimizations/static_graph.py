@@ -164,6 +164,7 @@ class Site:
         self._noted = self._noted_again = 0  # calls, and those of them whose way had come before
         self._compared_at, self._comparing = -_SURE, 0  # see seems_slow
         self._resting = 16  # calls for which it is left alone where programs are slower
+        self._until_native = 16  # likewise, while native code is on its way
         self.proofs = Proofs(self)
         self.phrases = Phrases(name, self.account, options.limit > FEW)
         self.any_sizes = AnySizes()
@@ -453,7 +454,9 @@ class Site:
         for schedule in schedules:
             schedule.ask_for_native()
         if any([schedule.native_is_coming for schedule in schedules]):
-            return  # which may be faster
+            # Which may be faster; nobody knows when it comes.
+            self._asleep, self._until_native = self._until_native, 2 * self._until_native
+            return
         if calls := self.proofs.are_tried_in():
             # Programs that take longer with the method's Python may be faster without it.
             self._asleep = calls
