@@ -26,7 +26,9 @@ from .size import STRIDES, Probe, Share, Size, Terms, symbol
 
 _SLICE = ("start", "stop", "step")
 _FOR_TWO = 4  # probes tell nothing of sums of two products
-_FEW = 8  # symbols, of which any products are looked at
+#: Symbols of which any products are looked at, for which there have to be more probes than symbols.
+#: Of more than these only sums are, and fewer probes will do.
+FEW = 8
 _STRIDES = (1, 2, 3)  # by which symbols follow each other that are added up, where there are more
 _MOST_ITEMS = 1e15  # that anybody has
 _LEAST_SHARE = 1 / _MOST_ITEMS
@@ -58,7 +60,7 @@ def fit(values: Sequence[int], probes: Sequence[Probe]) -> int | None:
 def _candidates(values: Sequence[int], probes: Sequence[Probe]) -> Iterator[Terms]:
     symbols = range(len(probes[0]))
     first, value = probes[0], values[0]
-    if len(symbols) > _FEW:
+    if len(symbols) > FEW:
         yield from _of_many(values, probes)
         return
     products = _products(len(symbols))
@@ -181,7 +183,7 @@ def _shares(values: Sequence[float], probes: Sequence[Probe]) -> Iterator[Share]
 
 def _products(symbols: int) -> list[tuple[int, ...]]:
     """The products of up to three symbols, if there are few."""
-    most = 3 if symbols <= _FEW else 1
+    most = 3 if symbols <= FEW else 1
     return [
         p for n in range(1, most + 1)
         for p in itertools.combinations_with_replacement(range(symbols), n)]

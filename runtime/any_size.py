@@ -151,7 +151,7 @@ class AnySizeSchedule(Schedule):
         try:
             # Calls go on, and may make them wider. One row is left to NumPy.
             bounds = tuple([max(n, 2) if n else 0 for n in self._least]), self._largest
-            probes = self._probes(*bounds, [seen for seen in self._seen if 1 not in seen])
+            probes = self._probes(*bounds, [seen for seen in list(self._seen) if 1 not in seen])
             forward = _Native(self._sized, probes, bounds, self.title)
             backwards = {
                 key: _Native(graph, probes, bounds, f"{self.title} backward")

@@ -62,12 +62,12 @@ class Loop:
         #: By function and form of arrays: how all turns are run, where all programs are trusted.
         self.known: dict[Any, _Known] = {}
 
-    def part(self, operand: int, array: np.ndarray, turn: int) -> np.ndarray:
-        """What a turn has to do with, of the array of an argument or result."""
-        if self.are_whole[operand]:
-            return array
-        at = self.firsts[turn, operand]
-        return array[at : at + self.counts[turn]]
+    def parts(self, arrays: Sequence[np.ndarray], turn: int) -> list[np.ndarray]:
+        """What a turn has to do with, of the arrays of arguments and results."""
+        n, firsts = self.counts[turn], self.firsts[turn].tolist()
+        return [
+            a if is_whole else a[k : k + n]
+            for a, k, is_whole in zip(arrays, firsts, self.are_whole, strict=False)]
 
     def form(self, arrays: Sequence[np.ndarray]) -> Any:
         """Equal for arrays that the same programs are for; None for some that have none."""
@@ -87,6 +87,16 @@ class _Known(NamedTuple):
     run: Callable[[Any], int]
     linker: Any
     parts: Sequence[Part]  # whose code the table names
+
+    def is_current(self) -> bool:
+        """Whether native code is still made by whom it was made by."""
+        target = native_target()
+        return target is not None and target.linker is self.linker
+
+    def __call__(self, arrays: Sequence[np.ndarray]) -> bool:
+        """Run it; False where NumPy would warn, or raise."""
+        flags = self.run((self.table, *arrays, memory_of(self.memory)))
+        return not flags or flags > 0 and not self.linker.flags.matter(flags)
 
 
 class _Program:
@@ -183,7 +193,7 @@ class Turns:
             return
         n, arrays = len(arguments), [*arguments, *results]
         for turn in range(len(loop.counts)):
-            parts = [loop.part(k, a, turn) for k, a in enumerate(arrays)]
+            parts = loop.parts(arrays, turn)
             given = self.function(*parts[:n], **self.settings)
             for y, part in zip(_several(given), parts[n:], strict=True):
                 part[...] = y
@@ -192,14 +202,15 @@ class Turns:
         self, loop: Loop, arguments: Sequence[np.ndarray], results: Sequence[np.ndarray]
     ) -> Prepared | None:
         """All turns as one native call; None if most of them have no native code (yet)."""
-        if OPTIONS.target() == "numpy":
+        if not loops_are_native():
             return None
         arrays = [*arguments, *results]
         key = loop.form(arrays)
         if key is None:
             return None
-        if (self, key) in loop.known:
-            return Prepared(self, loop, arrays, len(arguments), key, {})
+        known = loop.known.get((self, key))
+        if known is not None and known.is_current():
+            return Prepared(self, loop, arrays, len(arguments), key, {}, known)
         form = self._forms.get(key)
         if form is None:
             layouts = [
@@ -221,10 +232,10 @@ class Prepared:
 
     def __init__(
         self, turns: Turns, loop: Loop, arrays: Sequence[np.ndarray], n: int, key: Any,
-        programs: dict[int, _Program],
+        programs: dict[int, _Program], known: _Known | None = None,
     ) -> None:
         self._turns, self._loop, self._arrays, self._n = turns, loop, arrays, n
-        self._key, self._programs = (turns, key), programs
+        self._key, self._programs, self._known = (turns, key), programs, known
         self._parts = {n: program.part for n, program in programs.items()}
 
     def run(self) -> bool:
@@ -233,19 +244,17 @@ class Prepared:
         False: NumPy would warn of what has been computed, or raise. What is in the results then is
         to be computed otherwise.
         """
-        known = self._loop.known.get(self._key)
-        target = native_target()
-        if known is not None and target is not None and known.linker is target.linker:
-            wake(known.parts, known.linker.pool())
-            return self._call(known, self._arrays)
+        if self._known is not None:
+            wake(self._known.parts, self._known.linker.pool())
+            return self._known(self._arrays)
         trusted = {
             n: part is not None and self._programs[n].trusted for n, part in self._parts.items()}
         turns, first = len(self._loop.counts), 0
         if all(trusted.values()):
             made = self._made(self._arrays, self._loop.firsts, 0, turns)
-            if len(self._loop.known) < _KNOWN:
+            if len(self._loop.known) < _KNOWN or self._key in self._loop.known:
                 self._loop.known[self._key] = made
-            return self._call(made, self._arrays)
+            return made(self._arrays)
         for k, n in enumerate(self._loop.counts):
             if not trusted[n]:
                 done = self._natively(first, k) and self._plainly(k)
@@ -256,7 +265,7 @@ class Prepared:
 
     def _plainly(self, k: int) -> bool:
         """One turn by calling the function, to which native code is compared, if there is any."""
-        parts = [self._loop.part(j, a, k) for j, a in enumerate(self._arrays)]
+        parts = self._loop.parts(self._arrays, k)
         kinds = {kind: "raise" for kind, how in np.geterr().items() if how != "ignore"}
         try:
             with np.errstate(**kinds):  # type: ignore[arg-type]
@@ -274,10 +283,10 @@ class Prepared:
         self, k: int, arguments: Sequence[np.ndarray], given: Sequence[np.ndarray]
     ) -> None:
         n, made = self._loop.counts[k], [np.empty_like(y) for y in given]
-        arrays, program = [*arguments, *made], self._programs[self._loop.counts[k]]
+        arrays, program = [*arguments, *made], self._programs[n]
         with np.errstate(all="ignore"):
             firsts = np.zeros_like(self._loop.firsts)
-            self._call(self._made(arrays, firsts, k, k + 1), arrays)
+            self._made(arrays, firsts, k, k + 1)(arrays)
         if all(map(same_bits, made, given)):
             program.trusted = True
         else:
@@ -290,8 +299,7 @@ class Prepared:
         """Some turns, all of which have programs, by native code."""
         if first == end:
             return True
-        made = self._made(self._arrays, self._loop.firsts, first, end)
-        return self._call(made, self._arrays)
+        return self._made(self._arrays, self._loop.firsts, first, end)(self._arrays)
 
     def _made(
         self, arrays: Sequence[np.ndarray], firsts: np.ndarray, first: int, end: int
@@ -310,12 +318,6 @@ class Prepared:
         run = linker.callable("series", is_brief(parts, end - first))
         wake(parts, linker.pool())
         return _Known(table, max([part.memory for part in parts]), run, linker, parts)
-
-    @staticmethod
-    def _call(known: _Known, arrays: Sequence[np.ndarray]) -> bool:
-        flags = known.run((known.table, *arrays, memory_of(known.memory)))
-        return not flags or flags > 0 and not known.linker.flags.matter(flags)
-
 
 def _several(given: Any) -> tuple[Any, ...]:
     return given if type(given) is tuple else (given,)

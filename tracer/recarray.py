@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.lib.mixins import NDArrayOperatorsMixin
 
-from chainwright.ir import OPS, Node, Slot, freeze
+from chainwright.ir import OPS, Node, Slot, freeze, make
 from chainwright.ir.layout import reuse_matters
 
 from .blank import blank, emptied, is_virtual
@@ -136,7 +136,7 @@ def record(
     ``view_of`` is the first input of an operation whose result may be a view of it.
     """
     operands = tuple(rec.wrap(i) if isinstance(i, np.ndarray) else i for i in inputs)
-    result = _product_by_rule(op, operands)
+    result = _product_by_rule(rec, op, operands)
     if result is None:
         with rec.suspended():
             result = run()
@@ -173,21 +173,19 @@ def record(
     return made
 
 
-def _product_by_rule(op: str, operands: tuple[Any, ...]) -> np.ndarray | None:
-    """An array like a large product of matrices, where values are let go of anyway.
+def _product_by_rule(rec: Recorder, op: str, operands: tuple[Any, ...]) -> np.ndarray | None:
+    """An array like a large product, as the op table has it, where values are let go of anyway.
 
     To compute it would take most of the time of a trace.
     """
     row = OPS.get(op)
     if not is_virtual() or row is None or row.kind != "product" or row.strides is None:
         return None
-    a, b = (x.held if type(x) is RecArray else x for x in operands)
-    if not (type(a) is np.ndarray and type(b) is np.ndarray and a.ndim == b.ndim == 2):
+    a, b = operands
+    if a.size * b.shape[-1] < _MANY_STEPS:
         return None
-    known = a.dtype == b.dtype and a.dtype.kind == "f" and a.shape[1] == b.shape[0]
-    if not known or a.size * b.shape[1] < _MANY_STEPS:
-        return None
-    return blank((a.shape[0], b.shape[1]), a.dtype)
+    node = make(op, rec.operand(a), rec.operand(b))
+    return blank(node.dims, node.dtype, node.steps)
 
 
 def _emptied(result: Any, operands: tuple[Any, ...]) -> Any:

@@ -22,7 +22,7 @@ from chainwright.ir import Graph
 from chainwright.ir import size as lengths
 from chainwright.ir.layout import dense_strides, is_contiguous
 from chainwright.ir.size import at, function_of, symbol, symbols_in
-from chainwright.ir.unify import Different, Unified, fit, fit_value
+from chainwright.ir.unify import FEW, Different, Unified, fit, fit_value
 from chainwright.runtime import Schedule
 from chainwright.runtime.any_size import AnySizeSchedule, NotAnySize
 from chainwright.runtime.kernels import recording
@@ -50,7 +50,6 @@ if TYPE_CHECKING:
 FEWEST, _MOST = 5, 16  # ways of one kind that are noted, until one of any sizes is tried
 _KINDS = 16  # that are remembered
 _SYMBOLS = 128  # of one way, at most
-_FEW = 8  # symbols for each of which there is a probe; more share theirs
 _SEEN = 3  # sizes of calls among the probes of many lengths
 _WIDER, _WIDE = 8, 2  # times as long as those that were seen, lengths may be: at most, at least
 _LARGE = 1 << 24  # bytes of all results that a trace for such lengths takes, beyond the least
@@ -104,7 +103,7 @@ class Kind:
         if self.way is None:
             # Sums of lengths can be told from others by more ways than there are lengths, or of
             # those that follow each other by as many as there are of few.
-            least = min(_different(self.samples), _FEW) + 2
+            least = min(_different(self.samples), FEW) + 2
             self._missing = max(self._missing, least - len(self.samples))
         if self.waits and not self.names:
             self.names = names()
@@ -632,7 +631,7 @@ def _probes(sizes: Sizes, specs: dict[int, Spec]) -> list[Probe]:
         Different: If there are too few to tell what depends on what.
     """
     least, largest = [s.least for s in sizes.all], [s.largest for s in sizes.all]
-    seen = [[*probe] for probe in sizes.seen[: 1 if len(least) <= _FEW else _SEEN]]
+    seen = [[*probe] for probe in sizes.seen[: 1 if len(least) <= FEW else _SEEN]]
     probes = [_inner(sizes), *seen, least, largest]
     for some in _corners(len(least)):
         probes.append([m if k in some else n for k, (n, m) in enumerate(
@@ -642,7 +641,7 @@ def _probes(sizes: Sizes, specs: dict[int, Spec]) -> list[Probe]:
             probe[k] = eval(size.formula, {"max": max}, _named(probe))
     all_of_them = dict.fromkeys([*map(tuple, probes), *sizes.seen])
     found = [p for p in all_of_them if _are_long(specs.values(), p, sizes.shortest)]
-    if len(found) < min(len(least), _FEW) + 2:
+    if len(found) < min(len(least), FEW) + 2:
         raise Different("too few sizes are possible")
     return found[: len(probes)]
 
@@ -650,7 +649,7 @@ def _probes(sizes: Sizes, specs: dict[int, Spec]) -> list[Probe]:
 def _corners(n: int) -> list[set[int]]:
     """Which of ``n`` lengths are the largest at probes: each alone; of many, sets of half of them,
     such that of any two there is one without the other."""
-    if n <= _FEW:
+    if n <= FEW:
         return [{k} for k in range(n - 1)]
     count = next(c for c in itertools.count() if math.comb(c, c // 2) >= n)
     members = itertools.combinations(range(count), count // 2)  # no one is part of another

@@ -26,7 +26,7 @@ def step(x, W, state, *, scale):
 def plainly(turns, loop, arguments, results):
     arrays = [*arguments, *results]
     for turn in range(len(loop.counts)):
-        parts = [loop.part(k, a, turn) for k, a in enumerate(arrays)]
+        parts = loop.parts(arrays, turn)
         made = turns.function(*parts[: len(arguments)], **turns.settings)
         made = made if type(made) is tuple else (made,)
         for y, part in zip(made, parts[len(arguments) :], strict=True):
@@ -67,6 +67,21 @@ def check(turns, counts, **options):
 
 def same(results, wanted):
     return all([a.tobytes() == b.tobytes() for a, b in zip(results, wanted, strict=True)])
+
+
+def test_a_table_of_other_native_code_is_made_anew():
+    turns = Turns(step, {"scale": 0.5})
+    for k in range(4):
+        check(turns, [3, 2], seed=k)
+    loop, arguments, results = arrays([3, 2])
+    assert turns.prepared(loop, arguments, results).run()
+    ((key, known),) = loop.known.items()
+    loop.known[key] = known._replace(linker=object())
+    wanted = arrays([3, 2])
+    plainly(turns, *wanted)
+    _, arguments, results = arrays([3, 2])
+    assert turns.prepared(loop, arguments, results).run() and same(results, wanted[2])
+    assert loop.known[key].is_current()
 
 
 @pytest.mark.parametrize("dtype", "fd")

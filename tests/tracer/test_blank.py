@@ -17,6 +17,8 @@ LAYOUTS = {
     "with gaps": (np.ones((300, 240), "f")[:, ::2], np.ones((240, 260), "f")[::2]),
     "backwards": (A[::-1], B[:, ::-1]),
     "double": (A.astype("d"), B.astype("d")),
+    "with a vector": (np.ones((1100, 1000), "f"), np.ones(1000, "f")),
+    "of two dtypes": (A, B.astype("d")),
     "few rows": (A[:3].repeat(12, 0), np.ones((120, 900), "f")),
 }
 
@@ -40,11 +42,9 @@ def test_large_products_have_their_form_and_no_values(name):
     assert not value.any() and computed.all()
 
 
-@pytest.mark.parametrize("a, b", [(A[:5], B[:, :5]), (A, B[:, 0]), (A, B.astype("d"))])
-def test_other_products_are_computed(a, b):
-    node, value = recorded(a, b, virtual=True)
-    real, _ = recorded(a, b, virtual=False)
-    assert (node.shape, node.dtype, node.strides) == (real.shape, real.dtype, real.strides)
+def test_small_products_are_computed():
+    node, value = recorded(A[:5], B[:, :5], virtual=True)
+    assert node.shape == (5, 5) and (value == 120).all()
 
 
 def test_how_things_are_recorded_is_a_matter_of_the_thread_and_the_block():

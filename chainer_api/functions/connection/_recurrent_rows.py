@@ -31,8 +31,10 @@ class _Order:
         g_first (array): The rows of that array that are gradients of the first states.
     """
 
-    def __init__(self, lengths, reverse, batch):
-        n = np.array(lengths)
+    def __init__(self, cell, lengths, reverse, batch):
+        self._cell, self._backwards = cell, {}
+        sizes = _sequences.counts(lengths)
+        n = np.array(sizes)
         ends = n.cumsum()
         begins, total, places = ends - n, int(ends[-1]), np.arange(batch)
         times = np.searchsorted(-n, -places)  # of each sequence
@@ -42,7 +44,7 @@ class _Order:
             self.n_states = total + batch
             self.source = np.arange(self.n_states) - blocks.repeat(counts)
             self.before, self.after = blocks[:-1], blocks[1:]
-            self.time, self.counts = begins[::-1], list(lengths[::-1])
+            self.time, self.counts = begins[::-1], list(sizes[::-1])
             self.final = slice(total, None)
             self.outputs = (self.after[::-1] - begins).repeat(n) + np.arange(total)
             self.earlier = (self.before[::-1] - begins).repeat(n) + np.arange(total)
@@ -51,10 +53,10 @@ class _Order:
             self.n_states, self.source = batch + total, None
             self.after = batch + begins
             self.before = np.append(0, self.after[:-1])
-            self.time, self.counts = begins, list(lengths)
+            self.time, self.counts = begins, list(sizes)
             self.final = np.where(times > 0, self.after[times - 1], 0) + places
             self.outputs = slice(batch, None)
-            whole = lengths[-1] == batch
+            whole = sizes[-1] == batch
             self.earlier = slice(total) if whole else (
                 (self.before - begins).repeat(n) + np.arange(total))
             half = np.where(times > 0, len(n) % 2, 0)
@@ -64,24 +66,27 @@ class _Order:
 
     @functools.cached_property
     def forward(self):
-        """Of :func:`forward`, by the number of states and of what is saved besides: the loop."""
-        return functools.cache(lambda n, more: Loop(self.counts, [
-            self.time, None, None, *[self.before] * n, *[self.after] * n, *[self.time] * more]))
+        """The loop of :func:`forward`."""
+        n, more = self._cell.n_states, self._cell.n_saved
+        return Loop(self.counts, [
+            self.time, None, None, *[self.before] * n, *[self.after] * n, *[self.time] * more])
 
-    @functools.cached_property
-    def backward(self):
-        """Of :func:`backward`, by these, the number of gradients of gates, and of outputs."""
-        time, before, after = (a[::-1] for a in (self.time, self.before, self.after))
-        here, there = self.ways
-        return functools.cache(lambda n, more, gates, outputs: Loop(self.counts[::-1], [
-            None, *[before] * n, *[after] * n, *[time] * more, *[here] * n, *[time] * outputs,
-            *[time] * gates, *[there] * n]))
+    def backward(self, outputs):
+        """The loop of :func:`backward`, for so many gradients of the outputs: none or one."""
+        if outputs not in self._backwards:
+            n, more, gates = self._cell.n_states, self._cell.n_saved, 2 - self._cell.adds
+            time, before, after = (a[::-1] for a in (self.time, self.before, self.after))
+            here, there = self.ways
+            self._backwards[outputs] = Loop(self.counts[::-1], [
+                None, *[before] * n, *[after] * n, *[time] * more, *[here] * n, *[time] * outputs,
+                *[time] * gates, *[there] * n])
+        return self._backwards[outputs]
 
 
 @functools.lru_cache(64)
-def _order(lengths, reverse, batch):
+def _order(cell, lengths, reverse, batch):
     """That of sequences of certain lengths; there is one time at least, and a state for each."""
-    return _Order(_sequences.counts(lengths), reverse, batch)
+    return _Order(cell, lengths, reverse, batch)
 
 
 def _blanks(dtype, *shapes):
@@ -97,7 +102,7 @@ def forward(gates, W, b, *states, turns, cell, lengths, reverse):
         return _blanks(
             gates.dtype, (total, units), *[(batch, units)] * n, *[(total + batch, units)] * n,
             *[(total, units)] * cell.n_saved)
-    order = _order(lengths, reverse, batch)
+    order = _order(cell, lengths, reverse, batch)
     made = [np.empty((order.n_states, units), gates.dtype) for _ in states]
     for s, first in zip(made, states, strict=True):
         if order.source is None:
@@ -105,8 +110,7 @@ def forward(gates, W, b, *states, turns, cell, lengths, reverse):
         else:
             first.take(order.source, 0, s, 'clip')  # 'raise' would take a copy
     saved = [np.empty((total, units), gates.dtype) for _ in range(cell.n_saved)]
-    loop = order.forward(n, len(saved))
-    turns.run(loop, [gates, W, b, *made], [*made, *saved])
+    turns.run(order.forward, [gates, W, b, *made], [*made, *saved])
     finals = [_rows(s, order.final) for s in made]
     return _rows(made[0], order.outputs), *finals, *made, *saved
 
@@ -125,13 +129,14 @@ def backward(W, *arrays, turns, cell, lengths, reverse):
     if kernels.RECORDING.loops_are_ops:
         return _blanks(
             dtype, *[(total, width)] * n_gates, (total, units), *[(batch, units)] * n)
-    order = _order(lengths, reverse, batch)
+    order = _order(cell, lengths, reverse, batch)
     grads = [np.empty((2 * batch, units), dtype) for _ in states]
     for g, final in zip(grads, g_finals, strict=True):
         g.reshape((2, batch, units))[:] = final
     gates = [np.empty((total, width), dtype) for _ in range(n_gates)]
-    loop = order.backward(n, len(saved), n_gates, len(given))
-    turns.run(loop, [W, *states, *states, *saved, *grads, *given], [*gates, *grads])
+    turns.run(
+        order.backward(len(given)), [W, *states, *states, *saved, *grads, *given],
+        [*gates, *grads])
     firsts = [g.take(order.g_first, 0) for g in grads]
     return *gates, _rows(states[0], order.earlier), *firsts
 
