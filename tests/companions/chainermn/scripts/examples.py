@@ -35,4 +35,5 @@ for path, options in RUNS:
                 raise
             print('stopped')
     if comm.rank == 0:
-        print(f'== {path} {options}\n{printed.getvalue()}', flush=True)
+        # In a line of its own: another process may just have written part of one.
+        print(f'\n== {path} {options}\n{printed.getvalue()}', flush=True)
