@@ -734,9 +734,7 @@ def _layout(array: Any) -> Any:
 def _strides(layout: Any, like: Any) -> Any:
     if layout == CONSTANT:
         return (0,) * like.ndim
-    if layout != DENSE:
-        raise Different("a gradient of a layout that depends on its shape")
-    return dense_strides(like.shape, like.itemsize)
+    return dense_strides(like.shape, like.itemsize) if layout == DENSE else layout
 
 
 class AnySizePiece(Piece):
@@ -799,9 +797,14 @@ class AnySizePiece(Piece):
         more = [probe for probe in seen if probe not in found]
         return [*found, *more[-_TO_BE_SURE:]]
 
+    def _is_of_any_size(self, layout: Any, slot: int) -> bool:
+        """Whether gradients of a result are laid out like that at all sizes."""
+        return layout in (DENSE, CONSTANT) or not symbols_in(self._at_any[slot].shape)
+
     def wants(self, key: Any) -> None:
         """A backward has come that the node has no program for."""
-        if all([form is None or form[1] in (DENSE, CONSTANT) for form in key[2:]]):
+        forms = zip(self.chained, key[2:], strict=True)
+        if all([form is None or self._is_of_any_size(form[1], slot) for slot, form in forms]):
             super().wants(key)
             return
         self._odd += 1

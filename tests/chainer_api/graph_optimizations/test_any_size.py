@@ -320,6 +320,28 @@ def gradients_of_other_layouts():
 
 
 @fault
+def gradients_with_gaps():
+    """Of what is the same at all sizes: a part of a row is a result, its gradient is one, too."""
+
+    class Model(Words):
+        def __init__(self):
+            super().__init__()
+            with self.init_scope():
+                self.gru = L.NStepBiGRU(1, 4, 4, 0.0)
+                self.out = L.Linear(8, 4)
+
+        def forward(self, xs, t):
+            embedded = [self.embed(x) for x in xs]
+            hy, _ = self.gru(None, embedded)
+            there, back = hy
+            y = self.out(F.concat([there, back], axis=1))
+            chainer.report({"accuracy": float(F.accuracy(y, t).array)}, self)
+            return F.softmax_cross_entropy(y, t)
+
+    return Model
+
+
+@fault
 def results_held_and_written():
     """What is kept, unchained, retained; parameters and results that are written."""
 
