@@ -56,6 +56,8 @@ class AnySizeSchedule(Schedule):
     between bounds.
     """
 
+    native_takes_long = True
+
     def __init__(
         self,
         forward: Graph,

@@ -116,6 +116,7 @@ class Schedule:
     native_programs: tuple[NativeProgram, dict[Hashable, NativeProgram]] | None = None
     native_seconds = 0.0  # that it took to make them
     native_is_coming = False  # whether it is being compiled in the background
+    native_takes_long = False  # so that nobody asks for it before it is known to pay
     #: Told of the seconds of Python, which other threads have waited for.
     on_native: Callable[[float], None] | None = None
     #: Asked, with the seconds that forward has run for, whether native code is worth its time.

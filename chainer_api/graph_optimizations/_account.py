@@ -158,9 +158,7 @@ class Account:
         if served >= _KNOWN and not instead:
             gain = (ledger.saved - self._saved_partly) / served
         share, least = max(self._share(calls), share), _LEAST * self._weight * self.plain
-        seconds = self._seconds_to_compile(applications)
-        if any_size:
-            seconds = ANY_SIZE.of(applications) + _CHECKING * COMPILING.of(applications)
+        seconds = self._seconds_to_compile(applications, any_size)
         missing = self._missing(seconds, share * max(gain, 0.0))
         wait = self._until(missing, seconds, share * max(gain, least))
         if instead:  # what the others save is not for these to spend
@@ -199,7 +197,9 @@ class Account:
             return 0
         return 1 + int(min(calls - self.calls, self.calls, _LONGEST))
 
-    def _seconds_to_compile(self, applications: int) -> float:
+    def _seconds_to_compile(self, applications: int, any_size: bool = False) -> float:
+        if any_size:
+            return ANY_SIZE.of(applications) + _CHECKING * COMPILING.of(applications)
         seconds = (1 + _CHECKING) * COMPILING.of(applications)
         return seconds + NATIVE.of(applications) if OPTIONS.target() == "auto" else seconds
 
@@ -248,13 +248,15 @@ class Account:
         missing = max(missing, own) if tried else min(missing, own)
         return self._until(missing, seconds, self._weight * gain)
 
-    def wait_for_lean(self, applications: int, fewer: int, calls: int, else_rests: bool) -> int:
+    def wait_for_lean(
+        self, applications: int, fewer: int, calls: int, else_rests: bool, any_size: bool
+    ) -> int:
         """In how many calls functions may be traced again, for so many pieces of programs fewer.
 
         ``else_rests``: the method is left alone otherwise, and what was spent on it is lost.
         """
         gain = self._share(calls) * self._weight * fewer * AROUND_NODE
-        seconds = self._seconds_to_compile(applications)
+        seconds = self._seconds_to_compile(applications, any_size)
         missing = self._missing(seconds, gain)
         if else_rests:
             missing = min(missing, seconds - _budget() / 2 * self._weight * self.in_method)

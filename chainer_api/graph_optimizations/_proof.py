@@ -60,7 +60,7 @@ class Proof:
         self.sets: list[tuple[int, str, Any]] = []
         found, late = dry.decisions()
         self.holds, self.replay = _compiled(dry, found, self.sets)
-        self._code: Code | None = None if dry.any_size else dry.code
+        self._code: Code | None = dry.code
         self._names = dry.residual.names
         self.shortcut = Shortcut(dry.code.lines, self._names, self.holds, tuple(self.plans))
         self.expected = _described(result)
@@ -79,9 +79,8 @@ class Proof:
         self.shortcut.wanted_at(_SHORT_AT_ONCE if at_once else _SHORT)
         #: The use after which fewer programs are thought of.
         self.lean_at: float = _LEAN_AT_ONCE if at_once else _LEAN
-        if dry.any_size:  # arrays of other sizes are other arrays; and programs are made for ways
+        if dry.any_size:  # arrays of other sizes are other arrays
             self.shortcut.wanted_at(math.inf)
-            self.lean_at = math.inf
         #: By the forms of arguments: misses, as long as no call had one that it is for.
         self.forms: dict[int, float] = {}
 
@@ -94,7 +93,7 @@ class Proof:
         functions = sum([len(need.apps) for need in needs])
         fewer = sum([need.fewer for need in needs])
         if needs and (wait := site.account.wait_for_lean(
-                functions, fewer, self.uses, else_rests)):
+                functions, fewer, self.uses, else_rests, self.app.sizes is not None)):
             self.lean_at = self.uses + wait
             return
         self._code = None
@@ -112,7 +111,8 @@ class Proof:
         found = [(ran.app, ran.first, ran.plan) for ran in code.ran if ran not in gone]
         found += [(need.app, -need.first, plan) for need, plan in zip(needs, plans, strict=True)]
         shortcut, at = Shortcut(r.lines, r.names, self.holds, tuple(found)), self.shortcut.at
-        shortcut.wanted_at(max(at, self.uses + 1) if at < math.inf else self.uses + _SHORT)
+        later = max(at, self.uses + 1) if at < math.inf else self.uses + _SHORT
+        shortcut.wanted_at(later if self.app.sizes is None else math.inf)
         self.plans, self.replay, self.shortcut = found, replay, shortcut
 
     def ready(self) -> bool:

@@ -40,7 +40,7 @@ from ._report import (
 from ._residual import MISS
 from ._run import NEW, Run, Sync
 from ._trace import Untraceable
-from ._tree import Application, entry_code, errors_are_heard, settings_now, specs_of
+from ._tree import Application, Spec, entry_code, errors_are_heard, settings_now, specs_of
 from ._ways import FEW, MANY, Forms, Ways
 
 __all__ = [
@@ -451,8 +451,12 @@ class Site:
         """Programs make this method slower: leave it alone for a while."""
         schedules = [piece.schedule for plan in self.plans() for piece in plan.pieces]
         self._why, self._asleep, self._rests = _LEFT_ALONE, self._resting, True
+        if self.proofs.become_lean():
+            self._asleep = 0
+            return
         for schedule in schedules:
-            schedule.ask_for_native()
+            if not schedule.native_takes_long:
+                schedule.ask_for_native()
         if any([schedule.native_is_coming for schedule in schedules]):
             # Which may be faster; nobody knows when it comes.
             self._asleep, self._until_native = self._until_native, 2 * self._until_native
@@ -460,9 +464,6 @@ class Site:
         if calls := self.proofs.are_tried_in():
             # Programs that take longer with the method's Python may be faster without it.
             self._asleep = calls
-            return
-        if self.proofs.become_lean():
-            self._asleep = 0
             return
         self.phrases.gives_up()
         if self._resting < _LONGEST:
@@ -651,7 +652,7 @@ class Site:
             Untraceable: If numbers of a function must be constants, or lengths must be.
         """
         path = app.path(1)
-        specs, piece_of = specs_of(path), AnySizePiece if app.sizes is not None else Piece
+        specs, piece_of = _specs_and_pieces(app)
         waiting, new = list(syncs), list[Piece]()
         while waiting:
             sync = waiting.pop(0)
@@ -694,10 +695,11 @@ class Site:
             for need in needs:
                 try:
                     found.append(self._lean_plan(need, names))
-                except Untraceable:
+                except Refused:
                     return None
         seconds = clock() - started
-        COMPILING.learn(seconds, sum([a.weight for plan in found for a in plan.apps]))
+        rate = COMPILING if needs[0].app.sizes is None else ANY_SIZE
+        rate.learn(seconds, sum([a.weight for plan in found for a in plan.apps]))
         labels = "; ".join([label_of(self.name, piece) for plan in found for piece in plan.pieces])
         reason = f"without its Python a call needs fewer programs: {labels}"
         self.ledger.add("compile", reason, line_of(self.method), seconds)
@@ -711,9 +713,10 @@ class Site:
                 return old
             slots, wanted = slots | old.wanted, (slots - arrays) | (old.wanted - old.arrays)
             arrays = slots - wanted
-        specs = specs_of(need.app.path(1))
+        specs, piece_of = _specs_and_pieces(need.app)
         plan = Plan(
-            self.name, need.apps, specs, slots, self.account, names, need.ends, arrays, need.same)
+            self.name, need.apps, specs, slots, self.account, names, need.ends, arrays, need.same,
+            piece_of)
         need.app.plans[-need.first] = plan
         return plan
 
@@ -790,6 +793,11 @@ class Site:
         for plan in self.plans():
             for piece in plan.pieces:
                 piece.schedule.trim()
+
+
+def _specs_and_pieces(app: Application) -> tuple[dict[int, Spec], type[Piece]]:
+    """What the values on the way to ``app`` look like, and which kind of pieces it has."""
+    return specs_of(app.path(1)), AnySizePiece if app.sizes is not None else Piece
 
 
 def _with_what_follows(apps: Iterable[Application]) -> Iterator[Application]:

@@ -724,3 +724,22 @@ def test_kinds_may_be_added_while_others_ask_for_them():
     known.was_served(None)
     assert len(known._kinds) > 4
     assert len(known.ends()) >= 2
+
+
+@pytest.mark.parametrize("make", [gradients_with_gaps, many_lengths], ids=lambda f: f.__name__)
+def test_calls_without_python_need_fewer_programs(make):
+    """What only local variables hold cuts none, along ways of any sizes, too."""
+    found = []
+
+    def pieces(model):
+        site, = model.schedule_manager._sites.values()
+        proof, = [p for p in site.proofs.proofs if p.app.sizes is not None]
+        whole = [plan for plans in proof.app.path(1) for plan in plans.plans.values()]
+        of_proof = sum([len(plan.pieces) for _, _, plan in proof.plans])
+        found.append((of_proof, sum([len(plan.pieces) for plan in whole]) - of_proof))
+        found.append(site.ledger.report())
+
+    assert difference(run(make, False, 40), run(make, True, 40, pieces)) is None
+    (few, many), report = found
+    assert few < many and report.without_python > 8
+    assert any("needs fewer programs" in event.reason for event in report.events)
