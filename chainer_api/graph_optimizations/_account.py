@@ -42,6 +42,9 @@ GAIN_OF_ANY_SIZE = {False: 0.5, True: 0.9}
 _PAYBACK = 1000  # calls in which what is spent has to come back, or as many as there were so far
 MATCHING, _COUNTING = 2e-6, 1e-6  # seconds to compare a function with a phrase, and to count it
 AROUND_NODE = 25e-6  # seconds in which backward comes to a program among several nodes, and goes on
+# Seconds that a call of some turns of a loop takes besides, which there are many of: to come to it,
+# and to add the gradients of parameters that its node gives to those of the others, as measured.
+_AROUND_TURNS = 80e-6
 _COMING = 10e-6  # seconds to come to the program of a phrase, and back
 _BACKWARD_OF_FUNCTION = 1.0  # times as long as its forward, at least
 _NOTED = 0.9  # of the time of a call that is noted, besides that of noting, a plain one takes
@@ -56,6 +59,7 @@ COMPILING, PROVING = Rate.elsewhere(8e-4, 0.014), Rate.elsewhere(7e-4, 0.015)
 NATIVE = Rate.elsewhere(1.1e-3, 0.013)  # native code of what is compiled, in the background
 _CHECKING = 0.4  # of what compiling takes: the first uses of programs are checked
 _OF_LATE = 0.05  # the weight of the last call in averages
+_EARNED = 100  # times what a call takes: what to compile it takes, and that for some kinds
 _GOOD_PART = 0.1  # of a method's time, that functions take which become native code soon
 _SETTLING, _SETTLED = 64, 2  # calls in which functions may become native code, and without news
 
@@ -107,6 +111,8 @@ class Account:
         self.ledger = ledger
         self.exact = exact  # whether the last bits matter; None: as the configuration says
         self.in_method = 0.0
+        self.of_turns = False  # whether each call is one of some turns of a loop
+        self.spends_freely = False  # whether the call is one of a kind that is to be compiled
         self.new_backwards: list[Piece] = []  # for which a new kind of backward has come
         self.of_function = 0.0  # seconds of one, in calls that are counted
         self._counted = 0
@@ -148,6 +154,8 @@ class Account:
         longer to be made, and gain less. ``instead`` is the part of the gain that such programs
         have already.
         """
+        if self.spends_freely:
+            return 0
         ledger = self.ledger
         served = ledger.with_python + ledger.without_python - self._partly
         if _budget() < math.inf:
@@ -171,7 +179,8 @@ class Account:
         """The part of a call's time that programs are expected to save, without its backward."""
         gain = pace() * _GAIN_OF_FUNCTION * applications + _GAIN_OF_TIME * self.plain
         gain = min(gain, _GAIN * self.plain)
-        return max(gain - pace() * _OF_RESULT * (results - 1), 0.0)
+        gain -= pace() * _OF_RESULT * (results - 1) + (AROUND_NODE if self.of_turns else 0.0)
+        return max(gain, 0.0)
 
     def forgets(self) -> None:
         """Ways are not known any more: what share goes them is to be seen anew."""
@@ -299,6 +308,10 @@ class Account:
     def _owed(self) -> float:
         """Seconds that were spent on programs, and have not been saved yet."""
         return self._spent_on_programs - self.ledger.saved
+
+    def has_earned(self, seconds: float) -> bool:
+        """Whether programs have saved so much more than was spent on them, many times over."""
+        return self._owed + _EARNED * seconds <= 0.0
 
     @property
     def have_paid(self) -> bool:
@@ -511,6 +524,8 @@ class Account:
             backward.factor = factor
             if backward.program:
                 gain += backward.gain
+        if self.of_turns:
+            gain -= _AROUND_TURNS
         self._deficit = max(self._deficit - (calls - 1) * gain, 0.0)
         return self.pays(gain)
 

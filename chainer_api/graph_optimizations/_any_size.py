@@ -230,6 +230,14 @@ class AnySizes:
         if kind.way is None or outside:
             kind.add(app, syncs, names)
 
+    def may_serve(self, app: Application) -> bool:
+        """Whether there are likely to be programs for any sizes for the way to ``app``."""
+        try:
+            kind = self._kinds.get(_key_of(app.path(1)))
+        except (Incomparable, TypeError):
+            return False
+        return kind is not None and len(kind.samples) > 1 and not kind.failures
+
     def waiting(self) -> Kind | None:
         """What is to be compiled, as soon as it pays."""
         return next((kind for kind in self.kinds if kind.waits), None)

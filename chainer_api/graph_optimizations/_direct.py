@@ -28,6 +28,7 @@ from ._account import clock
 from ._errors import noting, raising
 from ._held import hold
 from ._node import SMALL_RESULT, StaticScheduleFunction
+from ._tree import laid_out
 from ._values import copied
 
 if TYPE_CHECKING:
@@ -215,16 +216,16 @@ def _runner(direct: Direct) -> Any:
 
 def _read(t: _Text, piece: Piece) -> dict[int, str]:
     """Read the arrays of the leaves, of which it gives the names, and their nodes."""
-    arrays = {}
+    arrays, t.names["laid_out"] = {}, laid_out
     nodes = dict(zip(piece._node_leaves, range(len(piece._node_leaves)), strict=True))
     for slot in dict.fromkeys([*piece._leaf_slots, *piece._node_leaves]):
         if piece._specs[slot].requires_grad is None:
             arrays[slot] = f"a{slot}"
-            t.line(f"a{slot} = values[{slot}]")
+            t.line(f"a{slot} = {piece.array_text(slot, f'values[{slot}]')}")
             continue
         t.line(f"x = values[{slot}]")
         arrays[slot] = f"a{slot}"
-        t.line(f"a{slot} = x._array")
+        t.line(f"a{slot} = {piece.array_text(slot, 'x')}")
         if slot in nodes and piece.chained:
             t.line(f"n{nodes[slot]} = x._node")
     return arrays

@@ -36,7 +36,7 @@ from ._random import (
     whole_generator_state,
 )
 from ._residual import MISS, PLAIN, NotProvable, Residual, Sym
-from ._tree import Application, Spec, settings_now
+from ._tree import Application, Spec, other_gaps, settings_now
 from ._values import Elsewhere, Incomparable, copied
 from ._warned import Hearing, Warned
 
@@ -483,8 +483,11 @@ class Dry:
 
     def _differs(self, sym: Sym, a: str, spec: Spec) -> str:
         """A condition for another layout than this one, of the array ``a`` of a value."""
-        shape, strides = (self.residual.const(part) for part in (spec.shape, spec.strides))
-        return f"{a}.shape != {shape} or {self._is_no(a, spec)} or {a}.strides != {strides}"
+        shape = self.residual.const(spec.shape)
+        return f"{a}.shape != {shape} or {self._is_no(a, spec)}{self._has_other_gaps(a, spec)}"
+
+    def _has_other_gaps(self, a: str, spec: Spec) -> str:
+        return other_gaps(a, spec, self.residual.const)
 
     def _is_no(self, a: str, spec: Spec) -> str:
         dtype = self.residual.const(spec.dtype)
@@ -499,8 +502,16 @@ class Dry:
         return math.prod(self.spec(sym).shape)
 
     def exact(self, sym: Sym) -> Spec:
-        """What it looks like, to the last length."""
-        return self.spec(sym)
+        """What it looks like, to the last length, and to the gaps between its items."""
+        spec = self.spec(sym)
+        return self._with_gaps(sym, spec) if spec.loose and not sym.applied else spec
+
+    def _with_gaps(self, sym: Sym, spec: Spec) -> Spec:
+        x, a = sym.value, sym.ref
+        if isinstance(x, Variable):
+            x, a = x._array, f"{a}._array"
+        self.residual.guard(f"{a}.strides != {self.residual.const(x.strides)}")
+        return spec._replace(strides=x.strides, loose=False)
 
     def array_of(self, sym: Sym) -> Any:
         """``x._array``: no look."""
@@ -618,6 +629,8 @@ class Dry:
 
     def _leaf(self, app: Application, slot: int, sym: Sym) -> None:
         """A value from outside of the programs is what the way says of it."""
+        if slot in app.writes:
+            self.exact(sym)
         self.spec(sym)
 
     def _is_known(self, app: Application, name: str, v: Any) -> None:

@@ -18,7 +18,7 @@ from chainwright.ir.size import UNKNOWN, at, source_of, symbol, symbols_in
 from ._any_size import AnySize, spec_at
 from ._dry import Carrier, Dry, NoWay
 from ._residual import NotProvable, Sym
-from ._tree import Application, Size, Spec, form_of_output
+from ._tree import Application, Size, Spec, form_of_output, other_gaps
 from ._values import image
 
 if TYPE_CHECKING:
@@ -54,8 +54,9 @@ class AnySizeDry(Dry):
         spec = self.spec(sym)
         if type(sym.value) is not Parameter and not sym.applied:
             a, r = self._array_text(sym), self.residual
-            r.guard(
-                f"{a}.shape != {r.const(spec.shape)} or {a}.strides != {r.const(spec.strides)}")
+            r.guard(f"{a}.shape != {r.const(spec.shape)}{self._has_other_gaps(a, spec)}")
+            if spec.loose:
+                return self._with_gaps(sym, spec)
         elif sym.applied and symbols_in(self._lengths(sym)):
             raise NotProvable("the strides of a result are asked for")
         return spec
@@ -190,9 +191,8 @@ class AnySizeDry(Dry):
         """A value is laid out as the way says."""
         r = self.residual
         self._are_long(app, spec)
-        r.guard(
-            f"{array}.shape != {source_of(spec.shape, r.const)} or "
-            f"{array}.strides != {source_of(spec.strides, r.const)}")
+        gaps = other_gaps(array, spec, lambda value: source_of(value, r.const))
+        r.guard(f"{array}.shape != {source_of(spec.shape, r.const)}{gaps}")
         self._shapes[id(sym)] = sym, spec.shape
 
     def _are_long(self, app: AnySize, spec: Spec) -> None:

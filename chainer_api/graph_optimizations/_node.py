@@ -28,6 +28,7 @@ from ._device import ARRAYS, address, number_at, on_host
 from ._errors import noting, tell
 from ._held import Held, held_values, values_of
 from ._trace import Backward, Late
+from ._tree import laid_out
 from ._values import Elsewhere, close, copied, largest
 
 if TYPE_CHECKING:
@@ -330,6 +331,8 @@ class StaticScheduleFunction(FunctionNode):
                 continue
             else:
                 array = self._late(late)
+            if array is not None and late.leaf in self._piece.loose:
+                array = laid_out(array, form[2])
             if array is None or (array.shape, array.dtype, array.strides) != form:
                 return None
             arrays.append(array)

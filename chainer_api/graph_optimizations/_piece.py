@@ -34,7 +34,7 @@ from ._held import LARGE
 from ._node import NUMBERS, SIZES, SMALL_RESULT, Rebuilt, StaticScheduleFunction
 from ._random import set_generator_state
 from ._trace import Backward, Input, Traced, Untraceable, as_taken, gpu_of_apps, order_of_sums
-from ._tree import Application, Settings, Spec, reads
+from ._tree import Application, Settings, Spec, laid_out, reads
 from ._values import check_is_due, close, copied, same_bytes, same_numbers, shared_copy
 
 if TYPE_CHECKING:
@@ -144,6 +144,11 @@ class Piece:
     def _order_of_inputs(self) -> None:
         slots = [i.slot for i in self.inputs]
         self._leaf_slots = [s for s in slots if s is not None]
+        #: Those that may have gaps between their items, which programs do not take.
+        known = self.sizes_of is None
+        self.loose = {
+            s: self._specs[s].strides if known else None for s in self._leaf_slots
+            if self._specs[s].loose and s not in self.written}
         arrays = [self._specs[s] for s in self._leaf_slots]
         large = zip(self._leaf_slots, arrays, strict=True)
         self.large = [s for s, a in large if math.prod(a.shape) * a.dtype.itemsize >= LARGE]
@@ -155,11 +160,8 @@ class Piece:
         #: Slots of the inputs, where all of them have one.
         self.slots = None if None in slots else slots
         if self.slots is not None:
-            arrays = [self._specs[s].requires_grad is None for s in slots]
-            self._read_arrays = _reader(
-                tuple(slots), tuple(["" if plain else "._array" for plain in arrays]))
-        self._read_nodes = _reader(
-            tuple(self._node_leaves), ("._node",) * len(self._node_leaves))
+            self._read_arrays = _reader(tuple([self.array_text(s, f"values[{s}]") for s in slots]))
+        self._read_nodes = _reader(tuple([f"values[{s}]._node" for s in self._node_leaves]))
         #: Whether its inputs are arrays as they are, and nothing is done besides computing.
         self._is_simple = (
             self.slots is not None and self.gpu is None
@@ -167,6 +169,11 @@ class Piece:
         )
         self._number_inputs()
         self._publish()
+
+    def array_text(self, slot: int, value: str) -> str:
+        """An expression for the array of a leaf, as a program takes it, of that for its value."""
+        text = value + "._array" * (self._specs[slot].requires_grad is not None)
+        return f"laid_out({text}, {self.loose[slot]})" if slot in self.loose else text
 
     def _publish(self) -> None:
         """From now on calls run what has been compiled."""
@@ -367,7 +374,10 @@ class Piece:
             else number_at(self.gpu, self.computed[number](numbers))
             for s, _, number in self.inputs
         ]
-        return tuple([v if type(v) in ARRAYS else v._array for v in leaves])
+        arrays = [v if type(v) in ARRAYS else v._array for v in leaves]
+        return tuple([
+            laid_out(a, self.loose[i.slot]) if i.slot in self.loose else a
+            for i, a in zip(self.inputs, arrays, strict=True)])
 
     def run(self, run: Run, drawn: list[Any], places: list[int]) -> None:
         """Compute, and hang the results on a node.
@@ -650,10 +660,10 @@ class Piece:
 
 
 @functools.lru_cache(256)
-def _reader(slots: tuple[int, ...], attributes: tuple[str, ...]) -> Any:
+def _reader(items: tuple[str, ...]) -> Any:
     """A function of values that gives some of them, or their attributes."""
-    items = [f"values[{s}]{name}" for s, name in zip(slots, attributes, strict=True)]
-    return eval(f"lambda values: ({''.join([f'{item}, ' for item in items])})")
+    text = "".join([f"{item}, " for item in items])
+    return eval(f"lambda values: ({text})", {"laid_out": laid_out})
 
 
 class Levels:

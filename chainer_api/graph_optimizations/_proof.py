@@ -360,6 +360,10 @@ class Proofs:
         except Exception as e:
             logger.warning("programs are not joined: %s: %s", type(e).__name__, e)
 
+    def forget(self) -> None:
+        """Calls are others from now on."""
+        self.proofs, self.wanted = (), False
+
     def _drop(self, proof: Proof) -> None:
         self.proofs = tuple([p for p in self.proofs if p is not proof])
 

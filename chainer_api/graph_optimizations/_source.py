@@ -18,6 +18,7 @@ from chainwright.tracer import is_library
 _FUTURE = sum(getattr(__future__, name).compiler_flag for name in __future__.all_feature_names)
 _BEGUN = time.time() - time.process_time() - 1.0  # at the latest
 _known: dict[CodeType, Any] = {}
+_made: dict[CodeType, Any] = {}  # of functions that were made of such trees
 
 
 def syntax_of(function: FunctionType) -> Any:
@@ -30,6 +31,8 @@ def syntax_of(function: FunctionType) -> Any:
     'syntax_of'
     """
     code = function.__code__
+    if code in _made:
+        return _made[code]
     try:
         return _known[code]
     except KeyError:
@@ -46,6 +49,11 @@ def syntax_of(function: FunctionType) -> Any:
         _known.clear()
     _known[code] = found
     return found
+
+
+def remember(function: FunctionType, node: Any) -> None:
+    """A function was compiled from a tree that stands in no file."""
+    _made[function.__code__] = node
 
 
 def _is_settled(filename: str) -> bool:

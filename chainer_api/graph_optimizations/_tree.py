@@ -45,6 +45,7 @@ class Spec(NamedTuple):
     strides: tuple[int, ...]
     requires_grad: bool | None
     gpu: int | None = None  # the GPU on which it is
+    loose: bool = False  # whether the strides stand for those of others, too
 
     @classmethod
     def of(cls, x: Any) -> Spec:
@@ -55,8 +56,63 @@ class Spec(NamedTuple):
             array, requires_grad = x, None
         if not _is_plain_array(array):
             raise Incomparable(f"a {type(array).__name__}")
-        facts = array.shape, array.dtype, array.strides, requires_grad, gpu_of(array)
-        return cls(type(x), *facts)
+        gpu = gpu_of(array)
+        strides = None if gpu is not None else usual_strides(array)
+        facts = array.shape, array.dtype, strides or array.strides, requires_grad, gpu
+        return cls(type(x), *facts, strides is not None)
+
+
+_GAP = 64  # bytes between the rows of an array as programs take it
+
+
+def usual_strides(array: np.ndarray) -> tuple[int, ...] | None:
+    """Strides that stand for those of an array, as far as these say how long something else is.
+
+    ``x[:, t]``, of one time step of a batch, has rows that lie as far apart as the batch is long.
+    Neither functions of rows depend on how far that is, as long as they do not follow each other
+    without gaps, nor those of whole numbers on gaps at all. None: only these strides themselves.
+
+    >>> x = np.zeros((4, 7, 2), np.float32)
+    >>> x[:, 3].strides, usual_strides(x[:, 3]), usual_strides(x)
+    ((56, 4), (72, 4), None)
+    """
+    shape, size = array.shape, array.itemsize
+    if len(shape) == 1:
+        return (size,) if array.dtype.kind in "iub" else None
+    if not shape or shape[0] < 2 or array.flags.c_contiguous:
+        return None
+    first, *inner = array.strides
+    for n, stride in zip(reversed(shape[1:]), reversed(inner), strict=True):
+        if stride != size:
+            return None
+        size *= n
+    return (size + _GAP, *inner) if first > size > 0 and first % array.itemsize == 0 else None
+
+
+def laid_out(array: Any, strides: tuple[int, ...] | None) -> Any:
+    """An array with its usual strides, which may be known: itself, or a copy."""
+    strides = strides or usual_strides(array) or array.strides
+    if array.strides == strides:
+        return array
+    if array.ndim == 1:
+        return array.copy()
+    rows = np.empty((len(array), strides[0] // array.itemsize), array.dtype)
+    made = rows[:, : -(_GAP // array.itemsize)].reshape(array.shape)
+    made[...] = array
+    return made
+
+
+def other_gaps(array: str, spec: Spec, source: Callable[[Any], str]) -> str:
+    """The rest of a condition: strides for which those of a description do not stand."""
+    strides = spec.strides
+    if not spec.loose:
+        return f" or {array}.strides != {source(strides)}"
+    if len(strides) == 1:
+        return ""
+    return (
+        f" or {array}.strides[1:] != {source(strides[1:])} or "
+        f"{array}.strides[0] <= {source(strides[0])} - {_GAP} or "
+        f"{array}.strides[0] % {spec.dtype.itemsize}")
 
 
 class Size(NamedTuple):
@@ -704,7 +760,7 @@ class _Writer:
             # What a function of the call gives, and has its values since the last sync point,
             # is none: gradients of its uses would be added up in another order.
             self.lines.append(f"if id({x}) in run.given: {self.undo}")
-        dtype, shape, strides = k(spec.dtype), self._source(spec.shape), self._source(spec.strides)
+        dtype, shape = k(spec.dtype), self._source(spec.shape)
         # Two leaves of the recording are two objects here, too.
         self.lines.append(
             f"if {elsewhere(array, spec.gpu, self.bind)} or {array}.ndim != {len(spec.shape)} or "
@@ -713,8 +769,9 @@ class _Writer:
         )
         self._new_sizes(lambda size: size.slot == slot, lambda size: f"{array}.shape[{size.axis}]")
         self._check_lengths(spec.shape)
-        self.lines.append(
-            f"if {array}.shape != {shape} or {array}.strides != {strides}: {self.undo}")
+        written = slot in self.app.writes
+        gaps = other_gaps(array, spec._replace(loose=spec.loose and not written), self._source)
+        self.lines.append(f"if {array}.shape != {shape}{gaps}: {self.undo}")
         self.lines.append(f"bound[id({x})] = {x}; append({x})")
         if slot in self.app.writes:
             self._written(slot)

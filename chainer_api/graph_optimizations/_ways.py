@@ -69,6 +69,11 @@ class Forms:
         self._chance = (1103515245 * self._chance + 12345) & 0x7FFFFFFF
         return (self._chance >> 8) % max(int(2 * _COUNTING / max(seconds, 1e-6)), _APART)
 
+    @property
+    def count(self) -> int:
+        """How many there are."""
+        return len(self._calls)
+
     def calls_before(self, form: int) -> int:
         """How many calls had arguments of this form before the last of them."""
         return self._calls.get(form, 1) - 1

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import copy
 import functools
 import gc
 import inspect
+import itertools
 import logging
 import math
 import os
@@ -23,6 +25,7 @@ from ._account import ANY_SIZE, COMPILING, GAIN_OF_ANY_SIZE, Account, clock
 from ._again import Gradients
 from ._any_size import AnySizePiece, AnySizes, Kind, Refused
 from ._lean import Need
+from ._loops import Turns, is_steady, opened
 from ._node import StaticScheduleFunction
 from ._phrases import Phrases
 from ._piece import Piece, Plan
@@ -71,6 +74,11 @@ _OPTIONS = (
     "exact",
     "report",
 )
+_WAYS, _KINDS_OF_WAYS = 12, 4  # forms of arguments, or ways, until loops are opened
+_TURNS = 16, 4  # of a loop in one call, once those of one turn have been served
+_SERVED, _IN_A_ROW = 256, 6  # so often; tries, until they come at growing distances
+_LOOKED_AT = 256  # calls in which turns are calls, until it is asked whether programs serve these
+_BY_TURNS = "the turns of its loops have no programs yet"
 _LEFT_ALONE = "left alone for a while: no program was found for earlier calls, or none has paid"
 _DEAR = "to compile it would take too long for what its calls have taken so far"
 _TIMED = "timed, to know what programs save"
@@ -82,6 +90,8 @@ _function_hooks = function_hook._thread_local
 
 class Options:
     """The checked arguments of the decorator."""
+
+    of_turns = False  # whether it is one that the user does not see: see OpenLoop
 
     def __init__(
         self,
@@ -110,6 +120,12 @@ class Options:
         if report is not None and not isinstance(report, (str, os.PathLike)):
             raise TypeError(f"static_graph: report must be the name of a file, not {report!r}")
         self.report = report
+
+    def for_turns(self) -> Options:
+        """These, for the turns of a loop in the method."""
+        made = copy.copy(self)
+        made.report, made.of_turns = None, True
+        return made
 
 
 class Waiting(NamedTuple):
@@ -146,6 +162,7 @@ class Site:
         self.method, self.name, self.options = method, name, options
         self.ledger = Ledger(name)
         self.account = Account(self.ledger, options.exact)
+        self.account.of_turns = options.of_turns
         self.root = Application(None)
         self._last = self.root  # where the last call has ended
         self.chain: Callable[[], Any] = lambda: None
@@ -171,6 +188,11 @@ class Site:
         self._asked_again_at = 0  # call, whether programs for any sizes pay
         self._missed = 0  # calls without a program since calls were noted for phrases
         self._patience = _PATIENCE  # so many, until some are noted
+        #: The method with the turns of its loops as compiled calls, and these.
+        self._opened: tuple[Callable[..., Any], list[OpenLoop]] | None = None
+        self._may_open = True
+        self._by_turns, self._closes_at = 0, _LOOKED_AT  # calls in which they are
+        self._hits = self._hits_of = 0  # of turns with programs, and all, until that
 
     def __call__(self, chain: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         if (
@@ -179,6 +201,8 @@ class Site:
             or (_function_hooks.function_hooks and function_hook.functions_are_watched())
         ):
             return self._plainly(chain, args, kwargs)
+        if self._opened is not None:
+            return self._turn_by_turn(*self._opened, chain, args, kwargs)
         form = None
         if not self._asleep:
             if self.forms.differ:
@@ -252,6 +276,8 @@ class Site:
 
     def _left_alone(self, chain: Any, args: Any, kwargs: Any) -> Any:
         """A call while programs do not pay, or not yet."""
+        if self._seems_to_loop() and self._open_loops():
+            return self(chain, args, kwargs)
         self.ledger.went_plainly(self._why)
         if self._rests:
             BLOCKS.trim()
@@ -333,6 +359,61 @@ class Site:
                 ways = [*self.ways, *self.any_sizes.ends()]
                 self.account.times_by_functions(ways, self.plans())
 
+    # -- loops
+
+    def _seems_to_loop(self) -> bool:
+        """Whether calls apply more or fewer functions each time."""
+        if not self._may_open or self.any_sizes.are_likely:
+            return False
+        many = self.forms.count >= _WAYS or self.account.ways >= _WAYS
+        return many and len(self.any_sizes.kinds) >= _KINDS_OF_WAYS
+
+    def _open_loops(self) -> bool:
+        """Have the turns of loops be calls of their own, if there are loops for that."""
+        self._may_open = False
+        found = opened(self.method)
+        if found is None:
+            return False
+        loops = [OpenLoop(turns, self.options) for turns in found.turns]
+        lines = ", ".join([f"{turns.line}" for turns in found.turns])
+        self._opened = found.function(loops), loops
+        self.ledger.add("loops", f"calls apply more or fewer functions each time: the turns of the "
+                        f"loops at the lines {lines} are compiled", line_of(self.method))
+        self.forget_programs()
+        self.proofs.forget()
+        self.ledger.let_pass(0, "")
+        return True
+
+    def _turn_by_turn(
+        self, method: Callable[..., Any], loops: list[OpenLoop], chain: Any, args: Any,
+        kwargs: Any,
+    ) -> Any:
+        """A call in which the turns of loops are calls of their own."""
+        ledger, before = self.ledger, sum([loop.hits(chain) for loop in loops])
+        try:
+            return method(chain, *args, **kwargs)
+        finally:
+            if sum([loop.hits(chain) for loop in loops]) > before:
+                ledger.with_python += 1
+            else:
+                ledger.plain_calls += 1
+                ledger.plainly[_BY_TURNS] += 1
+            self._by_turns += 1
+            if self._by_turns == self._closes_at:
+                self._close_loops(loops, chain)
+
+    def _close_loops(self, loops: list[OpenLoop], chain: Any) -> None:
+        """Programs serve few of the turns: the method is what it was before."""
+        self._closes_at *= 2
+        hits, calls = map(sum, zip(*[loop.calls(chain) for loop in loops], strict=True))
+        most = 2 * (hits - self._hits) > calls - self._hits_of
+        if most or configuration.peek("static_budget") is None:
+            self._hits, self._hits_of = hits, calls
+            return
+        self._opened, self._patience = None, 1 << 30  # neither do phrases of so few functions pay
+        self.ledger.add("slower", "few turns of its loops have programs that are faster: they are "
+                        "no calls any more", line_of(self.method))
+
     def is_worth_noting(self, form: int, outside: bool) -> bool:
         """Whether to note what a call with arguments of this form applies.
 
@@ -340,6 +421,8 @@ class Site:
         come a third time. ``outside``: whether it does not go the ways of any sizes that are there.
         """
         forms, calls = self.forms, self.forms.calls_before(form)
+        if self.account.spends_freely:
+            return True
         if forms.is_given_up(form):
             return False
         if self.any_sizes.is_there:
@@ -420,6 +503,8 @@ class Site:
             if self._waiting is None or self._asleep:
                 return  # else there are programs for other calls: it sleeps for some only
         alike = self.any_sizes.are_likely  # one program for them all is better than phrases
+        if not (settles or alike) and self._seems_to_loop() and self._open_loops():
+            return
         if self._missed >= self._patience and not (settles or alike) and (
                 self.account.allows_phrases()):
             self._missed, self._patience = 0, 4 * self._patience
@@ -489,7 +574,9 @@ class Site:
             if run.stopped is None:
                 self.any_sizes.add(app, run.syncs, lambda: self._names(run), run.outside)
         # Following a way of which a part has no program takes longer than no program at all.
-        if run.syncs and least >= 2 and self._has_room(app, run.form):
+        # The sizes of a call are those of all its turns: they only seem to come back.
+        waits = self.account.of_turns and self.any_sizes.may_serve(app)
+        if run.syncs and least >= 2 and not waits and self._has_room(app, run.form):
             functions = sum([a.weight for s in run.syncs for a in s.app.path(s.first)])
             share = self.forms.share(run.form, least)
             wait = self.account.wait_for_trace(
@@ -847,6 +934,77 @@ def _split(sync: Sync, eager: Application, path: list[Application]) -> list[Sync
     alive = frozenset(made & (later | sync.alive))  # the method's variables may hold more
     before = sync._replace(app=eager.parent, alive=alive, guessed=True)
     return [before, sync._replace(first=eager.depth + 1)]
+
+
+class Several:
+    """Whether so many turns of a loop are to be one call: when there are programs for that."""
+
+    def __init__(self, turns: int) -> None:
+        self.turns, self.served = turns, False  # the last call of so many
+        self._tries = self._left = 0
+
+    def are_tried(self, account: Account) -> bool:
+        """Whether the next call is to be one of so many."""
+        self._left -= 1
+        return self.served or self._left < 0 and account.has_earned(self.turns * account.plain)
+
+    def were_tried(self, served: bool) -> None:
+        """It was, and programs have served it or not."""
+        self.served, self._tries = served, 0 if served else self._tries + 1
+        self._left = 0 if self._tries < _IN_A_ROW else min(2**self._tries, _LONGEST)
+
+
+class OpenLoop:
+    """A loop whose turns are compiled: some of them are a call of a method like a decorated one."""
+
+    def __init__(self, turns: Turns, options: Options) -> None:
+        self._method = turns.function
+        # At first, a state that a loop goes on with is often none.
+        self._first, self._later = [[Several(n) for n in _TURNS] for _ in range(2)]
+        self.turns = _decorate(turns.function, options.for_turns())
+
+    def _site(self, chain: Any) -> Site | None:
+        manager = vars(chain).get("schedule_manager")
+        return None if manager is None else manager._sites.get(self._method)
+
+    def hits(self, chain: Any) -> int:
+        """The calls that programs have served."""
+        return self.calls(chain)[0]
+
+    def calls(self, chain: Any) -> tuple[int, int]:
+        """The same, and all calls."""
+        site = self._site(chain)
+        return (0, 0) if site is None else (site.ledger.hits, site.account.calls)
+
+    def listed(self, iterable: Any, chain: Any, *arguments: Any) -> list[Any]:
+        """What a list comprehension gives, whose turns these are."""
+        found = list[Any]()
+        for items in self.chunks(iterable, chain):
+            found += self.turns(chain, *arguments, *items)
+        return found
+
+    def chunks(self, iterable: Any, chain: Any) -> Iterator[tuple[Any, ...]]:
+        """The items of the turns of each call: several, as soon as calls of one turn are served."""
+        site = self._site(chain)
+        if site is None or site.ledger.without_python < _SERVED or not is_steady(iterable):
+            yield from zip(iterable, strict=False)
+            return
+        items, left, levels = iter(iterable), len(iterable), self._first
+        account, ledger = site.account, site.ledger
+        while left:
+            tried = next(
+                (some for some in levels if left >= some.turns and some.are_tried(account)), None)
+            if tried is None:
+                yield (next(items),)
+                left -= 1
+            else:
+                hits = ledger.hits
+                account.spends_freely = not tried.served  # they will be most of the calls
+                yield tuple(itertools.islice(items, tried.turns))
+                account.spends_freely = False
+                tried.were_tried(ledger.hits > hits)
+                left -= tried.turns
+            levels = self._later
 
 
 class ScheduleManager:

@@ -16,6 +16,7 @@ import threading
 
 import numpy as np
 from heard import warnings_heard
+from open_loops import open_loops
 from phrases import only_phrases
 from trust import Base, Box, difference, run, total, variable, variables_in
 
@@ -531,6 +532,7 @@ class Program(Base):
             if when == k:
                 CHANGES[change](self, k)
         self.out, self.log, self.numbers = [], self.log[-1:], self.numbers[-3:]
+        self.turns = 1 + 5 * k % 8
         return ACTIONS[self.actions[k % len(self.actions)]](self, k)
 
     def close(self):
@@ -1033,6 +1035,7 @@ class Recipe:
     large: bool = False  # checked as programs are whose intermediate values take much memory
     phrases: bool = False  # with programs of phrases alone
     sizes: bool = False  # with batches of many sizes
+    turns: bool = False  # in a loop, whose turns are calls of their own
 
     @property
     def calls(self):
@@ -1070,6 +1073,10 @@ class Recipe:
                 names[f"v{k}"] = named(text.split(" = ")[1])
             else:
                 lines += named(text).splitlines()
+        if self.turns:
+            last = named(f"v{len(self.statements) + 1}")
+            turn = [*lines, f"v0, v1 = F.tanh({last}) * (1 + 0.1 * turn), v0"]
+            lines = ["turns = self.turns", "for turn in range(turns):", *[f"    {x}" for x in turn]]
         return [*lines, f"return {named(self.result)}"]
 
     def source(self):
@@ -1098,7 +1105,9 @@ class Recipe:
                 _piece._LARGE, arenas.LARGE = -1, 1
             if self.sizes:
                 use_sizes()
-            with only_phrases() if self.phrases and compiled else contextlib.nullcontext():
+            kinds = (only_phrases, self.phrases), (open_loops, self.turns)
+            special = [kind for kind, wanted in kinds if wanted and compiled]
+            with special[0]() if special else contextlib.nullcontext():
                 return run(self.make, compiled, self.calls, after)
         finally:
             _piece._LARGE, arenas.LARGE = _LARGE
@@ -1192,8 +1201,9 @@ def program(seed):
         _changes(random, concurrent),
         tuple(decorate),
         large=seed % 4 == 1,
-        phrases=seed % 4 == 3,
+        phrases=seed % 12 == 3,
         sizes=seed % 4 == 2,
+        turns=seed % 12 == 7,
     )
 
 

@@ -1,0 +1,554 @@
+"""Loops whose turns are calls: the method does what it did, and programs serve the turns."""
+
+import copy
+
+import numpy as np
+import pytest
+from open_loops import open_loops
+from trust import Base, check
+
+import chainer
+import chainer.functions as F
+import chainer.links as L
+from chainer.graph_optimizations import _loops, static_graph
+from chainer.graph_optimizations._tree import laid_out, usual_strides
+
+# -- The text ------
+
+
+class Turns:
+    """Calls the function of a loop's turns, so many at a time."""
+
+    def __init__(self, turns, most):
+        self.turns, self.most = turns.function, most
+
+    def chunks(self, iterable, chain):
+        if not _loops.is_steady(iterable):
+            yield from zip(iterable, strict=False)
+            return
+        items = list(iterable)
+        for k in range(0, len(items), self.most):
+            yield tuple(items[k : k + self.most])
+
+    def listed(self, iterable, chain, *arguments):
+        found = []
+        for items in self.chunks(iterable, chain):
+            found += self.turns(chain, *arguments, *items)
+        return found
+
+
+class Methods:
+    """What people write in loops."""
+
+    __secret = 5
+    total = None
+
+    def __init__(self):
+        self.log = []
+
+    def say(self, x):
+        self.log.append(x)
+        return x
+
+    def sums(self, xs):
+        total = 0
+        for x in xs:
+            total += x
+            self.say(total)
+        return total
+
+    def breaks_and_else(self, n, m=3, *, k=2):
+        h = None
+        for i in range(n):
+            if h is None:
+                h = i
+            else:
+                h = h * m + i
+            if h > 50 * k:
+                break
+        else:
+            return "all", h
+        return h, i
+
+    def goes_on(self, n):
+        found = []
+        for i in range(n):
+            if i % 2:
+                continue
+            found.append(self.say(i))
+        return found, i
+
+    def has_no_value(self, n):
+        for i in range(n):
+            y = i
+        return y
+
+    def has_a_value_sometimes(self, n):
+        z = 0
+        for i in range(n):
+            if i > 2:
+                z = i
+        return z
+
+    def mangled(self, xs):
+        ys = xs
+        return [x * y + self.__secret for x, y in zip(xs, ys, strict=True) if x]
+
+    def unpacks(self, xs):
+        s = 0
+        for k, (a, *b) in enumerate(xs):
+            s += a * k + sum(c for c in b)
+            for c in b:
+                s += c
+        return s, a, b, k
+
+    def nested(self, n):
+        s = 0
+        for i in range(n):
+            for j in range(i):
+                if j == 3:
+                    break
+                s += j
+        return s, i
+
+    def changes_what_it_loops_over(self, xs):
+        for x in xs:
+            if x == 2:
+                xs.append(9)
+            if x == 1:
+                xs.remove(1)
+            self.say(x)
+
+    def swaps(self, n):
+        a = b = 1
+        for _ in range(n):
+            a, b = b, a + b
+        return a
+
+    def keeps_the_name(self, n):
+        i = 10
+        for i in range(n):  # noqa: B007
+            pass
+        return i
+
+    def stores_in_items(self, n):
+        x = [0]
+        for x[0] in range(n):
+            self.say(x[0])
+        return x
+
+    def raises(self, n):
+        for i in range(n):
+            raise KeyError(i)
+
+    def catches_inside(self, xs):
+        m = {}
+        for i, x in enumerate(xs):
+            try:
+                m[x] = 1 / x
+            except ZeroDivisionError:
+                m[x] = None
+            finally:
+                self.say(i)
+        return m
+
+    def lists(self, n):
+        a = [self.say(i) for i in range(n)]
+        b = [j + a[0] for j in range(n)] if n else None
+        return a, b
+
+    def with_files(self, n):
+        s = 0
+        for i in range(n):
+            with open("/dev/null") as f:
+                s += len(f.read()) + i
+        return s
+
+
+class Inherits(Methods):
+    def sums(self, xs):
+        for x in xs:
+            self.say(super().sums([x]))
+        return __class__  # noqa: F821 - the compiler's
+
+    def names_its_class(self, n):
+        for i in range(n):
+            self.say(super(Inherits, self).say(i))  # noqa: UP008
+
+
+def _gives(function, cls, argument):
+    made = cls()
+    try:
+        return function(made, copy.deepcopy(argument)), made.log
+    except Exception as e:
+        return type(e), str(e), made.log
+
+
+@pytest.mark.parametrize("most", [1, 2, 4])
+@pytest.mark.parametrize(
+    "name, argument",
+    [
+        ("sums", [1, 2, 3]), ("sums", ()), ("sums", 5), ("breaks_and_else", 3),
+        ("breaks_and_else", 9), ("goes_on", 7), ("goes_on", 0), ("has_no_value", 0),
+        ("has_no_value", 3), ("has_a_value_sometimes", 6), ("has_a_value_sometimes", 1),
+        ("mangled", [0, 1, 2]), ("unpacks", [(1, 2, 3), (4,), (5, 6)]), ("unpacks", []),
+        ("nested", 7), ("changes_what_it_loops_over", [1, 2, 3]), ("swaps", 10),
+        ("keeps_the_name", 0), ("keeps_the_name", 4), ("stores_in_items", 5), ("raises", 1),
+        ("raises", 0), ("catches_inside", [1, 0, 2]), ("lists", 0), ("lists", 5),
+        ("with_files", 3),
+    ],
+)  # fmt: skip
+def test_an_opened_method_does_what_it_did(name, argument, most):
+    method = vars(Methods)[name]
+    found = _loops.opened(method)
+    assert found is not None
+    opened = found.function([Turns(turns, most) for turns in found.turns])
+    assert _gives(opened, Methods, argument) == _gives(method, Methods, argument)
+
+
+@pytest.mark.parametrize("name, argument", [("sums", [1, 2]), ("names_its_class", 3)])
+def test_super_and_the_class_are_those_of_the_method(name, argument):
+    method = vars(Inherits)[name]
+    found = _loops.opened(method)
+    opened = found.function([Turns(turns, 2) for turns in found.turns])
+    assert _gives(opened, Inherits, argument) == _gives(method, Inherits, argument)
+
+
+class Left:
+    """What stays as it is."""
+
+    def returns(self, n):
+        for i in range(n):
+            if i == 4:
+                return i
+
+    def yields(self, n):
+        for i in range(n):  # noqa: UP028
+            yield i
+
+    def looks(self, n):
+        s = 0
+        for i in range(n):
+            s += i
+        return locals()
+
+    def keeps_a_function(self, n):
+        found = []
+        for i in range(n):
+            found.append(lambda: i)  # noqa: B023
+        return found
+
+    def shares_a_name(self, n):
+        def one_more():
+            nonlocal s
+            s += 1
+
+        s = 0
+        for _ in range(n):
+            one_more()
+            self.s = s
+        return s
+
+    def is_within_try(self, n):
+        v = None
+        try:
+            for i in range(n):
+                v = i
+                1 / (2 - i)
+        except ZeroDivisionError:
+            return v
+
+    def may_have_no_value(self, n):
+        if n > 3:
+            z = 1
+        for i in range(n):
+            if i > 2:
+                z += i
+        return z
+
+    def deletes(self, n):
+        for i in range(n):
+            del i
+
+    def goes_equally_often(self, n):
+        for layer in self.layers:
+            n = layer(n)
+        for _ in range(3):
+            n += 1
+        return n
+
+
+@pytest.mark.parametrize("name", [n for n in vars(Left) if not n.startswith("_")])
+def test_what_could_tell_the_difference_stays_as_it_is(name):
+    assert _loops.opened(vars(Left)[name]) is None
+
+
+# -- Models ------
+
+V, E, H, B = 20, 4, 6, 3
+
+
+class Recurrent(Base):
+    """A language model over as many words as a batch has."""
+
+    decorate = ("forward",)
+
+    def __init__(self):
+        super().__init__()
+        with self.init_scope():
+            self.embed, self.lstm, self.out = L.EmbedID(V, E), L.LSTM(E, H), L.Linear(H, V)
+
+    def forward(self, words):
+        self.lstm.reset_state()
+        loss = 0
+        for t in range(words.shape[1] - 1):
+            h = self.lstm(self.embed(words[:, t]))
+            loss += F.softmax_cross_entropy(self.out(F.dropout(h, 0.2)), words[:, t + 1])
+        return loss / words.shape[1]
+
+    def step(self, k):
+        words = np.random.RandomState(k).randint(0, V, (B, 2 + 5 * k % 9)).astype("i")
+        self.cleargrads()
+        loss = self.forward(words)
+        loss.backward()
+        return loss, self.lstm.h, self.lstm.c
+
+
+class Attention(Base):
+    """Encoder and decoder, of different lengths; what the encoder gives is kept in a list."""
+
+    decorate = ("forward",)
+
+    def __init__(self):
+        super().__init__()
+        with self.init_scope():
+            self.embed, self.encoder = L.EmbedID(V, E), L.LSTM(E, H)
+            self.decoder, self.out = L.LSTM(E + H, H), L.Linear(H, V)
+
+    def forward(self, xs, ts):
+        self.encoder.reset_state()
+        self.decoder.reset_state()
+        hs = []
+        for t in range(xs.shape[1]):
+            hs.append(self.encoder(self.embed(xs[:, t])))
+        hs = F.stack(hs, axis=1)
+        h, loss = hs[:, -1], 0
+        for t in range(ts.shape[1] - 1):
+            weights = F.softmax(F.squeeze(F.matmul(hs, F.expand_dims(h, 2)), 2))
+            context = F.squeeze(F.matmul(F.expand_dims(weights, 1), hs), 1)
+            h = self.decoder(F.concat([self.embed(ts[:, t]), context]))
+            loss += F.softmax_cross_entropy(self.out(h), ts[:, t + 1])
+        return loss
+
+    def step(self, k):
+        r = np.random.RandomState(k)
+        xs = r.randint(0, V, (B, 2 + 3 * k % 7)).astype("i")
+        ts = r.randint(0, V, (B, 2 + 5 * k % 8)).astype("i")
+        self.cleargrads()
+        loss = self.forward(xs, ts)
+        loss.backward()
+        return loss
+
+
+class Separated(Base):
+    """A list comprehension over what ``F.separate`` gives; a state goes on to the next call."""
+
+    decorate = ("forward",)
+
+    def __init__(self):
+        super().__init__()
+        with self.init_scope():
+            self.lstm, self.out = L.LSTM(E, H), L.Linear(H, 2)
+
+    def forward(self, xs):
+        if self.lstm.h is not None:
+            self.lstm.h.unchain()
+            self.lstm.c.unchain()
+        es = F.separate(xs, axis=1)
+        hs = [self.lstm(e) for e in es]
+        return F.sum(self.out(F.concat(hs, axis=0)) ** 2)
+
+    def step(self, k):
+        xs = np.random.RandomState(k).randn(B, 1 + 5 * k % 9, E).astype("f")
+        self.cleargrads()
+        loss = self.forward(xs)
+        loss.backward()
+        return loss, self.lstm.h
+
+
+class Branches(Base):
+    """What a turn does depends on values, on numbers, and on what other turns have left."""
+
+    decorate = ("forward",)
+    last = None
+
+    def forward(self, x, kinds):
+        stack, seen = [x], 0
+        for k, kind in enumerate(kinds):
+            top = stack.pop() if len(stack) > 1 else stack[-1]
+            if kind == 0:
+                y = F.tanh(self.a(top)) * (1 + 0.1 * k)
+            elif kind == 1:
+                y = self.bn(self.b(top)) + x
+            else:
+                seen += 1
+                continue
+            if float(F.max(y).array) > 3:
+                break
+            stack.append(y)
+        self.last = seen
+        return F.sum(F.concat(stack)) + seen
+
+    def step(self, k):
+        r = np.random.RandomState(k)
+        x, kinds = r.randn(3, 4).astype("f"), r.randint(0, 3, 1 + 4 * k % 7).tolist()
+        self.cleargrads()
+        loss = self.forward(x, kinds)
+        loss.backward()
+        return loss, self.last
+
+
+def _own(model):
+    """A class of its own, to be decorated."""
+    return lambda: type(model.__name__, (model,), {})
+
+
+@pytest.mark.parametrize("model", [Recurrent, Attention, Separated, Branches])
+@pytest.mark.parametrize("turns", [(), (4, 2)])
+def test_turns_give_what_define_by_run_gives(model, turns):
+    with open_loops(turns):
+        check(_own(model), 24)
+
+
+def _made(model, calls, **options):
+    """A compiled model after so many calls, and the report of its first loop."""
+
+    class Compiled(model):
+        forward = chainer.static_graph(**options)(model.forward)
+
+    np.random.seed(0)
+    made = Compiled()
+    for k in range(calls):
+        made.step(k)
+    return made, made.schedule_manager.report()
+
+
+def test_calls_of_many_lengths_have_their_turns_without_python():
+    with chainer.using_config("static_budget", None), open_loops((4,)):
+        model, (method, turns) = _made(Recurrent, 40)
+    assert turns.without_python > method.with_python > 30
+    assert "loop at line" in turns.name
+    several = {len(p.label.split("int32")) for p in model.schedule_manager.programs}
+    assert len(several) > 1  # of one turn, and of four
+
+
+def test_loops_are_opened_where_calls_apply_more_or_fewer_functions():
+    class All(Recurrent):
+        def step(self, k):
+            words = np.random.RandomState(k).randint(0, V, (B, 2 + 7 * k % 31)).astype("i")
+            self.forward(words).backward()
+
+    with chainer.using_config("static_budget", None):
+        _, reports = _made(All, 31)
+    events = [e.reason for e in reports[0].events if e.kind == "loops"]
+    assert len(events) == 1 and "more or fewer functions" in events[0]
+
+
+def test_loops_stay_closed_where_lengths_come_again():
+    class Same(Recurrent):
+        def step(self, k):
+            return super().step(k % 2)
+
+    with chainer.using_config("static_budget", None):
+        _, reports = _made(Same, 40)
+    assert len(reports) == 1 and reports[0].without_python > 20
+
+
+def test_loops_are_closed_where_programs_do_not_serve_turns(monkeypatch):
+    monkeypatch.setattr(static_graph, "_LOOKED_AT", 8)
+    with chainer.using_config("static_budget", 0.0), open_loops():
+        model, reports = _made(Recurrent, 24)
+    assert [e.kind for e in reports[0].events].count("slower") == 1
+    (site, *_) = model.schedule_manager._sites.values()
+    assert site._opened is None
+
+
+def test_options_are_those_of_the_method(tmp_path):
+    file = tmp_path / "report.html"
+    with chainer.using_config("static_budget", None), open_loops():
+        model, _ = _made(Recurrent, 12, minimize_cache_size=False, report=str(file))
+    sites = list(model.schedule_manager._sites.values())
+    assert [site.options.limit for site in sites] == [sites[0].options.limit] * 2
+    assert sites[0].options.report and sites[1].options.report is None
+
+
+# -- Rows of a batch ------
+
+
+def test_usual_strides_say_nothing_of_how_long_a_batch_is():
+    for t in (5, 9):
+        ids, x = np.zeros((3, t), "i"), np.zeros((3, t, 4), "f")
+        assert usual_strides(ids[:, 1]) == (4,)
+        assert usual_strides(x[:, 1]) == (16 + 64, 4)
+        assert usual_strides(x[:, 1:3]) == (32 + 64, 16, 4)
+        for other in (x, x[:, :, 1], x[:, 1].T, x[:, ::2], x[:1, 1], x[:, :0]):
+            assert usual_strides(other) is None
+
+
+def test_an_array_is_laid_out_as_a_copy():
+    x = np.arange(60, dtype="f").reshape(3, 5, 4)[:, 2]
+    made = laid_out(x, usual_strides(x))
+    assert made.strides == usual_strides(x) and (made == x).all()
+    assert laid_out(made, made.strides) is made
+    ids = np.arange(15).reshape(3, 5)[:, 1]
+    assert (laid_out(ids, usual_strides(ids)) == ids).all()
+
+
+class Rows(Base):
+    """Takes rows of batches of different lengths, twice, and looks at how they lie."""
+
+    decorate = ("forward",)
+
+    def forward(self, x, ids):
+        h = self.a(x) + F.sum(x * x, axis=0) + F.sum(x)
+        return F.sum(F.sigmoid(h)) + F.select_item(h, ids)[0] + F.select_item(h * 2, ids)[1]
+
+    def step(self, k):
+        r = np.random.RandomState(k)
+        x, ids = r.randn(3, 3 + k % 5, 4).astype("f"), r.randint(0, 4, (3, 3 + k % 5)).astype("i")
+        v = chainer.Variable(x[:, 1])
+        self.cleargrads()
+        loss = self.forward(v, ids[:, 1] if k % 2 else chainer.Variable(ids[:, 2]))
+        loss.backward()
+        return loss, v.grad
+
+
+def test_rows_of_batches_of_all_lengths_have_one_program():
+    check(_own(Rows), 24)
+    with chainer.using_config("static_budget", None):
+        _, (report,) = _made(Rows, 24)
+    assert report.without_python > 8
+    assert sum(e.kind == "compile" for e in report.events) <= 6
+
+
+class Looks(Base):
+    """What a method does depends on how a row lies in memory."""
+
+    decorate = ("forward",)
+
+    def forward(self, x):
+        return F.sum(self.a(x)) * (1 + x.strides[0])
+
+    step = Rows.__dict__["step"]
+
+
+def test_a_method_that_asks_for_strides_gets_those_of_its_array():
+    class Asks(Looks):
+        def step(self, k):
+            x = np.random.RandomState(k).randn(3, 3 + k % 3, 4).astype("f")
+            loss = self.forward(x[:, 1])
+            self.cleargrads()
+            loss.backward()
+            return loss
+
+    check(_own(Asks), 18)
