@@ -12,14 +12,20 @@ import __future__
 
 import ast
 import copy
-from collections.abc import Callable, Iterable, Sequence, Set
+import itertools
+from collections.abc import Callable, Iterable, Iterator, Sequence, Set
 from inspect import CO_ASYNC_GENERATOR, CO_COROUTINE, CO_GENERATOR
 from types import CellType, CodeType, FunctionType
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from chainer import configuration
+
 from ._source import remember, syntax_of
+
+if TYPE_CHECKING:
+    from ._account import Account
 
 _FUTURE = sum(getattr(__future__, name).compiler_flag for name in __future__.all_feature_names)
 _NO_PLAIN_CALLS = CO_GENERATOR | CO_COROUTINE | CO_ASYNC_GENERATOR
@@ -37,6 +43,10 @@ _REFUSED = (
     ast.Match,
 )  # fmt: skip
 _COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
+_TURNS = 16, 4  # of a loop in one call, once those of one turn have been served
+_SERVED, _IN_A_ROW, _SELDOM = 256, 6, 1024  # so often; tries, until they come seldom
+_LOOKED_AT = 64  # calls of a method, until it is asked again whether loops pay
+_LONG = 4.0  # seconds in the turns of a loop, likewise
 # Names that no user's program has, since they are none.
 _ITEMS, _CHUNK, _ENDS = ".items", ".chunk", ".ends"
 
@@ -64,7 +74,7 @@ class Opened(NamedTuple):
 
     def function(self, loops: Sequence[Any]) -> Callable[..., Any]:
         """The method, with ``loops`` for the turns of its loops, each with its ``chunks``."""
-        cells = {f".turns{k}": loop.turns for k, loop in enumerate(loops)}
+        cells: dict[str, Any] = {f".turns{k}": loop for k, loop in enumerate(loops)}
         cells |= {f".chunks{k}": loop.chunks for k, loop in enumerate(loops)}
         cells |= {f".listed{k}": loop.listed for k, loop in enumerate(loops)}
         return _function(self.method, self.code, cells)
@@ -584,6 +594,135 @@ def _function(
     if not own:
         made.__defaults__, made.__kwdefaults__ = method.__defaults__, method.__kwdefaults__
     return made
+
+
+# -- calls
+
+
+class Several:
+    """Whether so many turns of a loop are to be one call: when there are programs for that."""
+
+    def __init__(self, turns: int) -> None:
+        self.turns, self.served = turns, False  # the last call of so many
+        self._tries = self._left = 0
+
+    def are_tried(self, account: Account) -> bool:
+        """Whether the next call is to be one of so many."""
+        self._left -= 1
+        return self.served or self._left < 0 and account.has_earned(self.turns * account.plain)
+
+    def were_tried(self, served: bool) -> None:
+        """It was, and programs have served it or not."""
+        self.served, self._tries = served, 0 if served else self._tries + 1
+        self._left = 0 if self._tries < _IN_A_ROW else min(2**self._tries, _SELDOM)
+
+
+class OpenLoop:
+    """A loop whose turns are compiled: some of them are a call of a method like a decorated one."""
+
+    def __init__(self, turns: Turns, call: Callable[..., Any]) -> None:
+        self.turns, self._call, self._method = turns, call, turns.function
+        # At first, a state that a loop goes on with is often none.
+        self._first, self._later = [[Several(n) for n in _TURNS] for _ in range(2)]
+        self.is_open = True
+        self._seen = 0.0, 0, 0  # see pays
+
+    def _site(self, chain: Any) -> Any:
+        manager = vars(chain).get("schedule_manager")
+        return None if manager is None else manager._sites.get(self._method)
+
+    def __call__(self, *arguments: Any) -> Any:
+        """Some turns."""
+        return self._call(*arguments)
+
+    def hits(self, chain: Any) -> int:
+        """The calls that programs have served."""
+        site = self._site(chain)
+        return 0 if site is None else site.ledger.hits
+
+    def pays(self, chain: Any) -> bool:
+        """Whether programs have served most of the calls of late, as far as it is known by now."""
+        site = self._site(chain)
+        if site is None or configuration.peek("static_budget") is None:
+            return True
+        now = site.account.in_method, site.ledger.hits, site.account.calls
+        seconds, hits, calls = [a - b for a, b in zip(now, self._seen, strict=True)]
+        if seconds < _LONG:
+            return True
+        self._seen = now
+        return 2 * hits > calls
+
+    def close(self) -> None:
+        """Its turns are no calls any more."""
+        self.is_open, self._call = False, self._method
+
+    def listed(self, iterable: Any, chain: Any, *arguments: Any) -> list[Any]:
+        """What a list comprehension gives, whose turns these are."""
+        found = list[Any]()
+        for items in self.chunks(iterable, chain):
+            found += self._call(chain, *arguments, *items)
+        return found
+
+    def chunks(self, iterable: Any, chain: Any) -> Iterator[tuple[Any, ...]]:
+        """The items of the turns of each call: several, as soon as calls of one turn are served."""
+        site = self._site(chain)
+        if not self.is_open and is_steady(iterable):
+            yield from [tuple(iterable)] if len(iterable) else ()
+        elif site is None or site.ledger.without_python < _SERVED or not is_steady(iterable):
+            yield from zip(iterable, strict=False)
+        else:
+            yield from self._several(iterable, site)
+
+    def _several(self, iterable: Any, site: Any) -> Iterator[tuple[Any, ...]]:
+        items, left, levels = iter(iterable), len(iterable), self._first
+        account, ledger = site.account, site.ledger
+        while left:
+            tried = next(
+                (some for some in levels if left >= some.turns and some.are_tried(account)), None)
+            if tried is None:
+                yield (next(items),)
+                left -= 1
+            else:
+                hits = ledger.hits
+                account.spends_freely = not tried.served  # they will be most of the calls
+                try:
+                    yield tuple(itertools.islice(items, tried.turns))
+                finally:
+                    account.spends_freely = False
+                tried.were_tried(ledger.hits > hits)
+                left -= tried.turns
+            levels = self._later
+
+
+class OpenMethod:
+    """A method with its loops opened."""
+
+    def __init__(self, found: Opened, calls: Sequence[Callable[..., Any]]) -> None:
+        self._loops = [OpenLoop(*both) for both in zip(found.turns, calls, strict=True)]
+        self._function = found.function(self._loops)
+        self._calls = 0
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        self._calls += 1
+        return self._function(*args, **kwargs)
+
+    def hits(self, chain: Any) -> int:
+        """The calls of turns that programs have served."""
+        return sum([loop.hits(chain) for loop in self._loops])
+
+    @property
+    def is_open(self) -> bool:
+        """Whether any loop is."""
+        return any([loop.is_open for loop in self._loops])
+
+    def close_what_does_not_pay(self, chain: Any) -> list[int]:
+        """Close the loops whose turns programs hardly serve; gives their lines."""
+        if self._calls % _LOOKED_AT:
+            return []
+        closed = [loop for loop in self._loops if loop.is_open and not loop.pays(chain)]
+        for loop in closed:
+            loop.close()
+        return [loop.turns.line for loop in closed]
 
 
 def is_steady(iterable: Any) -> bool:

@@ -6,7 +6,6 @@ import copy
 import functools
 import gc
 import inspect
-import itertools
 import logging
 import math
 import os
@@ -25,7 +24,7 @@ from ._account import ANY_SIZE, COMPILING, GAIN_OF_ANY_SIZE, Account, clock
 from ._again import Gradients
 from ._any_size import AnySizePiece, AnySizes, Kind, Refused
 from ._lean import Need
-from ._loops import Turns, is_steady, opened
+from ._loops import OpenMethod, opened
 from ._node import StaticScheduleFunction
 from ._phrases import Phrases
 from ._piece import Piece, Plan
@@ -75,9 +74,6 @@ _OPTIONS = (
     "report",
 )
 _WAYS, _KINDS_OF_WAYS = 12, 4  # forms of arguments, or ways, until loops are opened
-_TURNS = 16, 4  # of a loop in one call, once those of one turn have been served
-_SERVED, _IN_A_ROW = 256, 6  # so often; tries, until they come at growing distances
-_LOOKED_AT = 256  # calls in which turns are calls, until it is asked whether programs serve these
 _BY_TURNS = "the turns of its loops have no programs yet"
 _LEFT_ALONE = "left alone for a while: no program was found for earlier calls, or none has paid"
 _DEAR = "to compile it would take too long for what its calls have taken so far"
@@ -188,11 +184,8 @@ class Site:
         self._asked_again_at = 0  # call, whether programs for any sizes pay
         self._missed = 0  # calls without a program since calls were noted for phrases
         self._patience = _PATIENCE  # so many, until some are noted
-        #: The method with the turns of its loops as compiled calls, and these.
-        self._opened: tuple[Callable[..., Any], list[OpenLoop]] | None = None
+        self._opened: OpenMethod | None = None  # with the turns of its loops as compiled calls
         self._may_open = True
-        self._by_turns, self._closes_at = 0, _LOOKED_AT  # calls in which they are
-        self._hits = self._hits_of = 0  # of turns with programs, and all, until that
 
     def __call__(self, chain: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         if (
@@ -202,7 +195,7 @@ class Site:
         ):
             return self._plainly(chain, args, kwargs)
         if self._opened is not None:
-            return self._turn_by_turn(*self._opened, chain, args, kwargs)
+            return self._turn_by_turn(self._opened, chain, args, kwargs)
         form = None
         if not self._asleep:
             if self.forms.differ:
@@ -374,9 +367,10 @@ class Site:
         found = opened(self.method)
         if found is None:
             return False
-        loops = [OpenLoop(turns, self.options) for turns in found.turns]
+        options = self.options.for_turns()
+        calls = [_decorate(turns.function, options) for turns in found.turns]
         lines = ", ".join([f"{turns.line}" for turns in found.turns])
-        self._opened = found.function(loops), loops
+        self._opened = OpenMethod(found, calls)
         self.ledger.add("loops", f"calls apply more or fewer functions each time: the turns of the "
                         f"loops at the lines {lines} are compiled", line_of(self.method))
         self.forget_programs()
@@ -384,35 +378,23 @@ class Site:
         self.ledger.let_pass(0, "")
         return True
 
-    def _turn_by_turn(
-        self, method: Callable[..., Any], loops: list[OpenLoop], chain: Any, args: Any,
-        kwargs: Any,
-    ) -> Any:
+    def _turn_by_turn(self, method: OpenMethod, chain: Any, args: Any, kwargs: Any) -> Any:
         """A call in which the turns of loops are calls of their own."""
-        ledger, before = self.ledger, sum([loop.hits(chain) for loop in loops])
+        ledger, before = self.ledger, method.hits(chain)
         try:
             return method(chain, *args, **kwargs)
         finally:
-            if sum([loop.hits(chain) for loop in loops]) > before:
+            if method.hits(chain) > before:
                 ledger.with_python += 1
             else:
                 ledger.plain_calls += 1
                 ledger.plainly[_BY_TURNS] += 1
-            self._by_turns += 1
-            if self._by_turns == self._closes_at:
-                self._close_loops(loops, chain)
-
-    def _close_loops(self, loops: list[OpenLoop], chain: Any) -> None:
-        """Programs serve few of the turns: the method is what it was before."""
-        self._closes_at *= 2
-        hits, calls = map(sum, zip(*[loop.calls(chain) for loop in loops], strict=True))
-        most = 2 * (hits - self._hits) > calls - self._hits_of
-        if most or configuration.peek("static_budget") is None:
-            self._hits, self._hits_of = hits, calls
-            return
-        self._opened, self._patience = None, 1 << 30  # neither do phrases of so few functions pay
-        self.ledger.add("slower", "few turns of its loops have programs that are faster: they are "
-                        "no calls any more", line_of(self.method))
+            for line in method.close_what_does_not_pay(chain):
+                reason = "few turns of the loop have programs that are faster: it is closed"
+                file = line_of(self.method).rpartition(":")[0]
+                ledger.add("slower", reason, f"{file}:{line}")
+            if not method.is_open:  # neither do phrases of so few functions pay
+                self._opened, self._patience = None, 1 << 30
 
     def is_worth_noting(self, form: int, outside: bool) -> bool:
         """Whether to note what a call with arguments of this form applies.
@@ -934,77 +916,6 @@ def _split(sync: Sync, eager: Application, path: list[Application]) -> list[Sync
     alive = frozenset(made & (later | sync.alive))  # the method's variables may hold more
     before = sync._replace(app=eager.parent, alive=alive, guessed=True)
     return [before, sync._replace(first=eager.depth + 1)]
-
-
-class Several:
-    """Whether so many turns of a loop are to be one call: when there are programs for that."""
-
-    def __init__(self, turns: int) -> None:
-        self.turns, self.served = turns, False  # the last call of so many
-        self._tries = self._left = 0
-
-    def are_tried(self, account: Account) -> bool:
-        """Whether the next call is to be one of so many."""
-        self._left -= 1
-        return self.served or self._left < 0 and account.has_earned(self.turns * account.plain)
-
-    def were_tried(self, served: bool) -> None:
-        """It was, and programs have served it or not."""
-        self.served, self._tries = served, 0 if served else self._tries + 1
-        self._left = 0 if self._tries < _IN_A_ROW else min(2**self._tries, _LONGEST)
-
-
-class OpenLoop:
-    """A loop whose turns are compiled: some of them are a call of a method like a decorated one."""
-
-    def __init__(self, turns: Turns, options: Options) -> None:
-        self._method = turns.function
-        # At first, a state that a loop goes on with is often none.
-        self._first, self._later = [[Several(n) for n in _TURNS] for _ in range(2)]
-        self.turns = _decorate(turns.function, options.for_turns())
-
-    def _site(self, chain: Any) -> Site | None:
-        manager = vars(chain).get("schedule_manager")
-        return None if manager is None else manager._sites.get(self._method)
-
-    def hits(self, chain: Any) -> int:
-        """The calls that programs have served."""
-        return self.calls(chain)[0]
-
-    def calls(self, chain: Any) -> tuple[int, int]:
-        """The same, and all calls."""
-        site = self._site(chain)
-        return (0, 0) if site is None else (site.ledger.hits, site.account.calls)
-
-    def listed(self, iterable: Any, chain: Any, *arguments: Any) -> list[Any]:
-        """What a list comprehension gives, whose turns these are."""
-        found = list[Any]()
-        for items in self.chunks(iterable, chain):
-            found += self.turns(chain, *arguments, *items)
-        return found
-
-    def chunks(self, iterable: Any, chain: Any) -> Iterator[tuple[Any, ...]]:
-        """The items of the turns of each call: several, as soon as calls of one turn are served."""
-        site = self._site(chain)
-        if site is None or site.ledger.without_python < _SERVED or not is_steady(iterable):
-            yield from zip(iterable, strict=False)
-            return
-        items, left, levels = iter(iterable), len(iterable), self._first
-        account, ledger = site.account, site.ledger
-        while left:
-            tried = next(
-                (some for some in levels if left >= some.turns and some.are_tried(account)), None)
-            if tried is None:
-                yield (next(items),)
-                left -= 1
-            else:
-                hits = ledger.hits
-                account.spends_freely = not tried.served  # they will be most of the calls
-                yield tuple(itertools.islice(items, tried.turns))
-                account.spends_freely = False
-                tried.were_tried(ledger.hits > hits)
-                left -= tried.turns
-            levels = self._later
 
 
 class ScheduleManager:

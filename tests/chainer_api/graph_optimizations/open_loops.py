@@ -3,7 +3,7 @@
 import contextlib
 from unittest import mock
 
-from chainer.graph_optimizations import _account, static_graph
+from chainer.graph_optimizations import _account, _loops, static_graph
 
 
 class _Site(static_graph.Site):
@@ -15,6 +15,6 @@ class _Site(static_graph.Site):
 def open_loops(turns=(4, 2), served=2):
     """Context in which ``turns`` are tried as soon as so many calls have been ``served``."""
     earned = mock.patch.object(_account.Account, "has_earned", lambda *_: True)
-    several = mock.patch.multiple(static_graph, Site=_Site, _TURNS=turns, _SERVED=served)
-    with earned, several:
+    several = mock.patch.multiple(_loops, _TURNS=turns, _SERVED=served)
+    with earned, several, mock.patch.object(static_graph, "Site", _Site):
         yield

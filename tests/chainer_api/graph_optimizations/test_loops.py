@@ -10,7 +10,7 @@ from trust import Base, check
 import chainer
 import chainer.functions as F
 import chainer.links as L
-from chainer.graph_optimizations import _loops, static_graph
+from chainer.graph_optimizations import _loops
 from chainer.graph_optimizations._tree import laid_out, usual_strides
 
 # -- The text ------
@@ -20,7 +20,10 @@ class Turns:
     """Calls the function of a loop's turns, so many at a time."""
 
     def __init__(self, turns, most):
-        self.turns, self.most = turns.function, most
+        self._turns, self.most = turns.function, most
+
+    def __call__(self, *arguments):
+        return self._turns(*arguments)
 
     def chunks(self, iterable, chain):
         if not _loops.is_steady(iterable):
@@ -33,7 +36,7 @@ class Turns:
     def listed(self, iterable, chain, *arguments):
         found = []
         for items in self.chunks(iterable, chain):
-            found += self.turns(chain, *arguments, *items)
+            found += self(chain, *arguments, *items)
         return found
 
 
@@ -465,7 +468,8 @@ def test_loops_stay_closed_where_lengths_come_again():
 
 
 def test_loops_are_closed_where_programs_do_not_serve_turns(monkeypatch):
-    monkeypatch.setattr(static_graph, "_LOOKED_AT", 8)
+    monkeypatch.setattr(_loops, "_LOOKED_AT", 8)
+    monkeypatch.setattr(_loops, "_LONG", 0.0)
     with chainer.using_config("static_budget", 0.0), open_loops():
         model, reports = _made(Recurrent, 24)
     assert [e.kind for e in reports[0].events].count("slower") == 1
