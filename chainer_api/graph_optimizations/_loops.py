@@ -12,15 +12,18 @@ import __future__
 
 import ast
 import copy
+import functools
 import itertools
 from collections.abc import Callable, Iterable, Iterator, Sequence, Set
 from inspect import CO_ASYNC_GENERATOR, CO_COROUTINE, CO_GENERATOR
-from types import CellType, CodeType, FunctionType
+from types import CellType, CodeType, FunctionType, MethodType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from chainer import configuration
+from chainer import configuration, link_hook
+from chainer.link import Link
+from chainwright.tracer import is_library
 
 from ._source import remember, syntax_of
 
@@ -46,19 +49,20 @@ _COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 _TURNS = 16, 4  # of a loop in one call, once those of one turn have been served
 _SERVED, _IN_A_ROW, _SELDOM = 256, 6, 1024  # so often; tries, until they come seldom
 _LOOKED_AT = 64  # calls of a method, until it is asked again whether loops pay
+_DEPTH = 8  # calls in calls in which loops are looked for
 _LONG = 4.0  # seconds in the turns of a loop, likewise
 # Names that no user's program has, since they are none.
-_ITEMS, _CHUNK, _ENDS = ".items", ".chunk", ".ends"
+_ITEMS, _CHUNK, _ENDS, _WITHIN = ".items", ".chunk", ".ends", ".within"
 
 
 class Turns(NamedTuple):
-    """A loop: the function of some of its turns, and the line where it stands.
+    """A loop: the function of some of its turns, and the place where it stands.
 
     It is called with the object, values of the method's variables, and the items of the turns.
     """
 
     function: FunctionType
-    line: int
+    place: str
 
 
 class Opened(NamedTuple):
@@ -71,12 +75,17 @@ class Opened(NamedTuple):
     method: FunctionType
     code: CodeType
     turns: list[Turns]
+    callees: list[tuple[str, ...]]  # what it calls of its object: paths of attributes
 
-    def function(self, loops: Sequence[Any]) -> Callable[..., Any]:
-        """The method, with ``loops`` for the turns of its loops, each with its ``chunks``."""
+    def function(self, loops: Sequence[Any], within: Callable[[Any], Any]) -> Callable[..., Any]:
+        """The method, with ``loops`` for the turns of its loops, each with its ``chunks``.
+
+        ``within`` gives what is called in the place of what the method calls of its object.
+        """
         cells: dict[str, Any] = {f".turns{k}": loop for k, loop in enumerate(loops)}
         cells |= {f".chunks{k}": loop.chunks for k, loop in enumerate(loops)}
         cells |= {f".listed{k}": loop.listed for k, loop in enumerate(loops)}
+        cells[_WITHIN] = within
         return _function(self.method, self.code, cells)
 
 
@@ -131,7 +140,9 @@ class _Method:
         if self._self in _stored(node.body):
             return None
         node.body, _ = self._block(node.body, frozenset(self._given))
-        if not self._bodies:
+        calls = _Calls(self._self)
+        node.body = [calls.visit(statement) for statement in node.body]
+        if not self._bodies and not calls.paths:
             return None
         node.decorator_list = []
         made, *bodies = _compiled(self._method, [node, *self._bodies])
@@ -140,8 +151,8 @@ class _Method:
             function = _function(self._method, code, {}, own=True)
             function.__qualname__ += f", loop at line {body.lineno}"
             remember(function, body)
-            turns.append(Turns(function, body.lineno))
-        return Opened(self._method, made, turns)
+            turns.append(Turns(function, f"{code.co_filename}:{body.lineno}"))
+        return Opened(self._method, made, turns, calls.paths)
 
     def _block(
         self, body: list[ast.stmt], known: Set[str]
@@ -288,6 +299,30 @@ def _at(made: Any, node: ast.AST) -> Any:
         if not hasattr(n, "lineno") and "lineno" in n._attributes:
             ast.copy_location(n, node)
     return made
+
+
+class _Calls(ast.NodeTransformer):
+    """Asks what is to be called, in each call of an attribute of the method's object."""
+
+    def __init__(self, name: str) -> None:
+        self._name, self.paths = name, list[tuple[str, ...]]()
+
+    def visit_Call(self, node: ast.Call) -> Any:  # noqa: N802 - as ast has it
+        self.generic_visit(node)
+        path, at = list[str](), node.func
+        while isinstance(at, ast.Attribute):
+            path.append(at.attr)
+            at = at.value
+        if isinstance(at, ast.Name) and at.id == self._name and path:
+            self.paths.append(tuple(reversed(path)))
+            node.func = _at(
+                ast.Call(func=_load(_WITHIN), args=[node.func], keywords=[]), node.func)
+        return node
+
+    def _leave(self, node: Any) -> Any:
+        return node
+
+    visit_Lambda = visit_FunctionDef = visit_ClassDef = _leave  # noqa: N815
 
 
 class _Lists(ast.NodeTransformer):
@@ -558,7 +593,8 @@ def _compiled(method: FunctionType, nodes: Sequence[ast.FunctionDef]) -> list[Co
     own, free = cls or own, {*method.__code__.co_freevars}
     # In the module its name is not that of a variable of the function around it.
     names: Any = [] if own in free else [ast.Global(names=[own])]
-    free |= {f".{what}{k}" for what in ("turns", "chunks", "listed") for k in range(len(nodes) - 1)}
+    loops = itertools.product(("turns", "chunks", "listed"), range(len(nodes) - 1))
+    free |= {_WITHIN, *[f".{what}{k}" for what, k in loops]}
     found = list[CodeType]()
     for node in nodes:
         body: Any = [node]
@@ -626,28 +662,30 @@ class OpenLoop:
         self._first, self._later = [[Several(n) for n in _TURNS] for _ in range(2)]
         self.is_open = True
         self._seen = 0.0, 0, 0  # see pays
+        self._sites = list[Any]()
 
     def _site(self, chain: Any) -> Any:
         manager = vars(chain).get("schedule_manager")
-        return None if manager is None else manager._sites.get(self._method)
+        site = None if manager is None else manager._sites.get(self._method)
+        if site is not None and site not in self._sites:
+            self._sites.append(site)
+        return site
 
     def __call__(self, *arguments: Any) -> Any:
         """Some turns."""
         return self._call(*arguments)
 
-    def hits(self, chain: Any) -> int:
+    @property
+    def hits(self) -> int:
         """The calls that programs have served."""
-        site = self._site(chain)
-        return 0 if site is None else site.ledger.hits
+        return sum([site.ledger.hits for site in self._sites])
 
-    def pays(self, chain: Any) -> bool:
+    def pays(self) -> bool:
         """Whether programs have served most of the calls of late, as far as it is known by now."""
-        site = self._site(chain)
-        if site is None or configuration.peek("static_budget") is None:
-            return True
-        now = site.account.in_method, site.ledger.hits, site.account.calls
+        accounts = [site.account for site in self._sites]
+        now = sum([a.in_method for a in accounts]), self.hits, sum([a.calls for a in accounts])
         seconds, hits, calls = [a - b for a, b in zip(now, self._seen, strict=True)]
-        if seconds < _LONG:
+        if seconds < _LONG or configuration.peek("static_budget") is None:
             return True
         self._seen = now
         return 2 * hits > calls
@@ -695,34 +733,120 @@ class OpenLoop:
 
 
 class OpenMethod:
-    """A method with its loops opened."""
+    """A method with its loops opened, and those of what it calls of its object and of its links.
 
-    def __init__(self, found: Opened, calls: Sequence[Callable[..., Any]]) -> None:
-        self._loops = [OpenLoop(*both) for both in zip(found.turns, calls, strict=True)]
-        self._function = found.function(self._loops)
+    ``decorate`` makes a compiled method of the function of some turns.
+    """
+
+    def __init__(self, found: Opened, decorate: Callable[[FunctionType], Any]) -> None:
+        self._decorate = decorate
+        self._loops = list[OpenLoop]()
+        self._inner: dict[FunctionType, Callable[..., Any] | None] = {}
+        self._function = self._inner[found.method] = self._opened(found)
         self._calls = 0
+
+    def _opened(self, found: Opened) -> Callable[..., Any]:
+        loops = [OpenLoop(turns, self._decorate(turns.function)) for turns in found.turns]
+        self._loops += loops
+        return found.function(loops, self._within)
+
+    def _within(self, callee: Any) -> Any:
+        """What is called in the place of a method, or of a link."""
+        target = _target_of(callee)
+        if target is None:
+            return callee
+        owner, function = target
+        if function not in self._inner:
+            found = opened(function)
+            self._inner[function] = None
+            if found is not None and leads_to_loops(found, owner):
+                self._inner[function] = self._opened(found)
+        made = self._inner[function]
+        return callee if made is None else functools.partial(made, owner)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         self._calls += 1
         return self._function(*args, **kwargs)
 
-    def hits(self, chain: Any) -> int:
+    @property
+    def hits(self) -> int:
         """The calls of turns that programs have served."""
-        return sum([loop.hits(chain) for loop in self._loops])
+        return sum([loop.hits for loop in self._loops])
 
     @property
     def is_open(self) -> bool:
         """Whether any loop is."""
         return any([loop.is_open for loop in self._loops])
 
-    def close_what_does_not_pay(self, chain: Any) -> list[int]:
-        """Close the loops whose turns programs hardly serve; gives their lines."""
+    def close_what_does_not_pay(self) -> list[str]:
+        """Close the loops whose turns programs hardly serve; gives where they stand."""
         if self._calls % _LOOKED_AT:
             return []
-        closed = [loop for loop in self._loops if loop.is_open and not loop.pays(chain)]
+        closed = [loop for loop in self._loops if loop.is_open and not loop.pays()]
         for loop in closed:
             loop.close()
-        return [loop.turns.line for loop in closed]
+        return [loop.turns.place for loop in closed]
+
+
+def leads_to_loops(found: Opened, owner: Any, known: Set[FunctionType] = frozenset()) -> bool:
+    """Whether a method that is to be opened has loops, or calls something that has.
+
+    What it calls is looked up as it is, and nobody's code runs for that.
+    """
+    if found.turns:
+        return True
+    known = known | {found.method}
+    for path in found.callees if len(known) < _DEPTH else ():
+        target = _target_at(owner, path)
+        if target is None or target[1] in known:
+            continue
+        inner = opened(target[1])
+        if inner is not None and leads_to_loops(inner, target[0], known):
+            return True
+    return False
+
+
+def _target_at(owner: Any, path: Sequence[str]) -> tuple[Any, FunctionType] | None:
+    """What a call of an attribute calls: the object, and the function of its class."""
+    *links, last = path
+    for name in links:
+        owner = vars(owner).get(name)
+        if not isinstance(owner, Link):
+            return None
+    if last in vars(owner):
+        return _target_of(vars(owner)[last])
+    found = _of_class(owner, last)
+    return None if found is None else (owner, found)
+
+
+def _target_of(callee: Any) -> tuple[Any, FunctionType] | None:
+    """The object and the function of a method, or of a link, that may have its loops opened."""
+    if type(callee) is MethodType:
+        owner, found = callee.__self__, callee.__func__
+        if not isinstance(owner, Link) or not _is_users(found):
+            return None
+        return owner, found
+    if not isinstance(callee, Link) or "__call__" in vars(callee) or "forward" in vars(callee):
+        return None
+    if type(callee).__call__ is not Link.__call__:
+        found = _of_class(callee, "__call__")
+    elif link_hook._thread_local.hooks or callee._local_link_hooks:
+        return None
+    else:
+        found = _of_class(callee, "forward")
+    return None if found is None else (callee, found)
+
+
+def _of_class(owner: Any, name: str) -> Any:
+    """A method of an object's class; None if it is none of the user's, or a compiled one."""
+    found = next((vars(c)[name] for c in type(owner).__mro__ if name in vars(c)), None)
+    return found if _is_users(found) else None
+
+
+def _is_users(found: Any) -> bool:
+    if type(found) is not FunctionType or hasattr(found, "__wrapped__"):
+        return False
+    return not is_library(found.__code__.co_filename)
 
 
 def is_steady(iterable: Any) -> bool:

@@ -9,6 +9,7 @@ import inspect
 import linecache
 import os
 import time
+import weakref
 from types import CodeType, FunctionType
 from typing import Any
 
@@ -18,7 +19,8 @@ from chainwright.tracer import is_library
 _FUTURE = sum(getattr(__future__, name).compiler_flag for name in __future__.all_feature_names)
 _BEGUN = time.time() - time.process_time() - 1.0  # at the latest
 _known: dict[CodeType, Any] = {}
-_made: dict[CodeType, Any] = {}  # of functions that were made of such trees
+#: Of functions that were made of such trees.
+_made: weakref.WeakKeyDictionary[CodeType, Any] = weakref.WeakKeyDictionary()
 
 
 def syntax_of(function: FunctionType) -> Any:

@@ -24,7 +24,7 @@ from ._account import ANY_SIZE, COMPILING, GAIN_OF_ANY_SIZE, Account, clock
 from ._again import Gradients
 from ._any_size import AnySizePiece, AnySizes, Kind, Refused
 from ._lean import Need
-from ._loops import OpenMethod, opened
+from ._loops import OpenMethod, leads_to_loops, opened
 from ._node import StaticScheduleFunction
 from ._phrases import Phrases
 from ._piece import Piece, Plan
@@ -365,14 +365,12 @@ class Site:
         """Have the turns of loops be calls of their own, if there are loops for that."""
         self._may_open = False
         found = opened(self.method)
-        if found is None:
+        if found is None or not leads_to_loops(found, self.chain()):
             return False
         options = self.options.for_turns()
-        calls = [_decorate(turns.function, options) for turns in found.turns]
-        lines = ", ".join([f"{turns.line}" for turns in found.turns])
-        self._opened = OpenMethod(found, calls)
-        self.ledger.add("loops", f"calls apply more or fewer functions each time: the turns of the "
-                        f"loops at the lines {lines} are compiled", line_of(self.method))
+        self._opened = OpenMethod(found, lambda function: _decorate(function, options))
+        reason = "calls apply more or fewer functions each time: the turns of loops are compiled"
+        self.ledger.add("loops", reason, line_of(self.method))
         self.forget_programs()
         self.proofs.forget()
         self.ledger.let_pass(0, "")
@@ -380,19 +378,18 @@ class Site:
 
     def _turn_by_turn(self, method: OpenMethod, chain: Any, args: Any, kwargs: Any) -> Any:
         """A call in which the turns of loops are calls of their own."""
-        ledger, before = self.ledger, method.hits(chain)
+        ledger, before = self.ledger, method.hits
         try:
             return method(chain, *args, **kwargs)
         finally:
-            if method.hits(chain) > before:
+            if method.hits > before:
                 ledger.with_python += 1
             else:
                 ledger.plain_calls += 1
                 ledger.plainly[_BY_TURNS] += 1
-            for line in method.close_what_does_not_pay(chain):
+            for place in method.close_what_does_not_pay():
                 reason = "few turns of the loop have programs that are faster: it is closed"
-                file = line_of(self.method).rpartition(":")[0]
-                ledger.add("slower", reason, f"{file}:{line}")
+                ledger.add("slower", reason, place)
             if not method.is_open:  # neither do phrases of so few functions pay
                 self._opened, self._patience = None, 1 << 30
 
