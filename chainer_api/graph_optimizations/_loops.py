@@ -194,7 +194,7 @@ class _Method:
             _AsItIs: The loop has to stay as it is.
         """
         within = [loop.target, *loop.body]
-        _check_body(within)
+        _check_body(within, _AT_ONCE - self._locals - self._method.__globals__.keys())
         assigned = _stored(within)
         if self._self in assigned or assigned & _shared(self._node):
             raise _AsItIs
@@ -355,12 +355,16 @@ class _AsItIs(Exception):
     """A loop cannot be opened."""
 
 
-def _check_body(within: list[Any]) -> None:
-    """Raises :class:`_AsItIs` where statements are not the same in a function of their own."""
+def _check_body(within: list[Any], uses_up: Set[str]) -> None:
+    """Raises :class:`_AsItIs` where statements are not the same in a function of their own.
+
+    ``uses_up`` are the names of functions that use up an iterator at once.
+    """
     stored = _stored(within)
     at_once = {
         id(a) for n in within for call in ast.walk(n)
-        if isinstance(call, ast.Call) and _name_of(call.func) in _AT_ONCE and len(call.args) == 1
+        if isinstance(call, ast.Call) and isinstance(call.func, ast.Name)
+        and call.func.id in uses_up and len(call.args) == 1
         for a in call.args
     }
     for node in [n for statement in within for n in ast.walk(statement)]:
@@ -488,7 +492,8 @@ class _Flow:
 
     def run(self, body: Sequence[ast.stmt]) -> Set[str]:
         """The names that have values behind the statements, in any case."""
-        return self._after(body, self._known) or _Everything()
+        found = self._after(body, self._known)
+        return _Everything() if found is None else found
 
     def _after(self, body: Sequence[ast.stmt], known: Set[str] | None) -> Set[str] | None:
         for statement in body:
@@ -735,11 +740,15 @@ class OpenLoop:
 class OpenMethod:
     """A method with its loops opened, and those of what it calls of its object and of its links.
 
-    ``decorate`` makes a compiled method of the function of some turns.
+    ``decorate`` makes a compiled method of the function of some turns. Of a function of turns
+    itself (``of_turns``) only loops in its own text are opened: else those of a method that calls
+    itself would be opened again and again.
     """
 
-    def __init__(self, found: Opened, decorate: Callable[[FunctionType], Any]) -> None:
-        self._decorate = decorate
+    def __init__(
+        self, found: Opened, decorate: Callable[[FunctionType], Any], of_turns: bool
+    ) -> None:
+        self._decorate, self._of_turns = decorate, of_turns
         self._loops = list[OpenLoop]()
         self._inner: dict[FunctionType, Callable[..., Any] | None] = {}
         self._function = self._inner[found.method] = self._opened(found)
@@ -752,7 +761,7 @@ class OpenMethod:
 
     def _within(self, callee: Any) -> Any:
         """What is called in the place of a method, or of a link."""
-        target = _target_of(callee)
+        target = None if self._of_turns else _target_of(callee)
         if target is None:
             return callee
         owner, function = target

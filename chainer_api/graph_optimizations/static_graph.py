@@ -365,10 +365,12 @@ class Site:
         """Have the turns of loops be calls of their own, if there are loops for that."""
         self._may_open = False
         found = opened(self.method)
-        if found is None or not leads_to_loops(found, self.chain()):
+        of_turns, options = self.options.of_turns, self.options.for_turns()
+        if found is None or not (
+                found.turns or not of_turns and leads_to_loops(found, self.chain())):
             return False
-        options = self.options.for_turns()
-        self._opened = OpenMethod(found, lambda function: _decorate(function, options))
+        self._opened = OpenMethod(
+            found, lambda function: _decorate(function, options), of_turns)
         reason = "calls apply more or fewer functions each time: the turns of loops are compiled"
         self.ledger.add("loops", reason, line_of(self.method))
         self.forget_programs()

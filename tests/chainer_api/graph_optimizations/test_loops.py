@@ -105,6 +105,13 @@ class Methods:
                 s += c
         return s, a, b, k
 
+    def targets_have_no_names(self, n):
+        z, box = 0, {}
+        for box["i"] in range(n):
+            if box["i"] > 2:
+                z = box["i"]
+        return z
+
     def nested(self, n):
         s = 0
         for i in range(n):
@@ -198,6 +205,7 @@ def _gives(function, cls, argument):
         ("sums", [1, 2, 3]), ("sums", ()), ("sums", 5), ("breaks_and_else", 3),
         ("breaks_and_else", 9), ("goes_on", 7), ("goes_on", 0), ("has_no_value", 0),
         ("has_no_value", 3), ("has_a_value_sometimes", 6), ("has_a_value_sometimes", 1),
+        ("targets_have_no_names", 6), ("targets_have_no_names", 1),
         ("mangled", [0, 1, 2]), ("unpacks", [(1, 2, 3), (4,), (5, 6)]), ("unpacks", []),
         ("nested", 7), ("changes_what_it_loops_over", [1, 2, 3]), ("swaps", 10),
         ("keeps_the_name", 0), ("keeps_the_name", 4), ("stores_in_items", 5), ("raises", 1),
@@ -272,6 +280,12 @@ class Left:
             if i > 2:
                 z += i
         return z
+
+    def a_generator_sees_a_name(self, n):
+        found = []
+        for i in range(n):
+            found.append(i + j for j in range(2))
+        return found
 
     def deletes(self, n):
         for i in range(n):
