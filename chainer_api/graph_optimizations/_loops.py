@@ -740,35 +740,36 @@ class OpenLoop:
 class OpenMethod:
     """A method with its loops opened, and those of what it calls of its object and of its links.
 
-    ``decorate`` makes a compiled method of the function of some turns. Of a function of turns
-    itself (``of_turns``) only loops in its own text are opened: else those of a method that calls
-    itself would be opened again and again.
+    ``decorate`` makes a compiled method of the function of some turns, and of the functions that
+    these turns are inside of: ``inside`` and the one that has the loop. They are not opened again
+    where they call themselves.
     """
 
     def __init__(
-        self, found: Opened, decorate: Callable[[FunctionType], Any], of_turns: bool
+        self, found: Opened, decorate: Callable[[FunctionType, Set[Any]], Any], inside: Set[Any]
     ) -> None:
-        self._decorate, self._of_turns = decorate, of_turns
+        self._decorate, self._inside = decorate, inside
         self._loops = list[OpenLoop]()
         self._inner: dict[FunctionType, Callable[..., Any] | None] = {}
         self._function = self._inner[found.method] = self._opened(found)
         self._calls = 0
 
     def _opened(self, found: Opened) -> Callable[..., Any]:
-        loops = [OpenLoop(turns, self._decorate(turns.function)) for turns in found.turns]
+        inside = self._inside | {found.method}
+        loops = [OpenLoop(turns, self._decorate(turns.function, inside)) for turns in found.turns]
         self._loops += loops
         return found.function(loops, self._within)
 
     def _within(self, callee: Any) -> Any:
         """What is called in the place of a method, or of a link."""
-        target = None if self._of_turns else _target_of(callee)
-        if target is None:
+        target = _target_of(callee)
+        if target is None or target[1] in self._inside:
             return callee
         owner, function = target
         if function not in self._inner:
             found = opened(function)
             self._inner[function] = None
-            if found is not None and leads_to_loops(found, owner):
+            if found is not None and leads_to_loops(found, owner, self._inside):
                 self._inner[function] = self._opened(found)
         made = self._inner[function]
         return callee if made is None else functools.partial(made, owner)
@@ -797,20 +798,21 @@ class OpenMethod:
         return [loop.turns.place for loop in closed]
 
 
-def leads_to_loops(found: Opened, owner: Any, known: Set[FunctionType] = frozenset()) -> bool:
+def leads_to_loops(found: Opened, owner: Any, known: Set[Any], depth: int = 0) -> bool:
     """Whether a method that is to be opened has loops, or calls something that has.
 
-    What it calls is looked up as it is, and nobody's code runs for that.
+    What it calls is looked up as it is, and nobody's code runs for that. Some functions are
+    ``known`` to be inside of.
     """
     if found.turns:
         return True
     known = known | {found.method}
-    for path in found.callees if len(known) < _DEPTH else ():
+    for path in found.callees if depth < _DEPTH else ():
         target = _target_at(owner, path)
         if target is None or target[1] in known:
             continue
         inner = opened(target[1])
-        if inner is not None and leads_to_loops(inner, target[0], known):
+        if inner is not None and leads_to_loops(inner, target[0], known, depth + 1):
             return True
     return False
 

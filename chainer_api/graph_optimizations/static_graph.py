@@ -12,7 +12,7 @@ import os
 import threading
 import time
 import weakref
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence, Set
 from typing import Any, NamedTuple, TypeVar, overload
 
 from chainer import _tracing, configuration, function_hook
@@ -87,7 +87,7 @@ _function_hooks = function_hook._thread_local
 class Options:
     """The checked arguments of the decorator."""
 
-    of_turns = False  # whether it is one that the user does not see: see OpenLoop
+    inside: Set[Any] = frozenset()  # of turns of a loop: the functions that they are inside of
 
     def __init__(
         self,
@@ -117,10 +117,10 @@ class Options:
             raise TypeError(f"static_graph: report must be the name of a file, not {report!r}")
         self.report = report
 
-    def for_turns(self) -> Options:
-        """These, for the turns of a loop in the method."""
+    def for_turns(self, inside: Set[Any]) -> Options:
+        """These, for the turns of a loop that are inside of some functions."""
         made = copy.copy(self)
-        made.report, made.of_turns = None, True
+        made.report, made.inside = None, inside
         return made
 
 
@@ -158,7 +158,7 @@ class Site:
         self.method, self.name, self.options = method, name, options
         self.ledger = Ledger(name)
         self.account = Account(self.ledger, options.exact)
-        self.account.of_turns = options.of_turns
+        self.account.of_turns = bool(options.inside)
         self.root = Application(None)
         self._last = self.root  # where the last call has ended
         self.chain: Callable[[], Any] = lambda: None
@@ -365,12 +365,14 @@ class Site:
         """Have the turns of loops be calls of their own, if there are loops for that."""
         self._may_open = False
         found = opened(self.method)
-        of_turns, options = self.options.of_turns, self.options.for_turns()
-        if found is None or not (
-                found.turns or not of_turns and leads_to_loops(found, self.chain())):
+        options = self.options
+        if found is None or not leads_to_loops(found, self.chain(), options.inside):
             return False
-        self._opened = OpenMethod(
-            found, lambda function: _decorate(function, options), of_turns)
+
+        def decorate(turns: Any, inside: Set[Any]) -> Callable[..., Any]:
+            return _decorate(turns, options.for_turns(inside))
+
+        self._opened = OpenMethod(found, decorate, options.inside)
         reason = "calls apply more or fewer functions each time: the turns of loops are compiled"
         self.ledger.add("loops", reason, line_of(self.method))
         self.forget_programs()
