@@ -94,14 +94,9 @@ def opened(method: Callable[..., Any]) -> Opened | None:
 
     None where there is no such loop, or where its source is not to be had.
 
-    >>> def total(self, xs):
-    ...     found = 0
-    ...     for x in xs:
-    ...         found += x
-    ...     return found
-    >>> found = opened(total)  # doctest: +SKIP
-    >>> found.turns[0].function(None, 5, 1, 2)  # doctest: +SKIP
-    8
+    >>> from chainer.graph_optimizations._loops import opened
+    >>> opened(lambda self, xs: sum(xs)) is None
+    True
     """
     if type(method) is not FunctionType or method.__code__.co_flags & _NO_PLAIN_CALLS:
         return None
@@ -863,6 +858,7 @@ def _is_users(found: Any) -> bool:
 def is_steady(iterable: Any) -> bool:
     """Whether nothing changes what comes next of an iterable while the first items are used.
 
+    >>> from chainer.graph_optimizations._loops import is_steady
     >>> is_steady(range(3)), is_steady([1, 2, 3])
     (True, False)
     """

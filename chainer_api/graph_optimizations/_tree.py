@@ -72,6 +72,7 @@ def usual_strides(array: np.ndarray) -> tuple[int, ...] | None:
     Neither functions of rows depend on how far that is, as long as they do not follow each other
     without gaps, nor those of whole numbers on gaps at all. None: only these strides themselves.
 
+    >>> from chainer.graph_optimizations._tree import usual_strides
     >>> x = np.zeros((4, 7, 2), np.float32)
     >>> x[:, 3].strides, usual_strides(x[:, 3]), usual_strides(x)
     ((56, 4), (72, 4), None)
