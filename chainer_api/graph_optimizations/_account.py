@@ -525,7 +525,7 @@ class Account:
             if backward.program:
                 gain += backward.gain
         if self.of_turns:
-            gain -= _AROUND_TURNS + AROUND_NODE * (len(run.pieces) - 1)
+            gain -= _AROUND_TURNS + 2 * AROUND_NODE * (len(run.pieces) - 1)
         self._deficit = max(self._deficit - (calls - 1) * gain, 0.0)
         return self.pays(gain)
 

@@ -14,6 +14,7 @@ import ast
 import copy
 import functools
 import itertools
+import statistics
 from collections.abc import Callable, Iterable, Iterator, Sequence, Set
 from inspect import CO_ASYNC_GENERATOR, CO_COROUTINE, CO_GENERATOR
 from types import CellType, CodeType, FunctionType, MethodType
@@ -25,6 +26,7 @@ from chainer import configuration, link_hook
 from chainer.link import Link
 from chainwright.tracer import is_library
 
+from ._account import clock
 from ._source import remember, syntax_of
 
 if TYPE_CHECKING:
@@ -50,6 +52,9 @@ _TURNS = 16, 4  # of a loop in one call, once those of one turn have been served
 _SERVED, _IN_A_ROW, _SELDOM = 256, 6, 1024  # so often; tries, until they come seldom
 _LOOKED_AT = 64  # calls of a method, until it is asked again whether loops pay
 _DEPTH = 8  # calls in calls in which loops are looked for
+_COMPARED, _PLAIN = 64, 16  # calls that are timed, and calls without open loops to compare with
+_SLOWER = 1.3  # times as long, of some calls that differ by half, is slower
+_FEWEST, _NOTED = 5, 24  # functions in a turn that may pay; calls until it is known how many
 _LONG = 4.0  # seconds in the turns of a loop, likewise
 # Names that no user's program has, since they are none.
 _ITEMS, _CHUNK, _ENDS, _WITHIN = ".items", ".chunk", ".ends", ".within"
@@ -685,7 +690,12 @@ class OpenLoop:
         accounts = [site.account for site in self._sites]
         now = sum([a.in_method for a in accounts]), self.hits, sum([a.calls for a in accounts])
         seconds, hits, calls = [a - b for a, b in zip(now, self._seen, strict=True)]
-        if seconds < _LONG or configuration.peek("static_budget") is None:
+        if configuration.peek("static_budget") is None:
+            return True
+        if self.hits == 0 and now[2] >= _NOTED:
+            if max([site.most_functions for site in self._sites]) < _FEWEST:
+                return False
+        if seconds < _LONG:
             return True
         self._seen = now
         return 2 * hits > calls
@@ -747,7 +757,9 @@ class OpenMethod:
         self._loops = list[OpenLoop]()
         self._inner: dict[FunctionType, Callable[..., Any] | None] = {}
         self._function = self._inner[found.method] = self._opened(found)
-        self._calls = 0
+        self._calls, self._compared_at = 0, 4 * _COMPARED
+        self._times, self._plain = list[float](), list[float]()
+        self._compares = configuration.peek("static_budget") is not None
 
     def _opened(self, found: Opened) -> Callable[..., Any]:
         inside = self._inside | {found.method}
@@ -771,7 +783,36 @@ class OpenMethod:
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         self._calls += 1
-        return self._function(*args, **kwargs)
+        if not self._counts:
+            return self._function(*args, **kwargs)
+        started = clock()
+        try:
+            return self._function(*args, **kwargs)
+        finally:
+            self._times.append(clock() - started)
+
+    @property
+    def _counts(self) -> bool:
+        """Whether calls before those that are compared with them are timed."""
+        return self._compared_at - _COMPARED <= self._calls and self._compares
+
+    def is_to_be_compared(self) -> bool:
+        """Whether the next call is to go as it did before loops were opened, and to be timed."""
+        return self._compares and self._calls >= self._compared_at
+
+    def is_slower(self, seconds: float) -> bool:
+        """Whether calls are slower now; one that has gone as before took so many ``seconds``.
+
+        How long a call takes depends on how often its loops go, which is the same in the middle,
+        where what is compiled in some calls does not count, either. Only forward is timed.
+        """
+        self._plain.append(seconds)
+        if len(self._plain) < _PLAIN:
+            return False
+        slower = statistics.median(self._times) > _SLOWER * statistics.median(self._plain)
+        self._times, self._plain = [], []
+        self._compared_at += min(self._compared_at, _SELDOM)
+        return slower
 
     @property
     def hits(self) -> int:
@@ -785,7 +826,8 @@ class OpenMethod:
 
     def close_what_does_not_pay(self) -> list[str]:
         """Close the loops whose turns programs hardly serve; gives where they stand."""
-        if self._calls % _LOOKED_AT:
+        n = self._calls
+        if n % _LOOKED_AT and (n < 8 or n & (n - 1)):
             return []
         closed = [loop for loop in self._loops if loop.is_open and not loop.pays()]
         for loop in closed:

@@ -186,6 +186,7 @@ class Site:
         self._patience = _PATIENCE  # so many, until some are noted
         self._opened: OpenMethod | None = None  # with the turns of its loops as compiled calls
         self._may_open = True
+        self.most_functions = 0  # that a call has applied, of those that were looked at
 
     def __call__(self, chain: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         if (
@@ -382,6 +383,16 @@ class Site:
 
     def _turn_by_turn(self, method: OpenMethod, chain: Any, args: Any, kwargs: Any) -> Any:
         """A call in which the turns of loops are calls of their own."""
+        if method.is_to_be_compared():
+            started = clock()
+            result = self.method(chain, *args, **kwargs)
+            self.account.called_plainly(clock() - started, self._last)
+            self.ledger.plainly[_TIMED] += 1
+            if method.is_slower(clock() - started):
+                reason = "calls were slower with the turns of loops as calls: loops are closed"
+                self.ledger.add("slower", reason, line_of(self.method))
+                self._opened, self._patience = None, 1 << 30
+            return result
         ledger, before = self.ledger, method.hits
         try:
             return method(chain, *args, **kwargs)
@@ -391,6 +402,7 @@ class Site:
             else:
                 ledger.plain_calls += 1
                 ledger.plainly[_BY_TURNS] += 1
+            self.account.let_pass(1)
             for place in method.close_what_does_not_pay():
                 reason = "few turns of the loop have programs that are faster: it is closed"
                 ledger.add("slower", reason, place)
@@ -439,6 +451,7 @@ class Site:
     def _after(self, run: Run, seconds: float) -> None:
         account = self.account
         pays = account.called(run, seconds)
+        self.most_functions = max(self.most_functions, run.app.depth)
         for reason, where in run.stops:
             self.ledger.stopped(reason, where)
         if run.programs:
