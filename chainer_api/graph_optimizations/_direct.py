@@ -192,7 +192,7 @@ def _runner(direct: Direct) -> Any:
     t.line("return otherwise(carrier)", 2)
     t.line("piece.uses_since_check = n")
     t.line("values = carrier.values")
-    arrays = _read(t, piece)
+    arrays, own = _read(t, piece)
     t.take("kept", runner.kept)
     t.take("scratch", runner.scratch)
     inputs = "".join([f"{arrays[slot]}, " for slot in piece._leaf_slots])
@@ -210,28 +210,30 @@ def _runner(direct: Direct) -> Any:
         t.line(f"held.values = made[{schedule._n}:]")
     else:
         t.give("kept", runner.kept)
-    _hang(t, direct, arrays)
+    _hang(t, direct, own)
     return t.function("run")
 
 
-def _read(t: _Text, piece: Piece) -> dict[int, str]:
-    """Read the arrays of the leaves, of which it gives the names, and their nodes."""
-    arrays, t.names["laid_out"] = {}, laid_out
+def _read(t: _Text, piece: Piece) -> tuple[dict[int, str], dict[int, str]]:
+    """Read the arrays of the leaves, and their nodes: the names of what the program takes, and of
+    what is there."""
+    own, t.names["laid_out"] = {}, laid_out
     nodes = dict(zip(piece._node_leaves, range(len(piece._node_leaves)), strict=True))
     for slot in dict.fromkeys([*piece._leaf_slots, *piece._node_leaves]):
+        own[slot] = f"a{slot}"
         if piece._specs[slot].requires_grad is None:
-            arrays[slot] = f"a{slot}"
-            t.line(f"a{slot} = {piece.array_text(slot, f'values[{slot}]')}")
+            t.line(f"a{slot} = values[{slot}]")
             continue
         t.line(f"x = values[{slot}]")
-        arrays[slot] = f"a{slot}"
-        t.line(f"a{slot} = {piece.array_text(slot, 'x')}")
+        t.line(f"a{slot} = x._array")
         if slot in nodes and piece.chained:
             t.line(f"n{nodes[slot]} = x._node")
-    return arrays
+    for slot, strides in piece.loose.items():
+        t.line(f"d{slot} = laid_out(a{slot}, {strides})")
+    return {s: f"d{s}" if s in piece.loose else a for s, a in own.items()}, own
 
 
-def _hang(t: _Text, direct: Direct, arrays: dict[int, str]) -> None:
+def _hang(t: _Text, direct: Direct, own: dict[int, str]) -> None:
     """Make the node, as :meth:`Piece._place` and :meth:`Piece._attach` do."""
     piece = direct.piece
     t.names |= {
@@ -247,15 +249,15 @@ def _hang(t: _Text, direct: Direct, arrays: dict[int, str]) -> None:
     ranks = "".join([f"n{k}._rank, " for k in range(n)])
     above = " or ".join([f"n{k}._rank" for k in range(n)]) or "0"
     for slot in piece.retained:
-        t.line(f"n{piece._node_leaves.index(slot)}._data = {arrays[slot]}")
+        t.line(f"n{piece._node_leaves.index(slot)}._data = {own[slot]}")
     t.line("f = new(DirectFunction)")
     t.line("f._piece = piece")
     live = "".join([
-        f"{slot}: {f'hold({arrays[slot]})' if slot in piece.large else arrays[slot]}, "
+        f"{slot}: {f'hold({own[slot]})' if slot in piece.large else own[slot]}, "
         for slot in piece._leaf_slots
     ])
     if piece._copies_are_cheap:
-        copies = "".join([f"{slot}: copied({arrays[slot]}), " for slot in piece._leaf_slots])
+        copies = "".join([f"{slot}: copied({own[slot]}), " for slot in piece._leaf_slots])
         t.line(f"f._held = {{{copies}}}")
         t.line(f"f._held_live = {{{live}}}")
     else:
@@ -367,6 +369,9 @@ def _late(t: _Text, piece: Piece, backward: Any, places: Sequence[int | None]) -
         else:
             held = ".array" if late.leaf in piece.large else ""
             t.line(f"{name} = f._held_live[{late.leaf}]{held}")
+        if late.leaf in piece.loose:
+            t.names["laid_out"] = laid_out
+            t.line(f"if {name} is not None: {name} = laid_out({name}, {piece.loose[late.leaf]})")
     given = "".join([f"{name}, " for name in names])
     fit = words.layouts() if words.are_native() else None
     table = None if fit is None else words.layouts_table(backward.forms)

@@ -807,7 +807,7 @@ class OpenMethod:
         where what is compiled in some calls does not count, either. Only forward is timed.
         """
         self._plain.append(seconds)
-        if len(self._plain) < _PLAIN:
+        if len(self._plain) < _PLAIN or not self._times:
             return False
         slower = statistics.median(self._times) > _SLOWER * statistics.median(self._plain)
         self._times, self._plain = [], []
@@ -821,8 +821,8 @@ class OpenMethod:
 
     @property
     def is_open(self) -> bool:
-        """Whether any loop is."""
-        return any([loop.is_open for loop in self._loops])
+        """Whether any loop is, or may be one that no call has come to yet."""
+        return not self._loops or any([loop.is_open for loop in self._loops])
 
     def close_what_does_not_pay(self) -> list[str]:
         """Close the loops whose turns programs hardly serve; gives where they stand."""

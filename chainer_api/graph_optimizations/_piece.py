@@ -411,6 +411,8 @@ class Piece:
         sizes: tuple[int, ...] = ()
         if self.sizes_of is not None:
             leaves[SIZES] = sizes = self.sizes_of(values, run.sizes)
+        if self.loose:
+            leaves.update(self._as_they_are(values))
         live = leaves
         if self.gpu is not None and run.guards:  # what backward reads late are the caller's own
             live = {s: run.guards[s][0] if s in run.guards else a for s, a in leaves.items()}
@@ -442,6 +444,11 @@ class Piece:
         if due:
             self._check(run, node, leaves, made, graph)
 
+    def _as_they_are(self, values: Any) -> dict[int, Any]:
+        """The arrays that programs take a copy of: functions find in them what is there then."""
+        found = {slot: values[slot] for slot in self.loose}
+        return {s: v if type(v) in ARRAYS else v._array for s, v in found.items()}
+
     def _copied(self, slot: int, leaf: Any) -> Any:
         """A copy; of what is large, calls that find it as it was share one."""
         if slot in self.large and slot not in self.written and type(leaf) is np.ndarray:
@@ -462,6 +469,8 @@ class Piece:
             values[slot]._array = array
         if self.chained:
             live = dict(zip(self._leaf_slots, arrays, strict=True))
+            if self.loose:
+                live.update(self._as_they_are(values))
             copies = self._copies_are_cheap
             leaves = {s: copied(a) for s, a in live.items()} if copies else live
             if self.sizes_of is not None:

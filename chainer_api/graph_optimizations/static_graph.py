@@ -386,9 +386,10 @@ class Site:
         if method.is_to_be_compared():
             started = clock()
             result = self.method(chain, *args, **kwargs)
-            self.account.called_plainly(clock() - started, self._last)
+            seconds = clock() - started
+            self.account.called_asleep(seconds)
             self.ledger.plainly[_TIMED] += 1
-            if method.is_slower(clock() - started):
+            if method.is_slower(seconds):
                 reason = "calls were slower with the turns of loops as calls: loops are closed"
                 self.ledger.add("slower", reason, line_of(self.method))
                 self._opened, self._patience = None, 1 << 30

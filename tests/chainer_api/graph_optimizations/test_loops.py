@@ -644,3 +644,28 @@ def test_a_method_that_asks_for_strides_gets_those_of_its_array():
             return loss
 
     check(_own(Asks), 18)
+
+
+class Written(Base):
+    """Rows are written between forward and backward: backward finds what is there then."""
+
+    decorate = ("forward",)
+
+    def forward(self, x, w, ids):
+        return F.sum(F.embed_id(ids, w) * F.matmul(x, w) ** 2) + F.sum(F.tanh(x) * x)
+
+    def step(self, k):
+        r = np.random.RandomState(k)
+        ids = r.randint(0, 4, (4, 3 + k % 5)).astype("i")
+        xs, w = r.randn(4, 3 + k % 5, 4).astype("f"), chainer.Variable(r.randn(4, 4).astype("f"))
+        x = chainer.Variable(xs[:, 1])
+        loss = self.forward(x, w, ids[:, 2])
+        if k % 3:
+            ids[:, 2] = ids[::-1, 2].copy()
+            xs[...] *= 0.5
+        loss.backward()
+        return loss, x.grad, w.grad, x.node.data is x.array
+
+
+def test_backward_finds_what_is_there_in_rows_that_were_written():
+    check(_own(Written), 40)
