@@ -696,3 +696,105 @@ def fasttext_adaptive(compiled):
         return words, np.cumsum(lengths)[:-1], r.randint(0, 4, 5).astype("i")
 
     return Case(Model(), batch)
+
+
+# -- Plain loops, which go as often as a batch is long ------
+
+
+@case
+def rnnlm_of_any_length(compiled):
+    """A loop over the words of sentences that are as long as they are in each batch."""
+
+    class Model(chainer.Chain):
+        def __init__(self):
+            super().__init__()
+            with self.init_scope():
+                self.embed, self.lstm = L.EmbedID(50, 16), L.LSTM(16, 24)
+                self.out = L.Linear(24, 50)
+
+        @compiled
+        def forward(self, xs, ts):
+            self.lstm.reset_state()
+            loss = 0
+            for t in range(xs.shape[1]):
+                h = self.lstm(self.embed(xs[:, t]))
+                loss += F.softmax_cross_entropy(self.out(h), ts[:, t])
+            return loss / xs.shape[1]
+
+    def batch(k):
+        r = rng(k)
+        words = r.randint(0, 50, (8, r.randint(6, 32))).astype("i")
+        return words[:, :-1], words[:, 1:]
+
+    return Case(Model(), batch)
+
+
+@case
+def attention_of_any_lengths(compiled):
+    """An encoder and a decoder with attention, in methods of their own, word by word."""
+
+    class Model(chainer.Chain):
+        def __init__(self):
+            super().__init__()
+            with self.init_scope():
+                self.embed, self.encoder = L.EmbedID(50, 16), L.LSTM(16, 24)
+                self.decoder, self.att = L.LSTM(40, 24), L.Linear(24, 24, nobias=True)
+                self.out = L.Linear(24, 50)
+
+        def encode(self, xs):
+            self.encoder.reset_state()
+            return F.stack([self.encoder(self.embed(x)) for x in xs.T], axis=1)
+
+        def attend(self, hs, h):
+            weight = F.softmax(F.squeeze(F.matmul(hs, F.expand_dims(self.att(h), 2)), 2))
+            return F.squeeze(F.matmul(F.expand_dims(weight, 1), hs), 1)
+
+        @compiled
+        def forward(self, xs, ts):
+            hs = self.encode(xs)
+            self.decoder.reset_state()
+            h, loss = hs[:, -1], 0
+            for t in range(ts.shape[1] - 1):
+                context = self.attend(hs, h)
+                h = self.decoder(F.concat([self.embed(ts[:, t]), context]))
+                loss += F.softmax_cross_entropy(self.out(h), ts[:, t + 1])
+            return loss
+
+    def batch(k):
+        r = rng(k)
+        return [r.randint(0, 50, (8, r.randint(5, 20))).astype("i") for _ in range(2)]
+
+    return Case(Model(), batch)
+
+
+@case
+def documents(compiled):
+    """Sentences of any number, of words of any number: a loop in what a loop calls."""
+
+    class Model(chainer.Chain):
+        def __init__(self):
+            super().__init__()
+            with self.init_scope():
+                self.embed, self.words = L.EmbedID(30, 8), L.GRU(8, 12)
+                self.sentences, self.out = L.GRU(12, 12), L.Linear(12, 3)
+
+        def sentence(self, words):
+            self.words.reset_state()
+            for w in words:
+                h = self.words(self.embed(w[None]))
+            return F.dropout(h, 0.1)
+
+        @compiled
+        def forward(self, document, t):
+            self.sentences.reset_state()
+            losses = []
+            for words in document:
+                h = self.sentences(self.sentence(words))
+                losses.append(F.softmax_cross_entropy(self.out(h), t))
+            return sum(losses) / len(losses)
+
+    def batch(k):
+        r = rng(k)
+        return sentences(r.randint(1, 8), 12, 30, r), r.randint(0, 3, 1).astype("i")
+
+    return Case(Model(), batch)

@@ -1076,7 +1076,10 @@ class Recipe:
         if self.turns:
             last = named(f"v{len(self.statements) + 1}")
             turn = [*lines, f"v0, v1 = F.tanh({last}) * (1 + 0.1 * turn), v0"]
-            lines = ["turns = self.turns", "for turn in range(turns):", *[f"    {x}" for x in turn]]
+            # Rows that lie as far apart as there are turns.
+            rows = "v0 = F.stack([v0] * (turns + 1), axis=1)[:, turns]"
+            lines = ["turns = self.turns", rows, "for turn in range(turns):"]
+            lines += [f"    {x}" for x in turn]
         return [*lines, f"return {named(self.result)}"]
 
     def source(self):
