@@ -629,9 +629,13 @@ class Dry:
 
     def _leaf(self, app: Application, slot: int, sym: Sym) -> None:
         """A value from outside of the programs is what the way says of it."""
-        if slot in app.writes:
-            self.exact(sym)
+        self._may_be_written(app, slot, sym)
         self.spec(sym)
+
+    def _may_be_written(self, app: Application, slot: int, sym: Sym) -> None:
+        """What a function writes a program takes as it is, so it has to lie as programs expect."""
+        if slot in app.writes and self.exact(sym).strides != self.spec(sym).strides:
+            raise NotProvable("rows of an array are written that have gaps between them")
 
     def _is_known(self, app: Application, name: str, v: Any) -> None:
         """An attribute of a function is what the way says of it."""

@@ -162,6 +162,7 @@ class AnySizeDry(Dry):
 
     def _leaf(self, app: Application, slot: int, sym: Sym) -> None:
         """Its lengths are what the way says, or new ones."""
+        self._may_be_written(app, slot, sym)
         self.spec(sym)
         assert isinstance(app, AnySize)
         spec = app.leaves[slot]

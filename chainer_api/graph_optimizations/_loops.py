@@ -8,7 +8,6 @@ is where its body could tell that it stands in another function, or where a name
 """
 
 from __future__ import annotations
-import __future__
 
 import ast
 import copy
@@ -16,7 +15,7 @@ import functools
 import itertools
 import statistics
 from collections.abc import Callable, Iterable, Iterator, Sequence, Set
-from inspect import CO_ASYNC_GENERATOR, CO_COROUTINE, CO_GENERATOR
+from inspect import CO_ASYNC_GENERATOR, CO_COROUTINE, CO_GENERATOR, CO_NEWLOCALS
 from types import CellType, CodeType, FunctionType, MethodType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -27,12 +26,11 @@ from chainer.link import Link
 from chainwright.tracer import is_library
 
 from ._account import clock
-from ._source import remember, syntax_of
+from ._source import codes_in, compiled_as, remember, surrounded, syntax_of
 
 if TYPE_CHECKING:
     from ._account import Account
 
-_FUTURE = sum(getattr(__future__, name).compiler_flag for name in __future__.all_feature_names)
 _NO_PLAIN_CALLS = CO_GENERATOR | CO_COROUTINE | CO_ASYNC_GENERATOR
 #: What looks at the variables of a function, or at its frame.
 _LOOKS = frozenset(
@@ -593,33 +591,14 @@ class _Everything(frozenset[str]):
 
 def _compiled(method: FunctionType, nodes: Sequence[ast.FunctionDef]) -> list[CodeType]:
     """The code of functions that stand where the method stands: in its class, and around it."""
-    *outer, own = method.__code__.co_qualname.split(".")
-    cls = outer[-1] if outer and outer[-1] != "<locals>" else None
-    own, free = cls or own, {*method.__code__.co_freevars}
-    # In the module its name is not that of a variable of the function around it.
-    names: Any = [] if own in free else [ast.Global(names=[own])]
     loops = itertools.product(("turns", "chunks", "listed"), range(len(nodes) - 1))
-    free |= {_WITHIN, *[f".{what}{k}" for what, k in loops]}
+    more = [_WITHIN, *[f".{what}{k}" for what, k in loops]]
     found = list[CodeType]()
     for node in nodes:
-        body: Any = [node]
-        if cls is not None:
-            body = [ast.ClassDef(
-                name=cls, bases=[], keywords=[], body=body, decorator_list=[], type_params=[])]
-        around = ast.FunctionDef(
-            name="around",
-            args=ast.arguments(
-                posonlyargs=[], kwonlyargs=[], kw_defaults=[], defaults=[],
-                args=[ast.arg(n) for n in sorted(free - {"__class__"} if cls else free)]),
-            body=[*names, *body], decorator_list=[], type_params=[],
-        )
-        module = ast.fix_missing_locations(ast.Module(body=[around], type_ignores=[]))
-        flags = method.__code__.co_flags & _FUTURE
-        code: Any = compile(
-            module, method.__code__.co_filename, "exec", flags, dont_inherit=True)
-        for _ in range(3 if cls is not None else 2):
-            code = next(c for c in code.co_consts if isinstance(c, CodeType))
-        found.append(code)
+        made = compiled_as(surrounded(node, method.__code__, more), method.__code__)
+        inside = codes_in(made)  # of what is around it, maybe of its class, and its own
+        found.append(next(
+            c for c in inside[1:] if c.co_name == node.name and c.co_flags & CO_NEWLOCALS))
     return found
 
 

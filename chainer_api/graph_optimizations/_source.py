@@ -10,6 +10,7 @@ import linecache
 import os
 import time
 import weakref
+from collections.abc import Iterable
 from types import CodeType, FunctionType
 from typing import Any
 
@@ -107,8 +108,11 @@ def _lambdas(lines: list[str], first: int) -> list[Any]:
     return [n for n in _trees[key] if n.lineno <= first <= (n.end_lineno or n.lineno)]
 
 
-def _compiles_to(node: Any, code: CodeType) -> bool:
-    """Whether the compiler makes this code of the tree, in surroundings like those it had."""
+def surrounded(node: Any, code: CodeType, more: Iterable[str] = ()) -> ast.Module:
+    """A module with a function in surroundings like those that it had which has this code.
+
+    It stands in its class, and in a function that has its free variables, and ``more``.
+    """
     *outer, _ = code.co_qualname.split(".")
     cls = outer[-1] if outer and outer[-1] != "<locals>" else None
     body: Any
@@ -122,27 +126,35 @@ def _compiles_to(node: Any, code: CodeType) -> bool:
         )
     free = [name for name in code.co_freevars if cls is None or name != "__class__"]
     arguments = ast.arguments(
-        posonlyargs=[], args=[ast.arg(arg=name) for name in free], kwonlyargs=[], kw_defaults=[],
-        defaults=[],
-    )  # fmt: skip
+        posonlyargs=[], args=[ast.arg(arg=name) for name in (*free, *more)], kwonlyargs=[],
+        kw_defaults=[], defaults=[],
+    )
     own = cls or code.co_name
     names = [] if own in code.co_freevars or own == "<lambda>" else [ast.Global(names=[own])]
     around = ast.FunctionDef(
         name="around", args=arguments, body=[*names, body], decorator_list=[], type_params=[]
     )
-    module = ast.fix_missing_locations(ast.Module(body=[around], type_ignores=[]))
+    return ast.fix_missing_locations(ast.Module(body=[around], type_ignores=[]))
+
+
+def compiled_as(module: ast.Module, code: CodeType) -> CodeType:
+    """The code of a module, as that of the file of ``code`` is compiled."""
+    return compile(module, code.co_filename, "exec", code.co_flags & _FUTURE, dont_inherit=True)
+
+
+def _compiles_to(node: Any, code: CodeType) -> bool:
+    """Whether the compiler makes this code of the tree, in surroundings like those it had."""
     try:
-        made = compile(
-            module, code.co_filename, "exec", code.co_flags & _FUTURE, dont_inherit=True
-        )
+        made = compiled_as(surrounded(node, code), code)
     except (SyntaxError, ValueError):
         return False
-    return any(_same(found, code) for found in _codes(made) if found.co_name == code.co_name)
+    return any(_same(found, code) for found in codes_in(made) if found.co_name == code.co_name)
 
 
-def _codes(code: CodeType) -> list[CodeType]:
+def codes_in(code: CodeType) -> list[CodeType]:
+    """Those of the functions and classes in it, from the outside to the inside."""
     found = [c for c in code.co_consts if isinstance(c, CodeType)]
-    return [*found, *[inner for c in found for inner in _codes(c)]]
+    return [*found, *[inner for c in found for inner in codes_in(c)]]
 
 
 def _same(a: Any, b: Any) -> bool:

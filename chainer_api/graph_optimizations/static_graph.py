@@ -392,7 +392,7 @@ class Site:
             if method.is_slower(seconds):
                 reason = "calls were slower with the turns of loops as calls: loops are closed"
                 self.ledger.add("slower", reason, line_of(self.method))
-                self._opened, self._patience = None, 1 << 30
+                self._close_loops()
             return result
         ledger, before = self.ledger, method.hits
         try:
@@ -407,8 +407,12 @@ class Site:
             for place in method.close_what_does_not_pay():
                 reason = "few turns of the loop have programs that are faster: it is closed"
                 ledger.add("slower", reason, place)
-            if not method.is_open:  # neither do phrases of so few functions pay
-                self._opened, self._patience = None, 1 << 30
+            if not method.is_open:
+                self._close_loops()
+
+    def _close_loops(self) -> None:
+        """Calls go as before they were opened; neither do phrases pay."""
+        self._opened, self._patience = None, 1 << 30
 
     def is_worth_noting(self, form: int, outside: bool) -> bool:
         """Whether to note what a call with arguments of this form applies.
