@@ -85,6 +85,7 @@ class Kind:
         self.names: dict[int, str] = {}  # of parameters, by slot
         self._missing = FEWEST  # ways that are still to be noted until it is compiled (anew)
         self._made = 0  # how often it was
+        self._has_grown = False  # by ways that are not known to the one of any sizes
         self.left = 0  # calls that have left it in the middle, besides the others
 
     def add(
@@ -99,6 +100,7 @@ class Kind:
         if len(self.samples) >= _MOST:
             del self.samples[0]
         self.samples.append(path)
+        self._has_grown = True
         self._missing -= 1
         if self.way is None:
             # Sums of lengths can be told from others by more ways than there are lengths, or of
@@ -145,8 +147,16 @@ class Kind:
 
     @property
     def functions(self) -> int:
-        """How many small functions it is worth."""
+        """How many small functions what is to be compiled is worth."""
+        if self.lacks_programs_only:
+            missing = [s for s in self.syncs_on(self.way) if not s.has_program()]
+            return sum([app.weight for s in missing for app in s.app.path(s.first)])
         return sum([app.weight for app in self.samples[0]])
+
+    @property
+    def lacks_programs_only(self) -> bool:
+        """Whether the way that is there holds, and calls have had other sync points on it."""
+        return self.way is not None and not self._has_grown
 
     @property
     def path(self) -> list[Application]:
@@ -158,6 +168,7 @@ class Kind:
         self._made += 1
         self.ways.add(app)
         self.way, self._missing, self.left = app, 2**self._made, 0
+        self._has_grown = False
         app.plain = self.seconds if self.seconds < math.inf else 0.0
 
     def failed(self, why: Any) -> None:
@@ -254,10 +265,13 @@ class AnySizes:
         return _way_of(kind, self.root, widely, shortest)
 
     def has(self, kind: Kind, app: Application) -> None:
-        """Programs are there for the way to ``app``, instead of those from before."""
-        if kind.way is not None:
-            self._forget(kind.way)
+        """Programs are there for the way to ``app``, instead of those from before, or more."""
+        known = kind.way
         kind.has(app)
+        if app is known:
+            return
+        if known is not None:
+            self._forget(known)
         first = app.path(1)[0]
         self.root.children[id(first)] = (first,)
         for a in app.path(1):

@@ -67,6 +67,11 @@ class Sync(NamedTuple):
     alive: frozenset[int]
     guessed: bool = False  # whether nobody has seen what is alive there: see _split
 
+    def has_program(self) -> bool:
+        """Whether there is a program that gives all that is held here."""
+        plan = self.app.plans.get(self.first)
+        return plan is not None and plan.ready() and self.alive <= plan.wanted
+
 
 class _Set(NamedTuple):
     """An attribute of a link that was set: what it was before."""

@@ -647,9 +647,11 @@ class Site:
         started, new = clock(), list[Piece]()
         why: Any = "none of its functions may be part of one"
         shortest = (1, 2) if kind.have_ones else (2,)
-        for widely, least in [(widely, n) for n in shortest for widely in (True, False)]:
+        known = kind.way if kind.lacks_programs_only else None
+        bounds = [(widely, n) for n in shortest for widely in (True, False)]
+        for widely, least in bounds[:1] if known else bounds:
             try:
-                app = self.any_sizes.way(kind, widely, least)
+                app = known or self.any_sizes.way(kind, widely, least)
                 new = self._plans(kind.syncs_on(app), app, kind.names)
             except Refused as e:
                 why = e
@@ -912,13 +914,7 @@ def _results(syncs: Sequence[Sync]) -> int:
 
 def _is_compiled(call: Run | Waiting) -> bool:
     """Whether there are programs for all of a way."""
-    return call.app.hot and all(map(_has_program, call.syncs))
-
-
-def _has_program(sync: Sync) -> bool:
-    """Whether there is a program that gives all that is held at a sync point."""
-    plan = sync.app.plans.get(sync.first)
-    return plan is not None and plan.ready() and sync.alive <= plan.wanted
+    return call.app.hot and all(map(Sync.has_program, call.syncs))
 
 
 def _was_guessed(sync: Sync) -> bool:

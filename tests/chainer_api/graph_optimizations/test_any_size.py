@@ -620,6 +620,41 @@ def test_frequent_sizes_get_programs_of_their_own():
     assert len(net.site().plans()) == 2
 
 
+class Watched(Net):
+    """Somebody looks at values in the middle of some calls, at other places in others."""
+
+    @chainer.static_graph
+    def forward(self, x, looked_at=()):
+        for k in range(3):
+            x = F.tanh(F.relu(self.a(x)) * x)
+            if k in looked_at:
+                assert np.isfinite(x.array).all()
+        return F.sum(self.b(x))
+
+
+def test_where_values_are_read_elsewhere_more_is_compiled_and_the_rest_stays():
+    net, plain = Watched(), Watched()
+    plain.copyparams(net)
+    ends = []
+    looks = [()] * 9 + [(0,), (1,), (2,), (0, 2)] * 6
+    for n, places in zip((*LENGTHS, *LENGTHS), looks, strict=False):
+        for model, forward in ((net, Watched.forward), (plain, Watched.forward.__wrapped__)):
+            model.cleargrads()
+            model.y = forward(model, variable(n, n, 4), places)
+            model.y.backward()
+        assert net.y.array.tobytes() == plain.y.array.tobytes()
+        for p, q in zip(net.params(), plain.params(), strict=True):
+            assert p.grad.tobytes() == q.grad.tobytes()
+        sizes = net.site().any_sizes
+        ends.append([(end, len(sizes.plans())) for end in sizes.ends()])
+    (way, least), *later = [end for (end,) in filter(None, ends)]
+    assert [end for end, _ in later] == [way] * len(later)
+    assert later[-1][1] > least == 1
+    assert net.site().ledger.with_python > 20
+    events = net.site().ledger.report().events
+    assert sum(["other sizes" in event.reason for event in events]) == 1 + 4
+
+
 def test_a_call_may_follow_either_way():
     """With several threads nobody knows beforehand whether that of its very sizes, or of any."""
     site = called([*LENGTHS[:6], *[5] * 40]).site()
