@@ -49,6 +49,7 @@ if TYPE_CHECKING:
 
 FEWEST, _MOST = 5, 16  # ways of one kind that are noted, until one of any sizes is tried
 _KINDS = 16  # that are remembered
+_PLACES = 6  # where calls of a kind stop, at least, and twice as many as one: they stop anywhere
 _SYMBOLS = 128  # of one way, at most
 _SEEN = 3  # sizes of calls among the probes of many lengths
 _WIDER, _WIDE = 8, 2  # times as long as those that were seen, lengths may be: at most, at least
@@ -85,6 +86,7 @@ class Kind:
         self.names: dict[int, str] = {}  # of parameters, by slot
         self._missing = FEWEST  # ways that are still to be noted until it is compiled (anew)
         self._made = 0  # how often it was
+        self._stops = 0  # sync points of a call, at most
         self._has_grown = False  # by ways that are not known to the one of any sizes
         self.left = 0  # calls that have left it in the middle, besides the others
 
@@ -110,9 +112,15 @@ class Kind:
         if self.waits and not self.names:
             self.names = names()
         self.seconds = min(self.seconds, app.plain or math.inf)
+        self._stops = max(self._stops, len(syncs))
         for sync in syncs:
             key = sync.app.depth, sync.first
             self.syncs[key] = self.syncs.get(key, frozenset()) | sync.alive
+
+    @property
+    def stops_anywhere(self) -> bool:
+        """Whether values are read at other places in each call: each takes other programs."""
+        return len(self.syncs) >= max(_PLACES, 2 * self._stops)
 
     def syncs_on(self, app: Application) -> list[Sync]:
         """The sync points of calls that follow the way to ``app``."""
@@ -213,6 +221,11 @@ class AnySizes:
     def are_likely(self) -> bool:
         """Whether there are programs for any sizes, or are likely to be."""
         return self.is_there or any([kind.is_likely for kind in self.kinds])
+
+    @property
+    def stop_anywhere(self) -> bool:
+        """Whether there is a kind of which calls are read at other places each time."""
+        return any([kind.stops_anywhere for kind in self.kinds])
 
     @property
     def are_native(self) -> bool:

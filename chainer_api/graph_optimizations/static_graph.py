@@ -356,11 +356,13 @@ class Site:
     # -- loops
 
     def _seems_to_loop(self) -> bool:
-        """Whether calls apply more or fewer functions each time."""
-        if not self._may_open or self.any_sizes.are_likely:
+        """Whether calls apply more or fewer functions each time, or are read anywhere."""
+        sizes = self.any_sizes
+        if not self._may_open or not (self.forms.count >= _WAYS or self.account.ways >= _WAYS):
             return False
-        many = self.forms.count >= _WAYS or self.account.ways >= _WAYS
-        return many and len(self.any_sizes.kinds) >= _KINDS_OF_WAYS
+        if sizes.stop_anywhere:
+            return True
+        return len(sizes.kinds) >= _KINDS_OF_WAYS and not sizes.are_likely
 
     def _open_loops(self) -> bool:
         """Have the turns of loops be calls of their own, if there are loops for that."""
