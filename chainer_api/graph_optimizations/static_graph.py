@@ -24,8 +24,9 @@ from ._account import ANY_SIZE, COMPILING, GAIN_OF_ANY_SIZE, Account, clock
 from ._again import Gradients
 from ._any_size import AnySizePiece, AnySizes, Kind, Refused
 from ._lean import Need
-from ._loops import OpenMethod, leads_to_loops, opened
+from ._loops import OpenMethod, leads_to_loops
 from ._node import StaticScheduleFunction
+from ._opening import opened
 from ._phrases import Phrases
 from ._piece import Piece, Plan
 from ._proof import Proofs

@@ -10,7 +10,7 @@ from trust import Base, check
 import chainer
 import chainer.functions as F
 import chainer.links as L
-from chainer.graph_optimizations import _loops
+from chainer.graph_optimizations import _loops, _opening
 from chainer.graph_optimizations._tree import laid_out, usual_strides
 
 # -- The text ------
@@ -215,7 +215,7 @@ def _gives(function, cls, argument):
 )  # fmt: skip
 def test_an_opened_method_does_what_it_did(name, argument, most):
     method = vars(Methods)[name]
-    found = _loops.opened(method)
+    found = _opening.opened(method)
     assert found is not None
     opened = found.function([Turns(turns, most) for turns in found.turns], _as_it_is)
     assert _gives(opened, Methods, argument) == _gives(method, Methods, argument)
@@ -224,7 +224,7 @@ def test_an_opened_method_does_what_it_did(name, argument, most):
 @pytest.mark.parametrize("name, argument", [("sums", [1, 2]), ("names_its_class", 3)])
 def test_super_and_the_class_are_those_of_the_method(name, argument):
     method = vars(Inherits)[name]
-    found = _loops.opened(method)
+    found = _opening.opened(method)
     opened = found.function([Turns(turns, 2) for turns in found.turns], _as_it_is)
     assert _gives(opened, Inherits, argument) == _gives(method, Inherits, argument)
 
@@ -301,7 +301,7 @@ class Left:
 
 @pytest.mark.parametrize("name", [n for n in vars(Left) if not n.startswith("_")])
 def test_what_could_tell_the_difference_stays_as_it_is(name):
-    found = _loops.opened(vars(Left)[name])
+    found = _opening.opened(vars(Left)[name])
     assert found is None or not found.turns
 
 
