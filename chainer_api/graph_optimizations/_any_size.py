@@ -49,7 +49,7 @@ if TYPE_CHECKING:
 
 FEWEST, _MOST = 5, 16  # ways of one kind that are noted, until one of any sizes is tried
 _KINDS = 16  # that are remembered
-_PLACES = 6  # where calls of a kind stop, at least, and twice as many as one: they stop anywhere
+_PLACES = 4  # where calls of a kind stop, at least, and twice as many as one: they stop anywhere
 _SYMBOLS = 128  # of one way, at most
 _SEEN = 3  # sizes of calls among the probes of many lengths
 _WIDER, _WIDE = 8, 2  # times as long as those that were seen, lengths may be: at most, at least

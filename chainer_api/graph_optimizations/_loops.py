@@ -34,6 +34,7 @@ _COMPARED, _PLAIN = 64, 16  # calls that are timed, and calls without open loops
 _SLOWER = 1.3  # times as long, of some calls that differ by half, is slower
 _FEWEST, _NOTED = 5, 24  # functions in a turn that may pay; calls until it is known how many
 _LONG = 4.0  # seconds in the turns of a loop, likewise
+_SERVES = 8  # one in so many, at least: to come to those that have no program takes little
 
 class Several:
     """Whether so many turns of a loop are to be one call: when there are programs for that."""
@@ -81,7 +82,7 @@ class OpenLoop:
         return sum([site.ledger.hits for site in self._sites])
 
     def pays(self) -> bool:
-        """Whether programs have served most of the calls of late, as far as it is known by now."""
+        """Whether programs have served some of the calls of late, as far as it is known by now."""
         accounts = [site.account for site in self._sites]
         now = sum([a.in_method for a in accounts]), self.hits, sum([a.calls for a in accounts])
         seconds, hits, calls = [a - b for a, b in zip(now, self._seen, strict=True)]
@@ -93,7 +94,7 @@ class OpenLoop:
         if seconds < _LONG:
             return True
         self._seen = now
-        return 2 * hits > calls
+        return _SERVES * hits > calls
 
     def close(self) -> None:
         """Its turns are no calls any more."""
@@ -169,9 +170,9 @@ class OpenMethod:
             return callee
         owner, function = target
         if function not in self._inner:
-            found = opened(function)
             self._inner[function] = None
-            if found is not None and leads_to_loops(found, owner, self._inside):
+            found = open_at(function, owner, self._inside)
+            if found is not None:
                 self._inner[function] = self._opened(found)
         made = self._inner[function]
         return callee if made is None else functools.partial(made, owner)
@@ -236,17 +237,33 @@ def leads_to_loops(found: Opened, owner: Any, known: Set[Any], depth: int = 0) -
     What it calls is looked up as it is, and nobody's code runs for that. Some functions are
     ``known`` to be inside of.
     """
-    if found.turns:
+    if any([turns.goes_on for turns in found.turns]):
         return True
     known = known | {found.method}
-    for path in found.callees if depth < _DEPTH else ():
-        target = _target_at(owner, path)
-        if target is None or target[1] in known:
-            continue
-        inner = opened(target[1])
-        if inner is not None and leads_to_loops(inner, target[0], known, depth + 1):
-            return True
-    return False
+    return depth < _DEPTH and any(
+        [_path_leads_to_loops(owner, path, known, depth + 1) for path in found.callees])
+
+
+def _path_leads_to_loops(
+    owner: Any, path: Sequence[str], known: Set[Any], depth: int = 0
+) -> bool:
+    target = _target_at(owner, path)
+    if target is None or target[1] in known:
+        return False
+    inner = opened(target[1])
+    return inner is not None and leads_to_loops(inner, target[0], known, depth)
+
+
+def open_at(method: Any, owner: Any, inside: Set[Any]) -> Opened | None:
+    """A method of an object with its loops opened, and what stands between them as functions.
+
+    None if it has no loops, nor leads to some, where it is ``inside`` of some functions.
+    """
+    found = opened(method)
+    if found is None or not leads_to_loops(found, owner, inside):
+        return None
+    known = inside | {method}
+    return opened(method, lambda path: _path_leads_to_loops(owner, path, known))
 
 
 def _target_at(owner: Any, path: Sequence[str]) -> tuple[Any, FunctionType] | None:

@@ -1,15 +1,17 @@
 """Loops whose number of turns is another one in each call: their turns as compiled calls.
 
 In: a method, of whose calls hardly two apply the same functions, since a loop goes as often as a
-sentence is long. Out: the same method, in which the body of the loop is a function of its own. That
-function is compiled like a decorated method: it has ways, programs and proofs, however often it is
-called. What may not happen: a method that does anything else than before. So a loop is left as it
-is where its body could tell that it stands in another function, or where a name may have no value.
+sentence is long. Out: the same method, in which the body of the loop is a function of its own, and
+so are the statements before and behind it. These functions are compiled like decorated methods:
+they have ways, programs and proofs, however often they are called. What may not happen: a method
+that does anything else than before. So statements are left as they are where they could tell that
+they stand in another function, or where a name may have no value.
 """
 
 from __future__ import annotations
 
 import ast
+import builtins
 import copy
 import itertools
 from collections.abc import Callable, Sequence, Set
@@ -18,6 +20,7 @@ from types import CellType, CodeType, FunctionType
 from typing import Any, NamedTuple
 
 from ._names import (
+    COMPREHENSIONS,
     Flow,
     leave_the_loop,
     names_read,
@@ -42,18 +45,25 @@ _REFUSED = (
     ast.Nonlocal, ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Import, ast.ImportFrom,
     ast.Match,
 )  # fmt: skip
+#: Attributes that are numbers, or made of such.
+_NUMBERS = frozenset("shape ndim size dtype itemsize nbytes".split())
+_PARTS = (
+    ast.Assign, ast.AugAssign, ast.AnnAssign, ast.Expr, ast.If, ast.For, ast.With, ast.Assert,
+)  # fmt: skip
 # Names that no user's program has, since they are none.
 _ITEMS, _CHUNK, _ENDS, _WITHIN = ".items", ".chunk", ".ends", ".within"
+_VALUE, _LIST = ".value", ".list"
 
 
 class Turns(NamedTuple):
-    """A loop: the function of some of its turns, and the place where it stands.
+    """A loop, or statements that follow each other: their function, and the place of the first.
 
     It is called with the object, values of the method's variables, and the items of the turns.
     """
 
     function: FunctionType
     place: str
+    goes_on: bool  # whether there may be any number of calls
 
 
 class Opened(NamedTuple):
@@ -80,10 +90,14 @@ class Opened(NamedTuple):
         return _function(self.method, self.code, cells)
 
 
-def opened(method: Callable[..., Any]) -> Opened | None:
+def opened(
+    method: Callable[..., Any], leads: Callable[[tuple[str, ...]], bool] | None = None
+) -> Opened | None:
     """A method with the body of each loop that may go any number of times as a function.
 
-    None where there is no such loop, or where its source is not to be had.
+    None where there is no such loop, or where its source is not to be had. With ``leads``, what
+    stands between loops becomes functions, too; it tells whether what an attribute of the object
+    calls, by its path, has loops itself.
 
     >>> from chainer.graph_optimizations._opening import opened
     >>> opened(lambda self, xs: sum(xs)) is None
@@ -97,7 +111,7 @@ def opened(method: Callable[..., Any]) -> Opened | None:
     if any([_name_of(n) in _LOOKS for n in ast.walk(node)]):
         return None
     try:
-        return _Method(method, copy.deepcopy(node)).opened()
+        return _Method(method, copy.deepcopy(node), leads).opened()
     except (SyntaxError, ValueError, RecursionError):  # a tree that the compiler does not take
         return None
 
@@ -111,62 +125,206 @@ def _name_of(node: ast.AST) -> str | None:
 class _Method:
     """One that is being opened."""
 
-    def __init__(self, method: FunctionType, node: ast.FunctionDef) -> None:
-        self._method, self._node = method, node
+    def __init__(
+        self, method: FunctionType, node: ast.FunctionDef,
+        leads: Callable[[tuple[str, ...]], bool] | None,
+    ) -> None:
+        self._method, self._node, self._leads = method, node, leads
         args = node.args
         parameters = [*args.posonlyargs, *args.args, *args.kwonlyargs, args.vararg, args.kwarg]
         self._given = {a.arg for a in parameters if a is not None}
         self._self = [*args.posonlyargs, *args.args][0].arg
         code = method.__code__
         self._locals = {*code.co_varnames, *code.co_cellvars}
-        self._bodies: list[ast.FunctionDef] = []
+        #: Functions of Python's own, and those that use up an iterator at once.
+        self._builtins = {*dir(builtins)} - self._locals - method.__globals__.keys()
+        self._uses_up = _AT_ONCE & self._builtins
+        self._bodies: list[tuple[ast.FunctionDef, bool]] = []  # and whether they go on
+        self._lists: list[str] = []  # variables for opened lists
 
     def opened(self) -> Opened | None:
         node = self._node
         if self._self in names_set(node.body):
             return None
-        node.body, _ = self._block(node.body, frozenset(self._given))
+        node.body = self._block(node.body, frozenset(self._given))
         calls = _Calls(self._self)
         node.body = [calls.visit(statement) for statement in node.body]
         if not self._bodies and not calls.paths:
             return None
         node.decorator_list = []
-        made, *bodies = _compiled(self._method, [node, *self._bodies])
+        made, *bodies = _compiled(self._method, [node, *[body for body, _ in self._bodies]])
         turns = []
-        for body, code in zip(self._bodies, bodies, strict=True):
+        for (body, goes_on), code in zip(self._bodies, bodies, strict=True):
             function = _function(self._method, code, {}, own=True)
-            function.__qualname__ += f", loop at line {body.lineno}"
+            what = "loop at line" if goes_on else "from line"
+            function.__qualname__ += f", {what} {body.lineno}"
             remember(function, body)
-            turns.append(Turns(function, f"{code.co_filename}:{body.lineno}"))
+            turns.append(Turns(function, f"{code.co_filename}:{body.lineno}", goes_on))
         return Opened(self._method, made, turns, calls.paths)
 
     def _block(
-        self, body: list[ast.stmt], known: Set[str]
-    ) -> tuple[list[ast.stmt], Set[str]]:
-        """The statements, with loops opened; ``known`` are the names that have values before."""
-        found = list[ast.stmt]()
+        self, body: list[ast.stmt], known: Set[str], again: bool = False
+    ) -> list[ast.stmt]:
+        """The statements, with loops opened.
+
+        ``known`` are the names that have values before; ``again``: they stand in a loop.
+        """
+        found, part, before_part = list[ast.stmt](), list[ast.stmt](), known
         for statement in body:
             before, known = known, Flow(known).run([statement])
             if isinstance(statement, (ast.Assign, ast.Expr, ast.Return, ast.AugAssign)):
                 statement = _Lists(self, before).visit(statement)
-            if isinstance(statement, ast.For) and self._varies(statement.iter):
-                try:
-                    found.append(self._open(statement, before))
-                    continue
-                except _AsItIs:
-                    pass
-            inside = before
-            if isinstance(statement, (ast.For, ast.While)):
-                if isinstance(statement, ast.For):
-                    inside = before | names_set([statement.target])
-                statement.body, _ = self._block(statement.body, inside)
-            elif isinstance(statement, ast.If):
-                statement.body, _ = self._block(statement.body, inside)
-                statement.orelse, _ = self._block(statement.orelse, inside)
-            elif isinstance(statement, ast.With) and all(map(_catches_nothing, statement.items)):
-                statement.body, _ = self._block(statement.body, inside)
-            found.append(statement)
-        return found, known
+                if lists := self._lists_before(statement):
+                    found += [*self._part(part, before_part, again), *lists]
+                    part = []
+                    before, known = before | names_set(lists), known | names_set(lists)
+            if self._may_be_part(statement):
+                before_part = before_part if part else before
+                part.append(statement)
+                continue
+            if isinstance(statement, ast.Return) and self._is_of_part(statement.value):
+                before_part = before_part if part else before
+                value = ast.Assign([ast.Name(_VALUE, ast.Store())], statement.value)
+                part.append(_at(value, statement))
+                statement = _at(ast.Return(_load(_VALUE)), statement)
+            found += self._part(part, before_part, again)
+            part = []
+            found.append(self._with_loops(statement, before, again))
+        return found + self._part(part, before_part, again)
+
+    def _with_loops(self, statement: ast.stmt, known: Set[str], again: bool) -> ast.stmt:
+        """A statement with the loops in it opened."""
+        if isinstance(statement, ast.For) and self._varies(statement.iter):
+            try:
+                return self._open(statement, known)
+            except _AsItIs:
+                pass
+        if isinstance(statement, (ast.For, ast.While)):
+            if isinstance(statement, ast.For):
+                known = known | names_set([statement.target])
+            statement.body = self._block(statement.body, known, again=True)
+        elif isinstance(statement, ast.If):
+            statement.body = self._block(statement.body, known, again)
+            statement.orelse = self._block(statement.orelse, known, again)
+        elif isinstance(statement, ast.With) and all(map(_catches_nothing, statement.items)):
+            statement.body = self._block(statement.body, known, again)
+        return statement
+
+    def _lists_before(self, statement: Any) -> list[ast.stmt]:
+        """Statements that compute the opened lists with which a statement begins; it has their
+        values instead, and may be part of a function."""
+        found = list[ast.stmt]()
+        if self._leads is None or _is_opened_list(statement.value):
+            return found
+        if isinstance(statement, ast.AugAssign) and not isinstance(statement.target, ast.Name):
+            return found
+        while statement.value is not None:
+            first = _computed_first(statement.value)
+            if first is None or not _is_opened_list(first):
+                break
+            name = f"{_LIST}{len(self._lists)}"
+            self._lists.append(name)
+            self._locals.add(name)
+            stored = ast.Assign(targets=[ast.Name(name, ast.Store())], value=first)
+            found.append(_at(stored, first))
+            statement.value = _Put(first, name).visit(statement.value)
+        return found
+
+    def _may_be_part(self, statement: ast.stmt) -> bool:
+        """Whether a statement may be one of those of a function: calls all go one way through it,
+        as far as its text tells."""
+        if not isinstance(statement, _PARTS) or not self._is_of_part(statement):
+            return False
+        return not leave_the_loop([statement], (ast.Break, ast.Continue))
+
+    def _is_of_part(self, node: ast.AST | None) -> bool:
+        if self._leads is None or node is None:
+            return False
+        for n in ast.walk(node):
+            if isinstance(n, (*_REFUSED, ast.While)):
+                return False
+            if isinstance(n, ast.For) and self._varies(n.iter):
+                return False
+            if isinstance(n, COMPREHENSIONS) and self._varies(n.generators[0].iter):
+                if not all(map(self._is_number, _items(n))):
+                    return False
+            if _is_opened_list(n):
+                return False
+            path = _path(n.func, self._self) if isinstance(n, ast.Call) else ()
+            if path and self._leads(path):
+                return False
+        return True
+
+    def _is_number(self, node: ast.expr) -> bool:
+        """Whether an expression gives numbers, or lists of such: it applies no function."""
+        if isinstance(node, (ast.List, ast.Tuple)):
+            return all(map(self._is_number, node.elts))
+        if isinstance(node, ast.BinOp):  # len(x) + n, [0] * n
+            sides = self._is_number(node.left), self._is_number(node.right)
+            return all(sides) or any([
+                known and not isinstance(side, ast.Constant)
+                for known, side in zip(sides, (node.left, node.right), strict=True)])
+        if isinstance(node, ast.Call):
+            return isinstance(node.func, ast.Name) and node.func.id in self._builtins
+        if isinstance(node, ast.Subscript):
+            return self._is_number(node.value)
+        return isinstance(node, ast.Constant) or (
+            isinstance(node, ast.Attribute) and node.attr in _NUMBERS)
+
+    def _part(self, part: list[ast.stmt], known: Set[str], again: bool) -> list[ast.stmt]:
+        """Statements as the call of a function, if they may be one, and compute something."""
+        if not any(map(self._computes, part)):
+            return part
+        try:
+            arguments, results = self._variables(part, part, Flow(()), known, again)
+        except _AsItIs:
+            return part
+        values = ast.Tuple([*map(_load, results)], ast.Load())
+        body = self._function([*part, ast.Return(values if results else None)], arguments, part[0])
+        self._bodies.append((body, again))
+        call = ast.Call(
+            func=_load(f".turns{len(self._bodies) - 1}"),
+            args=[*map(_load, [self._self, *arguments])], keywords=[])
+        return [_at(_stores(results, call), part[0])]
+
+    def _computes(self, statement: ast.stmt) -> bool:
+        """Whether a statement calls something, and does something with what that gives."""
+        called = statement.value if isinstance(statement, ast.Expr) else None
+        return any([
+            isinstance(n, ast.Call) and n is not called and not self._is_number(n)
+            for n in ast.walk(statement)])
+
+    def _variables(
+        self, within: Sequence[ast.AST], body: list[ast.stmt], flow: Flow, known: Set[str],
+        again: bool,
+    ) -> tuple[list[str], list[str]]:
+        """What a function of some statements takes, and what it gives.
+
+        Raises:
+            _AsItIs: They have to stay as they are.
+        """
+        _check_body(within, self._uses_up)
+        assigned = names_set(within)
+        if self._self in assigned or assigned & names_shared(self._node):
+            raise _AsItIs
+        at_end = flow.run(body)
+        for some in flow.ends:
+            at_end = at_end & some
+        exposed = flow.exposed & self._locals
+        wanted = names_read_outside(self._node, within) | {_VALUE} | (exposed if again else set())
+        results = assigned & wanted
+        needed = (exposed | (results - at_end)) - {self._self}
+        if not needed <= known or needed & names_rebound(self._node):
+            raise _AsItIs
+        return sorted(needed), sorted(results)
+
+    def _function(
+        self, body: list[ast.stmt], arguments: list[str], at: ast.AST
+    ) -> ast.FunctionDef:
+        made = ast.FunctionDef(
+            name=self._node.name, args=_arguments([self._self, *arguments]), body=body,
+            decorator_list=[], type_params=[])
+        return copy.deepcopy(_at(made, at))
 
     def _varies(self, node: ast.expr) -> bool:
         """Whether an iterable may be a longer one in another call, as far as the text tells."""
@@ -179,38 +337,17 @@ class _Method:
         Raises:
             _AsItIs: The loop has to stay as it is.
         """
-        within = [loop.target, *loop.body]
-        _check_body(within, _AT_ONCE - self._locals - self._method.__globals__.keys())
-        assigned = names_set(within)
-        if self._self in assigned or assigned & names_shared(self._node):
-            raise _AsItIs
-        flow = Flow(names_set([loop.target]))
-        at_end = flow.run(loop.body)
-        for some in flow.ends:
-            at_end = at_end & some
-        exposed = flow.exposed & self._locals
-        outside = names_read_outside(self._node, within)
-        results = sorted(assigned & (exposed | outside))
-        needed = exposed | ({*results} - at_end)
-        needed = needed - {self._self}
-        if not needed <= known or needed & names_rebound(self._node):
-            raise _AsItIs
-        arguments = sorted(needed)
+        arguments, results = self._variables(
+            [loop.target, *loop.body], loop.body, Flow(names_set([loop.target])), known, True)
         breaks = leave_the_loop(loop.body)
         k = len(self._bodies)
-        self._bodies.append(self._turns(loop, arguments, results, breaks))
+        self._bodies.append((self._turns(loop, arguments, results, breaks), True))
         turns = ast.Call(
             func=_load(f".turns{k}"),
             args=[*map(_load, [self._self, *arguments]), ast.Starred(_load(_CHUNK), ast.Load())],
             keywords=[],
         )
-        stored = [*([_ENDS] if breaks else []), *results]
-        made: list[ast.stmt]
-        if stored:
-            target = ast.Tuple([ast.Name(n, ast.Store()) for n in stored], ast.Store())
-            made = [ast.Assign(targets=[target], value=turns)]
-        else:
-            made = [ast.Expr(turns)]
+        made = [_stores([*([_ENDS] if breaks else []), *results], turns)]
         if breaks:
             made.append(ast.If(test=_load(_ENDS), body=[ast.Break()], orelse=[]))
         found = ast.For(
@@ -239,11 +376,7 @@ class _Method:
         if not known.issuperset(arguments) or names_rebound(self._node).intersection(arguments):
             raise _AsItIs
         k = len(self._bodies)
-        made = ast.FunctionDef(
-            name=self._node.name, args=_arguments([self._self, *arguments]),
-            body=[ast.Return(rest)], decorator_list=[], type_params=[],
-        )
-        self._bodies.append(copy.deepcopy(_at(made, node)))
+        self._bodies.append((self._function([ast.Return(rest)], arguments, node), True))
         return _at(ast.Call(
             func=_load(f".listed{k}"),
             args=[first.iter, *map(_load, [self._self, *arguments])], keywords=[],
@@ -263,12 +396,29 @@ class _Method:
             target=loop.target, iter=_load(_ITEMS), body=loop.body,
             orelse=[gives(False)] if breaks else [],
         )
-        made = ast.FunctionDef(
-            name=self._node.name,
-            args=_arguments([self._self, *arguments]), body=[inner, gives(breaks)],
-            decorator_list=[], type_params=[],
-        )
-        return copy.deepcopy(_at(made, loop))
+        return self._function([inner, gives(breaks)], arguments, loop)
+
+
+def _stores(names: list[str], call: ast.expr) -> ast.stmt:
+    """A statement that sets variables to what a call gives."""
+    if not names:
+        return ast.Expr(call)
+    target = ast.Tuple([ast.Name(n, ast.Store()) for n in names], ast.Store())
+    return ast.Assign(targets=[target], value=call)
+
+
+def _items(node: Any) -> list[ast.expr]:
+    """What a comprehension consists of."""
+    return [node.key, node.value] if isinstance(node, ast.DictComp) else [node.elt]
+
+
+def _path(node: ast.expr, name: str) -> tuple[str, ...]:
+    """The attributes that lead from the variable of a name to an expression, if it is one such."""
+    path = list[str]()
+    while isinstance(node, ast.Attribute):
+        path.insert(0, node.attr)
+        node = node.value
+    return tuple(path) if isinstance(node, ast.Name) and node.id == name else ()
 
 
 def _arguments(names: list[str]) -> ast.arguments:
@@ -295,12 +445,8 @@ class _Calls(ast.NodeTransformer):
 
     def visit_Call(self, node: ast.Call) -> Any:  # noqa: N802 - as ast has it
         self.generic_visit(node)
-        path, at = list[str](), node.func
-        while isinstance(at, ast.Attribute):
-            path.append(at.attr)
-            at = at.value
-        if isinstance(at, ast.Name) and at.id == self._name and path:
-            self.paths.append(tuple(reversed(path)))
+        if path := _path(node.func, self._name):
+            self.paths.append(path)
             node.func = _at(
                 ast.Call(func=_load(_WITHIN), args=[node.func], keywords=[]), node.func)
         return node
@@ -328,6 +474,36 @@ class _Lists(ast.NodeTransformer):
 
     visit_Lambda = visit_GeneratorExp = visit_SetComp = visit_DictComp = _leave  # noqa: N815
     visit_IfExp = visit_BoolOp = _leave  # noqa: N815 - names may have no values there yet
+
+
+class _Put(ast.NodeTransformer):
+    """Puts a variable in the place of an expression."""
+
+    def __init__(self, old: ast.expr, name: str) -> None:
+        self._old, self._name = old, name
+
+    def visit(self, node: ast.AST) -> Any:
+        return _at(_load(self._name), node) if node is self._old else super().visit(node)
+
+
+def _computed_first(node: ast.expr) -> ast.expr | None:
+    """What is computed first in an expression, if anything is; to look something up is nothing."""
+    if isinstance(node, ast.Call) and not _is_opened_list(node):
+        parts = [node.func, *node.args, *[k.value for k in node.keywords]]
+    elif isinstance(node, (ast.Tuple, ast.List)):
+        parts = node.elts
+    elif isinstance(node, ast.BinOp):
+        parts = [node.left, node.right]
+    elif isinstance(node, (ast.Attribute, ast.Starred)):
+        parts = [node.value]
+    else:
+        return None if isinstance(node, (ast.Name, ast.Constant)) else node
+    found = next(filter(None, map(_computed_first, parts)), None)
+    return node if found is None and isinstance(node, (ast.Call, ast.BinOp)) else found
+
+
+def _is_opened_list(node: ast.AST | None) -> bool:
+    return isinstance(node, ast.Call) and (_name_of(node.func) or "").startswith(".listed")
 
 
 def _catches_nothing(item: ast.withitem) -> bool:

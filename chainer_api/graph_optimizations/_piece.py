@@ -13,7 +13,7 @@ import math
 import operator
 import time
 import weakref
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Callable, Iterable, Sequence, Set
 from typing import TYPE_CHECKING, Any
 
@@ -42,6 +42,7 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger("chainwright")
 _ref = weakref.ref
+_kept = deque[weakref.ref["Piece"]]()  # pieces with traces
 _hooks = function_hook._thread_local
 
 # Uses for which the leaves are copied: of a new piece; after a backward of a new kind, of small
@@ -51,6 +52,7 @@ _HEAVY = 0.25  # of the intermediate values: leaves that are too much to have th
 _LARGE = 8 << 20  # bytes of intermediate values
 _FEW = 16384  # bytes of leaves that are copied in each use
 _LEVELS = 4096  # uses of leaves for which it is remembered where their functions stand
+_KEPT = 16  # traces, for backwards of other kinds: those of the last pieces
 
 
 class Piece:
@@ -78,6 +80,8 @@ class Piece:
         self.ends = set[int]()  # see ends_here
         self._dissolved = 0  # nodes that were replaced by the functions' own
         self.dropped = False
+        self.backwards: dict[Any, Backward] = {}
+        self._trace: Traced | None = None  # kept while backwards of other kinds are likely
         self.gpu = gpu_of_apps(apps, specs)
         traced = self._record(self._first_keys)
         self.inputs: list[Input] = traced.inputs
@@ -250,13 +254,13 @@ class Piece:
 
     def _with_backwards(self, expect: Any) -> Traced | None:
         """A trace with all kinds of backward; None after one has failed, which is left out then."""
-        traced = self._traced()
+        known, self.backwards = self.backwards if self._trace is not None else {}, {}
+        traced, self._trace = self._trace or self._traced(), None
         if expect is not None:
             expect(traced)
-        self.backwards: dict[Any, Backward] = {}
         for key in list(self.keys):
             try:
-                self.backwards[key] = traced.backward(key)
+                self.backwards[key] = known[key] if key in known else traced.backward(key)
             except Exception as e:  # zeros are no good values for it, or it looks at values
                 if traced.numbers or self.sizes_of is not None:
                     app = self.apps[traced.numbers[0][0] if traced.numbers else 0]
@@ -266,6 +270,10 @@ class Piece:
                 self.dropped = True  # through the graph, backward takes longer than define-by-run
                 self.account.ledger.add("define-by-run", f"{e}", self.apps[0].origin.place)
                 return None
+        self._trace = traced
+        _kept.append(weakref.ref(self))
+        if len(_kept) > _KEPT and (oldest := _kept.popleft()()) is not None:
+            oldest._trace = None
         return traced
 
     def _traced(self) -> Traced:
@@ -422,6 +430,8 @@ class Piece:
             # A backward of a kind that no program is there for may come, and come late, when
             # parameters have been updated: the graph is built now, or from what they were.
             self._unsettled -= 1
+            if not self._unsettled:
+                self._trace = None
             graph = keeps_copies = True
             due = due or self._copies_are_heavy
         if keeps_copies and self.chained and not (due and graph):

@@ -21,7 +21,7 @@ _FUTURE = sum(getattr(__future__, name).compiler_flag for name in __future__.all
 _BEGUN = time.time() - time.process_time() - 1.0  # at the latest
 _known: dict[CodeType, Any] = {}
 #: Of functions that were made of such trees.
-_made: weakref.WeakKeyDictionary[CodeType, Any] = weakref.WeakKeyDictionary()
+_made: dict[int, Any] = {}  # by the id of the code: two objects that are equal end apart
 
 
 def syntax_of(function: FunctionType) -> Any:
@@ -34,8 +34,8 @@ def syntax_of(function: FunctionType) -> Any:
     'syntax_of'
     """
     code = function.__code__
-    if code in _made:
-        return _made[code]
+    if id(code) in _made:
+        return _made[id(code)]
     try:
         return _known[code]
     except KeyError:
@@ -56,7 +56,9 @@ def syntax_of(function: FunctionType) -> Any:
 
 def remember(function: FunctionType, node: Any) -> None:
     """A function was compiled from a tree that stands in no file."""
-    _made[function.__code__] = node
+    code = function.__code__
+    _made[id(code)] = node
+    weakref.finalize(code, _made.pop, id(code), None)
 
 
 def _is_settled(filename: str) -> bool:

@@ -24,9 +24,8 @@ from ._account import ANY_SIZE, COMPILING, GAIN_OF_ANY_SIZE, Account, clock
 from ._again import Gradients
 from ._any_size import AnySizePiece, AnySizes, Kind, Refused
 from ._lean import Need
-from ._loops import OpenMethod, leads_to_loops
+from ._loops import OpenMethod, open_at
 from ._node import StaticScheduleFunction
-from ._opening import opened
 from ._phrases import Phrases
 from ._piece import Piece, Plan
 from ._proof import Proofs
@@ -368,9 +367,9 @@ class Site:
     def _open_loops(self) -> bool:
         """Have the turns of loops be calls of their own, if there are loops for that."""
         self._may_open = False
-        found = opened(self.method)
         options = self.options
-        if found is None or not leads_to_loops(found, self.chain(), options.inside):
+        found = open_at(self.method, self.chain(), options.inside)
+        if found is None:
             return False
 
         def decorate(turns: Any, inside: Set[Any]) -> Callable[..., Any]:
@@ -511,6 +510,8 @@ class Site:
             return
         if self._missed >= self._patience and not (settles or alike) and (
                 self.account.allows_phrases()):
+            if self.forms.count >= _WAYS and self._may_open and self._open_loops():
+                return
             self._missed, self._patience = 0, 4 * self._patience
             self.phrases.listen()
             return
@@ -634,6 +635,8 @@ class Site:
             return
         kind = self.any_sizes.waiting()
         if kind is None:
+            return
+        if kind.stops_anywhere and self._may_open and self._open_loops():
             return
         with self.lock:
             calls, share = len(kind.samples), len(kind.samples) / max(self._noted, 1)

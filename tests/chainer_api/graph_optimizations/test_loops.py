@@ -1,6 +1,7 @@
 """Loops whose turns are calls: the method does what it did, and programs serve the turns."""
 
 import copy
+import gc
 
 import numpy as np
 import pytest
@@ -563,6 +564,19 @@ def test_loops_are_closed_where_programs_do_not_serve_turns(monkeypatch):
     assert [e.kind for e in reports[0].events].count("slower") == 1
     (site, *_) = model.schedule_manager._sites.values()
     assert site._opened is None
+
+
+def test_what_one_object_has_opened_does_not_depend_on_another_one():
+    """Their functions are equal, and those of one go with it."""
+    with chainer.using_config("static_budget", None), open_loops():
+        first = _made(Recurrent, 4)
+        model, _ = _made(Recurrent, 4)
+        del first
+        gc.collect()
+        for k in range(24):
+            model.step(k)
+    _, turns = model.schedule_manager.report()
+    assert turns.without_python > 20
 
 
 def test_options_are_those_of_the_method(tmp_path):
