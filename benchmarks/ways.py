@@ -39,7 +39,7 @@ def ways(*chains: Any) -> Ways:
 
 
 def _add(found: Ways, report: Any) -> None:
-    if ", loop at line " not in report.name:  # turns of a loop are parts of calls
+    if not report.is_part:
         for name, way in _COUNTS.items():
             found.calls[way] += getattr(report, name)
     found.traces += sum(event.kind == "compile" for event in report.events)

@@ -114,6 +114,7 @@ class Report(NamedTuple):
     spent: dict[str, float]
     saved: float
     plainly: dict[str, int]  # whole calls that went define-by-run, by the reason
+    is_part: bool = False  # whether its calls are parts of those of another method
 
     @property
     def traces(self) -> int:
@@ -151,7 +152,8 @@ class Report(NamedTuple):
     def __str__(self) -> str:
         spent = ", ".join(f"{what} {s * 1e3:.1f} ms" for what, s in self.spent.items())
         lines = [
-            f"{self.name}: {self.hits} replayed, {self.eager_calls} define-by-run",
+            f"{self.name}: {self.hits} replayed, {self.eager_calls} define-by-run"
+            + ", a part of calls" * self.is_part,
             f"  calls     programs without Python {self.without_python}, "
             f"programs with Python {self.with_python}, define-by-run {self.eager_calls}",
             f"  seconds   spent: {spent or 'none'}; saved by programs: {self.saved * 1e3:.1f} ms",
@@ -167,8 +169,8 @@ class Report(NamedTuple):
 class Ledger:
     """Events and counts of one compiled method."""
 
-    def __init__(self, name: str, size: int = 200) -> None:
-        self.name = name
+    def __init__(self, name: str, size: int = 200, is_part: bool = False) -> None:
+        self.name, self.is_part = name, is_part
         self.without_python = self.with_python = self.checks = 0
         self.plain_calls = 0  # define-by-run, with those that are to pass
         #: How many of the next calls are to pass define-by-run: nobody looks at them.
@@ -258,4 +260,5 @@ class Ledger:
             dict(self.spent),
             self.saved,
             dict(self.plainly.copy() - Counter({self._pass_since: self.to_pass})),
+            self.is_part,
         )

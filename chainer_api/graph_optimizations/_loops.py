@@ -250,7 +250,7 @@ def _path_leads_to_loops(
     target = _target_at(owner, path)
     if target is None or target[1] in known:
         return False
-    inner = opened(target[1])
+    inner = opened(target[1], lambda path: False)
     return inner is not None and leads_to_loops(inner, target[0], known, depth)
 
 
@@ -259,11 +259,9 @@ def open_at(method: Any, owner: Any, inside: Set[Any]) -> Opened | None:
 
     None if it has no loops, nor leads to some, where it is ``inside`` of some functions.
     """
-    found = opened(method)
-    if found is None or not leads_to_loops(found, owner, inside):
-        return None
     known = inside | {method}
-    return opened(method, lambda path: _path_leads_to_loops(owner, path, known))
+    found = opened(method, lambda path: _path_leads_to_loops(owner, path, known))
+    return found if found is not None and leads_to_loops(found, owner, inside) else None
 
 
 def _target_at(owner: Any, path: Sequence[str]) -> tuple[Any, FunctionType] | None:

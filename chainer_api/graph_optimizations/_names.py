@@ -174,6 +174,7 @@ class Flow:
         elif isinstance(node, ast.Delete):
             self._reads([node], known)
             gone = {t.id for t in node.targets if isinstance(t, ast.Name)}
+            self.exposed |= gone - known
             return frozenset(known) - gone
         elif isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
             pass  # see _shared
@@ -214,3 +215,16 @@ class _Everything(frozenset[str]):
 
     def __rsub__(self, other: Any) -> Any:
         return frozenset()
+
+
+def live_before(body: Sequence[ast.stmt], after: Set[str]) -> Set[str]:
+    """The names whose values are read in statements, or behind them, where ``after`` are.
+
+    >>> import ast
+    >>> from chainer.graph_optimizations._names import live_before
+    >>> sorted(live_before(ast.parse("a = b; c += a").body, {"a", "d"}))
+    ['b', 'c', 'd']
+    """
+    flow = Flow(())
+    has_values = flow.run(body)
+    return flow.exposed | (after - has_values)

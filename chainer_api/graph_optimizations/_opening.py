@@ -23,6 +23,7 @@ from ._names import (
     COMPREHENSIONS,
     Flow,
     leave_the_loop,
+    live_before,
     names_read,
     names_read_outside,
     names_rebound,
@@ -95,9 +96,9 @@ def opened(
 ) -> Opened | None:
     """A method with the body of each loop that may go any number of times as a function.
 
-    None where there is no such loop, or where its source is not to be had. With ``leads``, what
-    stands between loops becomes functions, too; it tells whether what an attribute of the object
-    calls, by its path, has loops itself.
+    None where there is nothing of it, or where its source is not to be had. With ``leads``, what
+    stands between loops, and in those that stay, becomes functions, too; it tells whether what an
+    attribute of the object calls, by its path, has loops itself.
 
     >>> from chainer.graph_optimizations._opening import opened
     >>> opened(lambda self, xs: sum(xs)) is None
@@ -146,7 +147,7 @@ class _Method:
         node = self._node
         if self._self in names_set(node.body):
             return None
-        node.body = self._block(node.body, frozenset(self._given))
+        node.body = self._block(node.body, frozenset(self._given), frozenset())
         calls = _Calls(self._self)
         node.body = [calls.visit(statement) for statement in node.body]
         if not self._bodies and not calls.paths:
@@ -163,19 +164,22 @@ class _Method:
         return Opened(self._method, made, turns, calls.paths)
 
     def _block(
-        self, body: list[ast.stmt], known: Set[str], again: bool = False
+        self, body: list[ast.stmt], known: Set[str], after: Set[str] | None, goes_on: bool = False
     ) -> list[ast.stmt]:
         """The statements, with loops opened.
 
-        ``known`` are the names that have values before; ``again``: they stand in a loop.
+        ``known`` are the names that have values before, ``after`` those that are read behind them:
+        None in a loop, which ``goes_on`` for any number of turns.
         """
         found, part, before_part = list[ast.stmt](), list[ast.stmt](), known
-        for statement in body:
+        for k, statement in enumerate(body):
+            live, rest = [
+                None if after is None else live_before(body[n:], after) for n in (k, k + 1)]
             before, known = known, Flow(known).run([statement])
             if isinstance(statement, (ast.Assign, ast.Expr, ast.Return, ast.AugAssign)):
                 statement = _Lists(self, before).visit(statement)
                 if lists := self._lists_before(statement):
-                    found += [*self._part(part, before_part, again), *lists]
+                    found += [*self._part(part, before_part, live, goes_on), *lists]
                     part = []
                     before, known = before | names_set(lists), known | names_set(lists)
             if self._may_be_part(statement):
@@ -187,27 +191,33 @@ class _Method:
                 value = ast.Assign([ast.Name(_VALUE, ast.Store())], statement.value)
                 part.append(_at(value, statement))
                 statement = _at(ast.Return(_load(_VALUE)), statement)
-            found += self._part(part, before_part, again)
+            found += self._part(part, before_part, live, goes_on)
             part = []
-            found.append(self._with_loops(statement, before, again))
-        return found + self._part(part, before_part, again)
+            found.append(self._with_loops(statement, before, rest, goes_on))
+        return found + self._part(part, before_part, after, goes_on)
 
-    def _with_loops(self, statement: ast.stmt, known: Set[str], again: bool) -> ast.stmt:
-        """A statement with the loops in it opened."""
+    def _with_loops(
+        self, statement: ast.stmt, known: Set[str], after: Set[str] | None, goes_on: bool
+    ) -> ast.stmt:
+        """A statement with the loops in it opened; see _block."""
         if isinstance(statement, ast.For) and self._varies(statement.iter):
             try:
-                return self._open(statement, known)
+                behind = after
+                if after is not None:  # what stands in else runs, or does not after a break
+                    behind = after | live_before(statement.orelse, frozenset())
+                return self._open(statement, known, behind)
             except _AsItIs:
                 pass
         if isinstance(statement, (ast.For, ast.While)):
             if isinstance(statement, ast.For):
                 known = known | names_set([statement.target])
-            statement.body = self._block(statement.body, known, again=True)
+            any_number = isinstance(statement, ast.While) or self._varies(statement.iter)
+            statement.body = self._block(statement.body, known, None, goes_on or any_number)
         elif isinstance(statement, ast.If):
-            statement.body = self._block(statement.body, known, again)
-            statement.orelse = self._block(statement.orelse, known, again)
+            statement.body = self._block(statement.body, known, after, goes_on)
+            statement.orelse = self._block(statement.orelse, known, after, goes_on)
         elif isinstance(statement, ast.With) and all(map(_catches_nothing, statement.items)):
-            statement.body = self._block(statement.body, known, again)
+            statement.body = self._block(statement.body, known, after, goes_on)
         return statement
 
     def _lists_before(self, statement: Any) -> list[ast.stmt]:
@@ -241,15 +251,13 @@ class _Method:
         if self._leads is None or node is None:
             return False
         for n in ast.walk(node):
-            if isinstance(n, (*_REFUSED, ast.While)):
+            if isinstance(n, (*_REFUSED, ast.While)) or _is_opened_list(n):
                 return False
             if isinstance(n, ast.For) and self._varies(n.iter):
                 return False
             if isinstance(n, COMPREHENSIONS) and self._varies(n.generators[0].iter):
                 if not all(map(self._is_number, _items(n))):
                     return False
-            if _is_opened_list(n):
-                return False
             path = _path(n.func, self._self) if isinstance(n, ast.Call) else ()
             if path and self._leads(path):
                 return False
@@ -271,17 +279,19 @@ class _Method:
         return isinstance(node, ast.Constant) or (
             isinstance(node, ast.Attribute) and node.attr in _NUMBERS)
 
-    def _part(self, part: list[ast.stmt], known: Set[str], again: bool) -> list[ast.stmt]:
+    def _part(
+        self, part: list[ast.stmt], known: Set[str], after: Set[str] | None, goes_on: bool
+    ) -> list[ast.stmt]:
         """Statements as the call of a function, if they may be one, and compute something."""
         if not any(map(self._computes, part)):
             return part
         try:
-            arguments, results = self._variables(part, part, Flow(()), known, again)
+            arguments, results = self._variables(part, part, Flow(()), known, after)
         except _AsItIs:
             return part
         values = ast.Tuple([*map(_load, results)], ast.Load())
         body = self._function([*part, ast.Return(values if results else None)], arguments, part[0])
-        self._bodies.append((body, again))
+        self._bodies.append((body, goes_on))
         call = ast.Call(
             func=_load(f".turns{len(self._bodies) - 1}"),
             args=[*map(_load, [self._self, *arguments])], keywords=[])
@@ -296,9 +306,9 @@ class _Method:
 
     def _variables(
         self, within: Sequence[ast.AST], body: list[ast.stmt], flow: Flow, known: Set[str],
-        again: bool,
+        after: Set[str] | None, again: bool = False,
     ) -> tuple[list[str], list[str]]:
-        """What a function of some statements takes, and what it gives.
+        """What a function of some statements takes, and what it gives; ``again``: to itself, too.
 
         Raises:
             _AsItIs: They have to stay as they are.
@@ -311,7 +321,9 @@ class _Method:
         for some in flow.ends:
             at_end = at_end & some
         exposed = flow.exposed & self._locals
-        wanted = names_read_outside(self._node, within) | {_VALUE} | (exposed if again else set())
+        wanted = exposed if again or after is None else set[str]()
+        wanted = wanted | {_VALUE} | (
+            names_read_outside(self._node, within) if after is None else after)
         results = assigned & wanted
         needed = (exposed | (results - at_end)) - {self._self}
         if not needed <= known or needed & names_rebound(self._node):
@@ -331,14 +343,15 @@ class _Method:
         names = names_read([node])
         return bool((names & self._locals) - {self._self, _ITEMS})
 
-    def _open(self, loop: ast.For, known: Set[str]) -> ast.stmt:
+    def _open(self, loop: ast.For, known: Set[str], after: Set[str] | None) -> ast.stmt:
         """The loop, whose turns are those of a function.
 
         Raises:
             _AsItIs: The loop has to stay as it is.
         """
         arguments, results = self._variables(
-            [loop.target, *loop.body], loop.body, Flow(names_set([loop.target])), known, True)
+            [loop.target, *loop.body], loop.body, Flow(names_set([loop.target])), known, after,
+            again=True)
         breaks = leave_the_loop(loop.body)
         k = len(self._bodies)
         self._bodies.append((self._turns(loop, arguments, results, breaks), True))

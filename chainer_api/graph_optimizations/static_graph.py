@@ -156,7 +156,7 @@ class Site:
 
     def __init__(self, method: Callable[..., Any], name: str, options: Options) -> None:
         self.method, self.name, self.options = method, name, options
-        self.ledger = Ledger(name)
+        self.ledger = Ledger(name, is_part=bool(options.inside))
         self.account = Account(self.ledger, options.exact)
         self.account.of_turns = bool(options.inside)
         self.root = Application(None)

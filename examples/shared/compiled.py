@@ -9,4 +9,5 @@ def print_summary(model):
     for link in model.links():
         manager = getattr(link, 'schedule_manager', None)
         for part in manager.report() if manager else ():
-            print(f'{part.name}: {part.hits} replayed, {part.eager_calls} define-by-run')
+            calls = f'{part.hits} replayed, {part.eager_calls} define-by-run'
+            print(f'{part.name}: {calls}' + ', a part of calls' * part.is_part)

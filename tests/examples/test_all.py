@@ -92,14 +92,14 @@ STATIC_GRAPH = [
      {'RNNForLMUnrolled.forward': MOST}),
 ]
 SCRIPTS = sorted({run[0] for run in RUNS + STATIC_GRAPH})
-REPLAYED = re.compile(r'([\w.]+)(, loop at line \d+)?: (\d+) replayed, (\d+) define-by-run')
+REPLAYED = re.compile(r'(.+): (\d+) replayed, (\d+) define-by-run(, a part of calls)?')
 
 
 def lines_of(printed):
     """Return printed lines without control characters, and how often methods were programs."""
     lines = [line.replace('\x1b[J', '').rstrip() for line in printed.splitlines()]
-    found = [m for m in map(REPLAYED.match, lines) if m and not m[2]]
-    counts = {m[1]: how_many(int(m[3]), int(m[4])) for m in found}
+    found = [m for m in map(REPLAYED.match, lines) if m and not m[4]]
+    counts = {m[1]: how_many(int(m[2]), int(m[3])) for m in found}
     return [line for line in lines if not REPLAYED.match(line)], counts
 
 

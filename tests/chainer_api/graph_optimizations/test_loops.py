@@ -230,6 +230,173 @@ def test_super_and_the_class_are_those_of_the_method(name, argument):
     assert _gives(opened, Inherits, argument) == _gives(method, Inherits, argument)
 
 
+class Parts(Methods):
+    """What people write before, between and behind loops."""
+
+    def before_and_behind(self, xs):
+        a, b = self.say(1), self.say(2)
+        for x in xs:
+            a += self.say(x)
+        c = self.say(a) + b
+        return self.say(c) * self.say(a)
+
+    def while_it_goes(self, n):
+        total, k = self.say(0), 0
+        while True:
+            k += 1
+            if k % 3 == 2:
+                self.say("next")
+                continue
+            total += self.say(k)
+            if total > n:
+                last = self.say(total)
+                break
+        else:
+            self.say("never")
+        return self.say(total), last, k
+
+    def state_in_a_while(self, n):
+        h = self.say(1)
+        while n > 0:
+            h = self.say(h) * 2
+            n = self.say(n) - 1
+        return h
+
+    def returns_in_a_loop(self, n):
+        for k in range(n):
+            y = self.say(k) * 2
+            if y > 5:
+                return self.say(y) + 1
+        return self.say(n)
+
+    def sets_it_sometimes(self, n):
+        a = self.say(n)
+        if a > 2:
+            z = self.say(5)
+        for k in range(n):
+            a += self.say(k)
+        return self.say(z + a)
+
+    def a_list_comes_first(self, n):
+        y = sum([self.say(k) for k in range(n)]) + self.say(7)
+        z = self.say(y) + sum([self.say(k) for k in range(n)])
+        y += self.say(len([self.say(k) for k in range(n)] + [self.say(3) for k in range(n)]))
+        return y, z, self.say([self.say(k) for k in range(n)])
+
+    def numbers_only(self, xs):
+        a = self.say(max([len(x) for x in xs]))
+        b = [[0.0] * len(x) + [1.0] * (a - len(x)) for x in xs]
+        for x in xs:
+            a += self.say(len(x))
+        return a, b
+
+    def deletes_and_looks(self, n):
+        a = self.say(1)
+        del a
+        b = self.say(2)
+        for k in range(n):
+            b += self.say(k)
+        try:
+            return a
+        except NameError as e:
+            return str(e), b
+
+    def keeps_functions(self, n):
+        a = self.say(1)
+        f = lambda: a + b  # noqa: E731
+        b = self.say(2)
+        for k in range(n):
+            b += self.say(k)
+        b = self.say(b)
+        return f()
+
+    def in_a_with(self, n):
+        y = self.say(0)
+        with chainer.using_config("train", False):
+            y += self.say(chainer.config.train)
+            for k in range(n):
+                y += self.say(k) + self.say(chainer.config.train)
+            y = self.say(y)
+        return y, chainer.config.train
+
+    def raises_between(self, n):
+        y = self.say(1)
+        z = 1 / (n - self.say(2))
+        for k in range(n):
+            y += self.say(k)
+        return self.say(y) / (n - 3) + z
+
+    def layers_do_not_count(self, n):
+        y = self.say(1)
+        for k in (1, 2):
+            y += self.say(k)
+        for k in range(n):
+            y = self.say(y) + k
+        return y
+
+    def else_sets_what_the_loop_sets(self, n):
+        y = self.say(0)
+        for k in range(n):
+            y = self.say(k)
+            if y > 2:
+                break
+        else:
+            y = self.say(10)
+        return self.say(y)
+
+    def ends_in_several_ways(self, n):
+        if n > 3:
+            y = self.say(n)
+            for k in range(n):
+                y += self.say(k)
+            return self.say(y)
+        y = self.say(-n)
+        if n == 2:
+            raise ValueError(self.say(y))
+        return y
+
+    def class_of_its_own(self, n):
+        y = super().say(n)
+        for k in range(n):
+            y += super().say(k)
+        return __class__.__name__, self.say(y) + super().say(1)
+
+
+@pytest.mark.parametrize("n", [0, 1, 2, 3, 4, 9])
+@pytest.mark.parametrize("name", [k for k in vars(Parts) if not k.startswith("_")])
+def test_parts_between_loops_do_what_they_did(name, n):
+    method = vars(Parts)[name]
+    found = _opening.opened(method, lambda path: False)
+    assert any([turns.goes_on for turns in found.turns]) == (name != "keeps_functions")
+    argument = n
+    if name in ("before_and_behind", "numbers_only"):
+        argument = [[1] * k if name == "numbers_only" else k for k in range(n)]
+    opened = found.function([Turns(turns, 2) for turns in found.turns], _as_it_is)
+    assert _gives(opened, Parts, argument) == _gives(method, Parts, argument)
+
+
+@pytest.mark.parametrize(
+    "name, parts",
+    [
+        ("before_and_behind", 2), ("while_it_goes", 3), ("state_in_a_while", 2),
+        ("returns_in_a_loop", 3), ("a_list_comes_first", 3), ("numbers_only", 1),
+        ("in_a_with", 3), ("layers_do_not_count", 1), ("class_of_its_own", 2),
+    ],
+)  # fmt: skip
+def test_what_computes_something_is_a_part(name, parts):
+    found = _opening.opened(vars(Parts)[name], lambda path: False)
+    loops = len(_opening.opened(vars(Parts)[name]).turns)
+    assert len(found.turns) - loops == parts
+
+
+def test_what_has_loops_itself_is_no_part():
+    def leads(path):
+        return path == ("say",)
+
+    found = _opening.opened(Parts.before_and_behind, leads)
+    assert [turns.goes_on for turns in found.turns] == [True]
+
+
 class Left:
     """What stays as it is."""
 
@@ -498,7 +665,7 @@ def test_calls_of_many_lengths_have_their_turns_without_python():
     with chainer.using_config("static_budget", None), open_loops((4,)):
         model, (method, turns) = _made(Recurrent, 40)
     assert turns.without_python > method.with_python > 30
-    assert "loop at line" in turns.name
+    assert "loop at line" in turns.name and turns.is_part and not method.is_part
     several = {len(p.label.split("int32")) for p in model.schedule_manager.programs}
     assert len(several) > 1  # of one turn, and of four
 
