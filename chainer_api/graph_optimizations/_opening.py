@@ -13,10 +13,11 @@ from __future__ import annotations
 import ast
 import builtins
 import copy
+import functools
 import itertools
 from collections.abc import Callable, Sequence, Set
 from inspect import CO_ASYNC_GENERATOR, CO_COROUTINE, CO_GENERATOR, CO_NEWLOCALS
-from types import CellType, CodeType, FunctionType
+from types import CellType, CodeType, FunctionType, MethodType
 from typing import Any, NamedTuple
 
 from ._names import (
@@ -53,7 +54,7 @@ _PARTS = (
 )  # fmt: skip
 # Names that no user's program has, since they are none.
 _ITEMS, _CHUNK, _ENDS, _WITHIN = ".items", ".chunk", ".ends", ".within"
-_VALUE, _LIST = ".value", ".list"
+_VALUE, _LIST, _FOUND, _SAME = ".value", ".list", ".found", ".same"
 
 
 class Turns(NamedTuple):
@@ -87,7 +88,7 @@ class Opened(NamedTuple):
         cells: dict[str, Any] = {f".turns{k}": loop for k, loop in enumerate(loops)}
         cells |= {f".chunks{k}": loop.chunks for k, loop in enumerate(loops)}
         cells |= {f".listed{k}": loop.listed for k, loop in enumerate(loops)}
-        cells[_WITHIN] = within
+        cells[_WITHIN], cells[_SAME] = within, _are_the_same
         return _function(self.method, self.code, cells)
 
 
@@ -130,7 +131,8 @@ class _Method:
         self, method: FunctionType, node: ast.FunctionDef,
         leads: Callable[[tuple[str, ...]], bool] | None,
     ) -> None:
-        self._method, self._node, self._leads = method, node, leads
+        self._method, self._node = method, node
+        self._leads = leads and functools.cache(leads)
         args = node.args
         parameters = [*args.posonlyargs, *args.args, *args.kwonlyargs, args.vararg, args.kwarg]
         self._given = {a.arg for a in parameters if a is not None}
@@ -141,7 +143,7 @@ class _Method:
         self._builtins = {*dir(builtins)} - self._locals - method.__globals__.keys()
         self._uses_up = _AT_ONCE & self._builtins
         self._bodies: list[tuple[ast.FunctionDef, bool]] = []  # and whether they go on
-        self._lists: list[str] = []  # variables for opened lists
+        self._names: list[str] = []  # of new variables
 
     def opened(self) -> Opened | None:
         node = self._node
@@ -171,30 +173,31 @@ class _Method:
         ``known`` are the names that have values before, ``after`` those that are read behind them:
         None in a loop, which ``goes_on`` for any number of turns.
         """
-        found, part, before_part = list[ast.stmt](), list[ast.stmt](), known
+        found, part = list[ast.stmt](), _Part(known)
         for k, statement in enumerate(body):
             live, rest = [
                 None if after is None else live_before(body[n:], after) for n in (k, k + 1)]
             before, known = known, Flow(known).run([statement])
+            instead = statement
             if isinstance(statement, (ast.Assign, ast.Expr, ast.Return, ast.AugAssign)):
                 statement = _Lists(self, before).visit(statement)
-                if lists := self._lists_before(statement):
-                    found += [*self._part(part, before_part, live, goes_on), *lists]
-                    part = []
-                    before, known = before | names_set(lists), known | names_set(lists)
+                first, guards, instead = self._apart(statement)
+                if first:
+                    found += [*self._part(part, live, goes_on), *first]
+                    before, known = before | names_set(first), known | names_set(first)
+                    part = _Part(before, guards, instead)
             if self._may_be_part(statement):
-                before_part = before_part if part else before
-                part.append(statement)
+                part.add(statement, before)
                 continue
             if isinstance(statement, ast.Return) and self._is_of_part(statement.value):
-                before_part = before_part if part else before
-                value = ast.Assign([ast.Name(_VALUE, ast.Store())], statement.value)
-                part.append(_at(value, statement))
-                statement = _at(ast.Return(_load(_VALUE)), statement)
-            found += self._part(part, before_part, live, goes_on)
-            part = []
-            found.append(self._with_loops(statement, before, rest, goes_on))
-        return found + self._part(part, before_part, after, goes_on)
+                part.add(_as_value(statement), before)
+                if part.instead is instead:
+                    part.instead = _as_value(instead)
+                statement = instead = _at(ast.Return(_load(_VALUE)), statement)
+            found += self._part(part, live, goes_on)
+            part = _Part(known)
+            found.append(self._with_loops(instead, before, rest, goes_on))
+        return found + self._part(part, after, goes_on)
 
     def _with_loops(
         self, statement: ast.stmt, known: Set[str], after: Set[str] | None, goes_on: bool
@@ -220,25 +223,76 @@ class _Method:
             statement.body = self._block(statement.body, known, after, goes_on)
         return statement
 
-    def _lists_before(self, statement: Any) -> list[ast.stmt]:
-        """Statements that compute the opened lists with which a statement begins; it has their
-        values instead, and may be part of a function."""
-        found = list[ast.stmt]()
-        if self._leads is None or _is_opened_list(statement.value):
-            return found
+    def _apart(
+        self, statement: Any
+    ) -> tuple[list[ast.stmt], list[tuple[ast.expr, str]], Any]:
+        """What a statement begins with and is no part of a function: opened lists, and calls that
+        lead to loops.
+
+        Gives statements that compute it, so that the statement itself has their values; what they
+        have looked up before that, with names; and the statement with these names instead, since
+        what is called may set something anew that has been looked up.
+        """
+        found, guards = list[ast.stmt](), list[tuple[ast.expr, str]]()
+        if self._leads is None or self._is_apart(statement.value):
+            return found, guards, statement
         if isinstance(statement, ast.AugAssign) and not isinstance(statement.target, ast.Name):
-            return found
+            return found, guards, statement
         while statement.value is not None:
-            first = _computed_first(statement.value)
-            if first is None or not _is_opened_list(first):
+            looked_up = list[ast.expr]()
+            first = self._computed_first(statement.value, looked_up)
+            if first is None or not self._is_apart(first):
                 break
-            name = f"{_LIST}{len(self._lists)}"
-            self._lists.append(name)
-            self._locals.add(name)
-            stored = ast.Assign(targets=[ast.Name(name, ast.Store())], value=first)
-            found.append(_at(stored, first))
+            known = [node for node, _ in guards]
+            for node in looked_up:
+                if node not in known:
+                    guards.append((node, self._name(_FOUND)))
+                    found.append(_at(_stores_one(guards[-1][1], copy.deepcopy(node)), node))
+            name = self._name(_LIST)
+            found.append(_at(_stores_one(name, first), first))
             statement.value = _Put(first, name).visit(statement.value)
-        return found
+        copies: dict[int, Any] = {}
+        instead = copy.deepcopy(statement, copies)
+        for node, name in guards:
+            instead = _Put(copies[id(node)], name).visit(instead)
+        return found, guards, instead
+
+    def _name(self, kind: str) -> str:
+        """A new variable."""
+        name = f"{kind}{len(self._names)}"
+        self._names.append(name)
+        self._locals.add(name)
+        return name
+
+    def _is_apart(self, node: ast.expr | None) -> bool:
+        """Whether something is opened itself: a list, or a call that leads to loops."""
+        if not isinstance(node, ast.Call) or self._leads is None:
+            return False
+        path = _path(node.func, self._self)
+        return _is_opened_list(node) or bool(path) and self._leads(path)
+
+    def _computed_first(self, node: ast.expr, looked_up: list[ast.expr]) -> ast.expr | None:
+        """What an expression computes first, if anything; what it has ``looked_up`` before that."""
+        if self._is_apart(node):
+            return node
+        if isinstance(node, ast.Call):
+            parts = [node.func, *node.args, *[k.value for k in node.keywords]]
+        elif isinstance(node, (ast.Tuple, ast.List)):
+            parts = node.elts
+        elif isinstance(node, ast.BinOp):
+            parts = [node.left, node.right]
+        elif isinstance(node, ast.Starred):
+            parts = [node.value]
+        elif isinstance(node, (ast.Name, ast.Attribute)) and _is_looked_up(node):
+            if not isinstance(node, ast.Name) or node.id not in self._locals:
+                looked_up.append(node)
+            return None
+        else:
+            return None if isinstance(node, ast.Constant) else node
+        for part in parts:
+            if (found := self._computed_first(part, looked_up)) is not None:
+                return found
+        return node if isinstance(node, (ast.Call, ast.BinOp)) else None
 
     def _may_be_part(self, statement: ast.stmt) -> bool:
         """Whether a statement may be one of those of a function: calls all go one way through it,
@@ -251,15 +305,14 @@ class _Method:
         if self._leads is None or node is None:
             return False
         for n in ast.walk(node):
-            if isinstance(n, (*_REFUSED, ast.While)) or _is_opened_list(n):
+            if isinstance(n, (*_REFUSED, ast.While)):
                 return False
             if isinstance(n, ast.For) and self._varies(n.iter):
                 return False
             if isinstance(n, COMPREHENSIONS) and self._varies(n.generators[0].iter):
                 if not all(map(self._is_number, _items(n))):
                     return False
-            path = _path(n.func, self._self) if isinstance(n, ast.Call) else ()
-            if path and self._leads(path):
+            if isinstance(n, ast.Call) and self._is_apart(n):
                 return False
         return True
 
@@ -279,23 +332,30 @@ class _Method:
         return isinstance(node, ast.Constant) or (
             isinstance(node, ast.Attribute) and node.attr in _NUMBERS)
 
-    def _part(
-        self, part: list[ast.stmt], known: Set[str], after: Set[str] | None, goes_on: bool
-    ) -> list[ast.stmt]:
+    def _part(self, part: _Part, after: Set[str] | None, goes_on: bool) -> list[ast.stmt]:
         """Statements as the call of a function, if they may be one, and compute something."""
-        if not any(map(self._computes, part)):
-            return part
+        statements, plain = part.statements, part.plain()
+        if not any(map(self._computes, statements)):
+            return plain
         try:
-            arguments, results = self._variables(part, part, Flow(()), known, after)
+            arguments, results = self._variables(
+                statements, statements, Flow(()), part.known, after)
         except _AsItIs:
-            return part
+            return plain
         values = ast.Tuple([*map(_load, results)], ast.Load())
-        body = self._function([*part, ast.Return(values if results else None)], arguments, part[0])
-        self._bodies.append((body, goes_on))
+        body = [*statements, ast.Return(values if results else None)]
+        self._bodies.append((self._function(body, arguments, statements[0]), goes_on))
         call = ast.Call(
             func=_load(f".turns{len(self._bodies) - 1}"),
             args=[*map(_load, [self._self, *arguments])], keywords=[])
-        return [_at(_stores(results, call), part[0])]
+        made = _stores(results, call)
+        if part.guards:
+            same: list[ast.expr] = [
+                ast.Call(func=_load(_SAME), args=[copy.deepcopy(node), _load(name)], keywords=[])
+                for node, name in part.guards]
+            test = ast.BoolOp(ast.And(), same) if len(same) > 1 else same[0]
+            made = ast.If(test=test, body=[made], orelse=plain)
+        return [_at(made, statements[0])]
 
     def _computes(self, statement: ast.stmt) -> bool:
         """Whether a statement calls something, and does something with what that gives."""
@@ -412,6 +472,52 @@ class _Method:
         return self._function([inner, gives(breaks)], arguments, loop)
 
 
+class _Part:
+    """Statements that may become a function, and the names that have values before them.
+
+    ``guards`` are expressions of the first one, with variables that have been set to them before
+    something else was computed: where they give something else by now, it is to be ``instead``.
+    """
+
+    def __init__(
+        self, known: Set[str], guards: Sequence[tuple[ast.expr, str]] = (), instead: Any = None
+    ) -> None:
+        self.known, self.guards, self.instead = known, guards, instead
+        self.statements: list[ast.stmt] = []
+
+    def add(self, statement: ast.stmt, known: Set[str]) -> None:
+        if not self.statements:
+            self.known = known
+        self.statements.append(statement)
+
+    def plain(self) -> list[ast.stmt]:
+        """The statements as they are, with what was looked up."""
+        if not self.guards or not self.statements:
+            return self.statements
+        return [self.instead, *copy.deepcopy(self.statements[1:])]
+
+
+def _as_value(statement: Any) -> ast.stmt:
+    """What a method returns as the value of a variable."""
+    return _at(_stores_one(_VALUE, statement.value), statement)
+
+
+def _stores_one(name: str, value: ast.expr) -> ast.stmt:
+    return ast.Assign(targets=[ast.Name(name, ast.Store())], value=value)
+
+
+def _is_looked_up(node: ast.expr) -> bool:
+    """Whether an expression only looks something up: a variable, or an attribute of such."""
+    while isinstance(node, ast.Attribute):
+        node = node.value
+    return isinstance(node, ast.Name)
+
+
+def _are_the_same(value: Any, before: Any) -> bool:
+    """Whether to look something up gives what it gave before; methods are made anew each time."""
+    return value is before or type(value) is MethodType and value == before
+
+
 def _stores(names: list[str], call: ast.expr) -> ast.stmt:
     """A statement that sets variables to what a call gives."""
     if not names:
@@ -499,22 +605,6 @@ class _Put(ast.NodeTransformer):
         return _at(_load(self._name), node) if node is self._old else super().visit(node)
 
 
-def _computed_first(node: ast.expr) -> ast.expr | None:
-    """What is computed first in an expression, if anything is; to look something up is nothing."""
-    if isinstance(node, ast.Call) and not _is_opened_list(node):
-        parts = [node.func, *node.args, *[k.value for k in node.keywords]]
-    elif isinstance(node, (ast.Tuple, ast.List)):
-        parts = node.elts
-    elif isinstance(node, ast.BinOp):
-        parts = [node.left, node.right]
-    elif isinstance(node, (ast.Attribute, ast.Starred)):
-        parts = [node.value]
-    else:
-        return None if isinstance(node, (ast.Name, ast.Constant)) else node
-    found = next(filter(None, map(_computed_first, parts)), None)
-    return node if found is None and isinstance(node, (ast.Call, ast.BinOp)) else found
-
-
 def _is_opened_list(node: ast.AST | None) -> bool:
     return isinstance(node, ast.Call) and (_name_of(node.func) or "").startswith(".listed")
 
@@ -564,7 +654,7 @@ def _load(name: str) -> ast.expr:
 def _compiled(method: FunctionType, nodes: Sequence[ast.FunctionDef]) -> list[CodeType]:
     """The code of functions that stand where the method stands: in its class, and around it."""
     loops = itertools.product(("turns", "chunks", "listed"), range(len(nodes) - 1))
-    more = [_WITHIN, *[f".{what}{k}" for what, k in loops]]
+    more = [_WITHIN, _SAME, *[f".{what}{k}" for what, k in loops]]
     found = list[CodeType]()
     for node in nodes:
         made = compiled_as(surrounded(node, method.__code__, more), method.__code__)

@@ -389,6 +389,63 @@ def test_what_computes_something_is_a_part(name, parts):
     assert len(found.turns) - loops == parts
 
 
+class Rebinds(Methods):
+    """What is looked up before something that has loops, which sets it anew."""
+
+    def __init__(self):
+        super().__init__()
+        self.state, self.f = 1, self.say
+
+    def turns(self, n):
+        self.say(n)
+        self.state += n
+        self.f = lambda x: self.say(-x)
+        return n
+
+    def reads_before(self, n):
+        y = self.state * self.turns(n) + self.say(5)
+        z = self.say(self.state)
+        for k in range(n):
+            y += self.say(k)
+        return y, z
+
+    def reads_behind(self, n):
+        y = self.turns(n) * self.state + self.say(5)
+        for k in range(n):
+            y += self.say(k)
+        return y
+
+    def calls(self, n):
+        y = self.f(self.turns(n)) + 1
+        z = self.say(y)
+        for k in range(n):
+            y += self.say(k)
+        return y, z, self.f(self.turns(n))
+
+    def calls_the_same(self, n):
+        y = self.say(self.turns(n), *[self.say(k) for k in ()]) + 1
+        z = self.say(y)
+        for k in range(n):
+            y += self.say(k)
+        return self.say(self.turns(n)) + z
+
+    def two(self, n):
+        y = self.say(self.turns(n) + self.state * self.turns(n + 1))
+        for k in range(n):
+            y += self.say(k)
+        return y
+
+
+@pytest.mark.parametrize("n", [0, 2, 3])
+@pytest.mark.parametrize("name", "reads_before reads_behind calls calls_the_same two".split())
+def test_what_is_looked_up_before_something_with_loops_is_what_it_was(name, n):
+    method = vars(Rebinds)[name]
+    found = _opening.opened(method, lambda path: path == ("turns",))
+    assert not all([turns.goes_on for turns in found.turns])
+    opened = found.function([Turns(turns, 2) for turns in found.turns], _as_it_is)
+    assert _gives(opened, Rebinds, n) == _gives(method, Rebinds, n)
+
+
 def test_what_has_loops_itself_is_no_part():
     def leads(path):
         return path == ("say",)
