@@ -1063,7 +1063,7 @@ class Recipe:
 
     def _body(self):
         """The method's lines; values that are only other names of values are left out."""
-        names, lines = {}, []
+        names, blocks = {}, []
 
         def named(text):
             return re.sub(r"\bv\d+\b", lambda m: names.get(m[0], m[0]), text)
@@ -1072,15 +1072,27 @@ class Recipe:
             if re.fullmatch(rf"v{k} = v\d+", text):
                 names[f"v{k}"] = named(text.split(" = ")[1])
             else:
-                lines += named(text).splitlines()
+                blocks.append(named(text).splitlines())
         if self.turns:
-            last = named(f"v{len(self.statements) + 1}")
-            turn = [*lines, f"v0, v1 = F.tanh({last}) * (1 + 0.1 * turn), v0"]
-            # Rows that lie as far apart as there are turns.
-            rows = "v0 = F.stack([v0] * (turns + 1), axis=1)[:, turns]"
-            lines = ["turns = self.turns", rows, "for turn in range(turns):"]
-            lines += [f"    {x}" for x in turn]
-        return [*lines, f"return {named(self.result)}"]
+            blocks = self._in_a_loop(blocks)
+        return [*itertools.chain(*blocks), f"return {named(self.result)}"]
+
+    def _in_a_loop(self, blocks):
+        """Some of the statements, or all, in a loop over the turns."""
+        n, kind = len(blocks), self.seed // 12 % 4
+        first, last = (0, n) if kind < 2 else (n // 4, n - n // 4)
+        before, inside, behind = blocks[:first], blocks[first:last], blocks[last:]
+        made = re.findall(r"^(v\d+) =", "\n".join(itertools.chain(*inside)), re.MULTILINE)
+        # Rows that lie as far apart as there are turns.
+        rows = "v0 = F.stack([v0] * (turns + 1), axis=1)[:, turns]"
+        loop = ["for turn in range(turns):"]
+        if kind == 3:
+            loop = ["turn = -1", "while turn + 1 < turns:", "    turn += 1"]
+        elif made and behind:
+            loop.insert(0, " = ".join([*made, "v0"]))  # they have values, whatever the loop does
+        inside = [*inside, [f"v0, v1 = F.tanh({(made or ['v1'])[-1]}) * (1 + 0.1 * turn), v0"]]
+        loop += [f"    {line}" for line in itertools.chain(*inside)]
+        return [["turns = self.turns"], [rows], *before, loop, *behind]
 
     def source(self):
         """A script that shows the program and checks it."""
