@@ -185,18 +185,19 @@ class _Method:
                 if first:
                     found += [*self._part(part, live, goes_on), *first]
                     before, known = before | names_set(first), known | names_set(first)
-                    part = _Part(before, guards, instead)
+                    part = _Part(before, guards, instead, sorted(names_set(first)))
             if self._may_be_part(statement):
                 part.add(statement, before)
                 continue
-            if isinstance(statement, ast.Return) and self._is_of_part(statement.value):
+            if isinstance(statement, ast.Return) and self._ends_part(statement, part):
                 part.add(_as_value(statement), before)
                 if part.instead is instead:
                     part.instead = _as_value(instead)
                 statement = instead = _at(ast.Return(_load(_VALUE)), statement)
+            ends = part.lets_go if not part.statements else []
             found += self._part(part, live, goes_on)
             part = _Part(known)
-            found.append(self._with_loops(instead, before, rest, goes_on))
+            found += [self._with_loops(instead, before, rest, goes_on), *ends]
         return found + self._part(part, after, goes_on)
 
     def _with_loops(
@@ -236,7 +237,7 @@ class _Method:
         found, guards = list[ast.stmt](), list[tuple[ast.expr, str]]()
         if self._leads is None or self._is_apart(statement.value):
             return found, guards, statement
-        if isinstance(statement, ast.AugAssign) and not isinstance(statement.target, ast.Name):
+        if isinstance(statement, ast.AugAssign) and not self._stays(statement.target):
             return found, guards, statement
         while statement.value is not None:
             looked_up = list[ast.expr]()
@@ -275,24 +276,28 @@ class _Method:
         """What an expression computes first, if anything; what it has ``looked_up`` before that."""
         if self._is_apart(node):
             return node
-        if isinstance(node, ast.Call):
+        if isinstance(node, ast.Call) and all([k.arg is not None for k in node.keywords]):
             parts = [node.func, *node.args, *[k.value for k in node.keywords]]
         elif isinstance(node, (ast.Tuple, ast.List)):
             parts = node.elts
         elif isinstance(node, ast.BinOp):
             parts = [node.left, node.right]
-        elif isinstance(node, ast.Starred):
-            parts = [node.value]
+        elif isinstance(node, ast.Constant) or self._stays(node):
+            return None
         elif isinstance(node, (ast.Name, ast.Attribute)) and _is_looked_up(node):
-            if not isinstance(node, ast.Name) or node.id not in self._locals:
-                looked_up.append(node)
+            looked_up.append(node)
             return None
         else:
-            return None if isinstance(node, ast.Constant) else node
+            return node
         for part in parts:
             if (found := self._computed_first(part, looked_up)) is not None:
                 return found
         return node if isinstance(node, (ast.Call, ast.BinOp)) else None
+
+    def _stays(self, node: ast.expr) -> bool:
+        """Whether an expression is a variable that nothing but this method sets."""
+        return isinstance(node, ast.Name) and (
+            node.id in self._locals and node.id not in names_rebound(self._node))
 
     def _may_be_part(self, statement: ast.stmt) -> bool:
         """Whether a statement may be one of those of a function: calls all go one way through it,
@@ -300,6 +305,15 @@ class _Method:
         if not isinstance(statement, _PARTS) or not self._is_of_part(statement):
             return False
         return not leave_the_loop([statement], (ast.Break, ast.Continue))
+
+    def _ends_part(self, statement: ast.Return, part: _Part) -> bool:
+        """Whether what a method returns is computed in the function of the statements before."""
+        if not self._is_of_part(statement.value):
+            return False
+        if self._computes(statement):
+            return True
+        return bool(part.statements) and any(
+            [isinstance(n, ast.BinOp) for n in ast.walk(statement)])
 
     def _is_of_part(self, node: ast.AST | None) -> bool:
         if self._leads is None or node is None:
@@ -335,13 +349,15 @@ class _Method:
     def _part(self, part: _Part, after: Set[str] | None, goes_on: bool) -> list[ast.stmt]:
         """Statements as the call of a function, if they may be one, and compute something."""
         statements, plain = part.statements, part.plain()
-        if not any(map(self._computes, statements)):
-            return plain
+        if not statements:
+            return []
         try:
+            if not any(map(self._computes, statements)):
+                raise _AsItIs
             arguments, results = self._variables(
                 statements, statements, Flow(()), part.known, after)
         except _AsItIs:
-            return plain
+            return [plain[0], *part.lets_go, *plain[1:]]
         values = ast.Tuple([*map(_load, results)], ast.Load())
         body = [*statements, ast.Return(values if results else None)]
         self._bodies.append((self._function(body, arguments, statements[0]), goes_on))
@@ -355,7 +371,7 @@ class _Method:
                 for node, name in part.guards]
             test = ast.BoolOp(ast.And(), same) if len(same) > 1 else same[0]
             made = ast.If(test=test, body=[made], orelse=plain)
-        return [_at(made, statements[0])]
+        return [_at(made, statements[0]), *part.lets_go]
 
     def _computes(self, statement: ast.stmt) -> bool:
         """Whether a statement calls something, and does something with what that gives."""
@@ -480,9 +496,10 @@ class _Part:
     """
 
     def __init__(
-        self, known: Set[str], guards: Sequence[tuple[ast.expr, str]] = (), instead: Any = None
+        self, known: Set[str], guards: Sequence[tuple[ast.expr, str]] = (), instead: Any = None,
+        apart: Sequence[str] = (),
     ) -> None:
-        self.known, self.guards, self.instead = known, guards, instead
+        self.known, self.guards, self.instead, self._apart = known, guards, instead, apart
         self.statements: list[ast.stmt] = []
 
     def add(self, statement: ast.stmt, known: Set[str]) -> None:
@@ -495,6 +512,11 @@ class _Part:
         if not self.guards or not self.statements:
             return self.statements
         return [self.instead, *copy.deepcopy(self.statements[1:])]
+
+    @property
+    def lets_go(self) -> list[ast.stmt]:
+        """Nothing holds any longer what was computed apart, for the first of the statements."""
+        return [_at(_stores_one(name, ast.Constant(None)), self.instead) for name in self._apart]
 
 
 def _as_value(statement: Any) -> ast.stmt:

@@ -396,8 +396,11 @@ class Rebinds(Methods):
         super().__init__()
         self.state, self.f = 1, self.say
 
+    def more(self):
+        return 0
+
     def turns(self, n):
-        self.say(n)
+        n += self.more() * self.say(n)
         self.state += n
         self.f = lambda x: self.say(-x)
         return n
@@ -429,6 +432,34 @@ class Rebinds(Methods):
             y += self.say(k)
         return self.say(self.turns(n)) + z
 
+    def unpacks_before(self, n):
+        y = self.add(*map(self.say, [1, 2]), self.turns(n))
+        y += self.add(**self.named(), b=self.turns(n))
+        for k in range(n):
+            y += self.say(k)
+        return y
+
+    def named(self):
+        self.say("named")
+        return {"a": self.state}
+
+    def add(self, a, b=0, c=0):
+        return a + b + c
+
+    def sets_a_variable(self, n):
+        def more():
+            nonlocal z
+            z += 100
+            return 0
+
+        z = 1
+        self.more = more
+        y = self.say(z + self.turns(n))
+        z += self.turns(n)
+        for k in range(n):
+            y += self.say(k)
+        return y, z
+
     def two(self, n):
         y = self.say(self.turns(n) + self.state * self.turns(n + 1))
         for k in range(n):
@@ -437,11 +468,17 @@ class Rebinds(Methods):
 
 
 @pytest.mark.parametrize("n", [0, 2, 3])
-@pytest.mark.parametrize("name", "reads_before reads_behind calls calls_the_same two".split())
-def test_what_is_looked_up_before_something_with_loops_is_what_it_was(name, n):
+@pytest.mark.parametrize(
+    "name, parts",
+    [
+        ("reads_before", 1), ("reads_behind", 1), ("calls", 2), ("calls_the_same", 2), ("two", 1),
+        ("unpacks_before", 0), ("sets_a_variable", 0),
+    ],
+)  # fmt: skip
+def test_what_is_looked_up_before_something_with_loops_is_what_it_was(name, parts, n):
     method = vars(Rebinds)[name]
     found = _opening.opened(method, lambda path: path == ("turns",))
-    assert not all([turns.goes_on for turns in found.turns])
+    assert [turns.goes_on for turns in found.turns].count(False) == parts
     opened = found.function([Turns(turns, 2) for turns in found.turns], _as_it_is)
     assert _gives(opened, Rebinds, n) == _gives(method, Rebinds, n)
 
