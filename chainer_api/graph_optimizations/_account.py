@@ -128,6 +128,7 @@ class Account:
         self._shared_at = -math.inf  # when another thread has called
         self._balance = 0.0  # of the last calls: seconds saved
         self._before = 0.0  # see times_anew
+        self._guessed: tuple[Application, float] | None = None  # see called_plainly
         self._lost = 0.0  # since the last call; see lose
         self._losses = 0  # calls in a row after which it was negative
         self._deficit = 0.0  # seconds that calls have lost and others have not saved since
@@ -414,8 +415,21 @@ class Account:
 
     def called_plainly(self, seconds: float, app: Application) -> None:
         """A call that may have gone the way to ``app`` has been timed."""
+        if self._guessed is None:
+            self._guessed = app, app.plain
         self.ledger.plain_calls += 1
         self._ended_plainly(seconds, app)
+
+    def knows_other_ways(self) -> bool:
+        """There are several ways: calls that were timed may have gone another than was thought.
+
+        Gives whether any were, which do not count any more.
+        """
+        if self._guessed is None:
+            return False
+        app, plain = self._guessed
+        app.plain, self._guessed = plain, None
+        return True
 
     def times_anew(self, app: Application) -> None:
         """The next calls tell what the way to ``app`` takes without programs at this time."""

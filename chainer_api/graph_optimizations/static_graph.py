@@ -238,10 +238,15 @@ class Site:
         if configuration.peek("static_budget") is None:
             return 0
         times = min(times, _TIMED_IN_A_ROW)
-        if self.forms.differ:  # they may go any way: their functions are counted
+        if self._may_go_any_way:  # their functions are counted
             self.phrases.counts = max(self.phrases.counts, times)
             return 0
         return times
+
+    @property
+    def _may_go_any_way(self) -> bool:
+        """Whether nobody knows which way a call goes without programs: values decide, or forms."""
+        return self.forms.differ or self.account.ways > 1
 
     def _timed_plainly(self, chain: Any, args: Any, kwargs: Any) -> Any:
         BLOCKS.trim()
@@ -532,7 +537,7 @@ class Site:
             self.rest()
             return
         self._compared_at = hits
-        if self.forms.differ:
+        if self._may_go_any_way:
             self.phrases.counts = _COMPARED
         else:
             self._comparing = _COMPARED
@@ -564,8 +569,10 @@ class Site:
 
     def _learn(self, run: Run) -> None:
         """Trace what has been seen twice, as far as the account allows it."""
-        app = run.app
+        app, ways = run.app, self.account.ways
         self.account.ways = self.ways.remember(app)
+        if ways == 1 < self.account.ways and self.account.knows_other_ways():
+            self.phrases.counts = _TIMED_IN_A_ROW
         self.account.seen += bool(run.syncs)
         least = _LONGEST
         for sync in run.syncs:

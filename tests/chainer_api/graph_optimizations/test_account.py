@@ -477,6 +477,40 @@ def test_calls_are_timed_without_programs(monkeypatch):
     assert (found.hits, found.eager_calls) == (25, 5)
 
 
+def test_what_was_timed_does_not_count_when_there_are_other_ways(account):
+    app = Application(None)
+    app.plain = 2.0
+    assert not account.knows_other_ways()
+    for seconds in (1.0, 0.5):
+        account.called_plainly(seconds, app)
+    assert app.plain == 0.5
+    assert account.knows_other_ways() and app.plain == 2.0
+
+
+def test_where_values_decide_functions_are_counted_and_no_call_is_timed():
+    class Decides(chainer.Chain):
+        def __init__(self):
+            super().__init__()
+            with self.init_scope():
+                self.l = L.Linear(4, 4)
+
+        @chainer.static_graph
+        def forward(self, x):
+            for _ in range(int(x.array[0, 0])):
+                x = F.tanh(self.l(x))
+            return x
+
+    model = Decides()
+    with chainer.using_config("static_budget", 1e9):
+        for k in range(60):
+            x = np.full((2, 4), 2 + 3 * (k % 2), "f")
+            F.sum(model(chainer.Variable(x))).backward()
+    (site,) = model.schedule_manager._sites.values()
+    assert site.account.ways == 2 and site.ledger.hits > 20
+    assert site.account.of_function > 0.0
+    assert sum(site.ledger.plainly.values()) == 0
+
+
 def losing(monkeypatch, plain_takes):
     """The site of a method whose programs seem to lose, after 60 calls of which some are timed.
 
