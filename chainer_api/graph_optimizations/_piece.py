@@ -52,7 +52,7 @@ _HEAVY = 0.25  # of the intermediate values: leaves that are too much to have th
 _LARGE = 8 << 20  # bytes of intermediate values
 _FEW = 16384  # bytes of leaves that are copied in each use
 _LEVELS = 4096  # uses of leaves for which it is remembered where their functions stand
-_KEPT = 16  # traces, for backwards of other kinds: those of the last pieces
+_KEPT, _SMALL = 8, 256  # traces, for backwards of other kinds: of the last pieces; functions
 
 
 class Piece:
@@ -270,10 +270,11 @@ class Piece:
                 self.dropped = True  # through the graph, backward takes longer than define-by-run
                 self.account.ledger.add("define-by-run", f"{e}", self.apps[0].origin.place)
                 return None
-        self._trace = traced
-        _kept.append(weakref.ref(self))
-        if len(_kept) > _KEPT and (oldest := _kept.popleft()()) is not None:
-            oldest._trace = None
+        if len(traced.chained) > 1 and self.programs * len(self.apps) <= _SMALL:
+            self._trace = traced
+            _kept.append(weakref.ref(self))
+            if len(_kept) > _KEPT and (oldest := _kept.popleft()()) is not None:
+                oldest._trace = None
         return traced
 
     def _traced(self) -> Traced:

@@ -112,3 +112,52 @@ def test_define_by_run_gets_the_memory_of_programs(monkeypatch, state):
     site.method = forward
     model(x)
     assert idle == [0]
+
+
+class TwoResults(chainer.Chain):
+    def __init__(self):
+        super().__init__()
+        with self.init_scope():
+            self.a, self.b = L.Linear(3, 3), L.Linear(3, 3)
+
+    @chainer.static_graph
+    def forward(self, x):
+        return F.tanh(self.a(x)), F.sigmoid(self.b(x))
+
+
+@pytest.mark.parametrize("small, traces", [(256, 0), (0, 3)])
+def test_traces_of_small_parts_are_kept_for_backwards_of_other_kinds(monkeypatch, small, traces):
+    """And let go: of the last parts alone, and when no other kind is likely to come."""
+    made = []
+
+    class Counted(_piece.Traced):
+        def __init__(self, *args):
+            made.append(self)
+            super().__init__(*args)
+
+    def call(which):
+        plain.cleargrads(), net.cleargrads()
+        for model, forward in ((plain, TwoResults.forward.__wrapped__), (net, TwoResults.forward)):
+            a, b = forward(model, np.ones((2, 3), "f"))
+            F.sum((a, b, a + b, a * 2 + b)[which]).backward()
+        for p, q in zip(net.params(), plain.params(), strict=True):
+            assert (p.grad is None) == (q.grad is None)
+            assert p.grad is None or p.grad.tobytes() == q.grad.tobytes()
+
+    monkeypatch.setattr(_piece, "Traced", Counted)
+    monkeypatch.setattr(_piece, "_SMALL", small)
+    net, plain = TwoResults(), TwoResults()
+    plain.copyparams(net)
+    with chainer.using_config("static_budget", None):
+        for _ in range(3):
+            call(0)
+        before = len(made)
+        for which in (1, 2, 3):
+            call(which)
+            call(which)
+        assert len(made) - before == traces
+        for _ in range(100):
+            call(0)
+    (site,) = net.schedule_manager._sites.values()
+    pieces = [piece for plan in site.plans() for piece in plan.pieces]
+    assert pieces and all([piece._trace is None for piece in pieces])
