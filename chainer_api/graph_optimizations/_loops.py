@@ -57,20 +57,17 @@ class Several:
 class OpenLoop:
     """A loop whose turns are compiled: some of them are a call of a method like a decorated one."""
 
-    def __init__(self, turns: Turns, call: Callable[..., Any]) -> None:
-        self.turns, self._call, self._method = turns, call, turns.function
+    def __init__(self, turns: Turns, decorate: Callable[[FunctionType, list[Any]], Any]) -> None:
+        self.turns, self._method, self._sites = turns, turns.function, list[Any]()
+        self._call = decorate(turns.function, self._sites)
         # At first, a state that a loop goes on with is often none.
         self._first, self._later = [[Several(n) for n in _TURNS] for _ in range(2)]
         self.is_open = True
         self._seen = 0.0, 0, 0  # see pays
-        self._sites = list[Any]()
 
     def _site(self, chain: Any) -> Any:
         manager = vars(chain).get("schedule_manager")
-        site = None if manager is None else manager._sites.get(self._method)
-        if site is not None and site not in self._sites:
-            self._sites.append(site)
-        return site
+        return None if manager is None else manager._sites.get(self._method)
 
     def __call__(self, *arguments: Any) -> Any:
         """Some turns."""
@@ -143,11 +140,12 @@ class OpenMethod:
 
     ``decorate`` makes a compiled method of the function of some turns, and of the functions that
     these turns are inside of: ``inside`` and the one that has the loop. They are not opened again
-    where they call themselves.
+    where they call themselves. It adds what is known of the calls of each object to a list.
     """
 
     def __init__(
-        self, found: Opened, decorate: Callable[[FunctionType, Set[Any]], Any], inside: Set[Any]
+        self, found: Opened, decorate: Callable[[FunctionType, Set[Any], list[Any]], Any],
+        inside: Set[Any],
     ) -> None:
         self._decorate, self._inside = decorate, inside
         self._loops = list[OpenLoop]()
@@ -159,7 +157,11 @@ class OpenMethod:
 
     def _opened(self, found: Opened) -> Callable[..., Any]:
         inside = self._inside | {found.method}
-        loops = [OpenLoop(turns, self._decorate(turns.function, inside)) for turns in found.turns]
+
+        def decorate(turns: FunctionType, sites: list[Any]) -> Any:
+            return self._decorate(turns, inside, sites)
+
+        loops = [OpenLoop(turns, decorate) for turns in found.turns]
         self._loops += loops
         return found.function(loops, self._within)
 

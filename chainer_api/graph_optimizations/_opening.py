@@ -341,8 +341,8 @@ class _Method:
                 for known, side in zip(sides, (node.left, node.right), strict=True)])
         if isinstance(node, ast.Call):
             return isinstance(node.func, ast.Name) and node.func.id in self._builtins
-        if isinstance(node, ast.Subscript):
-            return self._is_number(node.value)
+        if isinstance(node, (ast.Subscript, ast.UnaryOp)):
+            return self._is_number(node.value if isinstance(node, ast.Subscript) else node.operand)
         return isinstance(node, ast.Constant) or (
             isinstance(node, ast.Attribute) and node.attr in _NUMBERS)
 

@@ -88,6 +88,7 @@ class Options:
     """The checked arguments of the decorator."""
 
     inside: Set[Any] = frozenset()  # of turns of a loop: the functions that they are inside of
+    sites: list[Site] | None = None  # of these: what is known of the calls of each object
 
     def __init__(
         self,
@@ -117,10 +118,10 @@ class Options:
             raise TypeError(f"static_graph: report must be the name of a file, not {report!r}")
         self.report = report
 
-    def for_turns(self, inside: Set[Any]) -> Options:
+    def for_turns(self, inside: Set[Any], sites: list[Site]) -> Options:
         """These, for the turns of a loop that are inside of some functions."""
         made = copy.copy(self)
-        made.report, made.inside = None, inside
+        made.report, made.inside, made.sites = None, inside, sites
         return made
 
 
@@ -377,8 +378,8 @@ class Site:
         if found is None:
             return False
 
-        def decorate(turns: Any, inside: Set[Any]) -> Callable[..., Any]:
-            return _decorate(turns, options.for_turns(inside))
+        def decorate(turns: Any, inside: Set[Any], sites: list[Site]) -> Callable[..., Any]:
+            return _decorate(turns, options.for_turns(inside, sites))
 
         self._opened = OpenMethod(found, decorate, options.inside)
         reason = "calls apply more or fewer functions each time: the turns of loops are compiled"
@@ -412,7 +413,7 @@ class Site:
                 ledger.plainly[_BY_TURNS] += 1
             self.account.let_pass(1)
             for place in method.close_what_does_not_pay():
-                reason = "few turns of the loop have programs that are faster: it is closed"
+                reason = "programs serve few calls of this part: it goes as before"
                 ledger.add("slower", reason, place)
             if not method.is_open:
                 self._close_loops()
@@ -1142,6 +1143,8 @@ def _site(chain: Any, method: Callable[..., Any], name: str, options: Options) -
     if site is None:
         site = manager._sites[method] = Site(method, name, options)
         site.chain = weakref.ref(chain)
+        if options.sites is not None:
+            options.sites.append(site)
         begun(site)
         if options.report is not None:
             save_at_the_end(chain, manager._sites, options.report)

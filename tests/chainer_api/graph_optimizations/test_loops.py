@@ -827,6 +827,22 @@ def test_loops_are_closed_where_programs_do_not_serve_turns(monkeypatch):
     assert site._opened is None
 
 
+def test_parts_that_apply_next_to_nothing_are_closed_too():
+    class Mean(Recurrent):
+        def forward(self, words):
+            h = F.tanh(self.embed(words[:, 0]))  # two functions
+            loss = 0
+            for t in range(words.shape[1]):
+                loss += F.sum(h * t)
+            return loss
+
+    with chainer.using_config("static_budget", 0.1), open_loops():
+        model, reports = _made(Mean, 70)
+    (site, *_) = model.schedule_manager._sites.values()
+    assert site._opened is None
+    assert sum([e.kind == "slower" for e in reports[0].events]) == 2
+
+
 def test_what_one_object_has_opened_does_not_depend_on_another_one():
     """Their functions are equal, and those of one go with it."""
     with chainer.using_config("static_budget", None), open_loops():
