@@ -36,8 +36,8 @@ from ._source import codes_in, compiled_as, remember, surrounded, syntax_of
 _NO_PLAIN_CALLS = CO_GENERATOR | CO_COROUTINE | CO_ASYNC_GENERATOR
 #: What looks at the variables of a function, or at its frame.
 _LOOKS = frozenset(
-    "locals vars dir eval exec globals breakpoint inspect _getframe currentframe f_locals f_back"
-    .split()
+    "locals vars dir eval exec globals breakpoint inspect _getframe currentframe f_locals f_back "
+    "stacklevel print_stack extract_stack format_stack walk_stack".split()
 )
 #: Functions that use up an iterator at once.
 _AT_ONCE = frozenset("all any dict list max min set sorted sum tuple".split())
@@ -121,6 +121,8 @@ def opened(
 def _name_of(node: ast.AST) -> str | None:
     if isinstance(node, ast.Name):
         return node.id
+    if isinstance(node, ast.keyword):
+        return node.arg
     return node.attr if isinstance(node, ast.Attribute) else None
 
 

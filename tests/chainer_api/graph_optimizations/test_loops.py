@@ -2,6 +2,7 @@
 
 import copy
 import gc
+import warnings
 
 import numpy as np
 import pytest
@@ -508,6 +509,10 @@ class Left:
         for i in range(n):
             s += i
         return locals()
+
+    def warns_its_caller(self, n):
+        for i in range(n):
+            warnings.warn(str(i), stacklevel=2)
 
     def keeps_a_function(self, n):
         found = []
