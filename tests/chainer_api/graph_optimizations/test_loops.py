@@ -12,7 +12,7 @@ from trust import Base, check
 import chainer
 import chainer.functions as F
 import chainer.links as L
-from chainer.graph_optimizations import _loops, _opening
+from chainer.graph_optimizations import _account, _loops, _opening
 from chainer.graph_optimizations._tree import laid_out, usual_strides
 
 # -- The text ------
@@ -825,14 +825,15 @@ def test_loops_stay_closed_where_lengths_come_again():
 def test_loops_are_closed_where_programs_do_not_serve_turns(monkeypatch):
     monkeypatch.setattr(_loops, "_LOOKED_AT", 8)
     monkeypatch.setattr(_loops, "_LONG", 0.0)
-    with chainer.using_config("static_budget", 0.0), open_loops():
+    monkeypatch.setattr(_account.Account, "wait_for_trace", lambda *_, **__: 1000)
+    with chainer.using_config("static_budget", 0.1), open_loops():
         model, reports = _made(Recurrent, 24)
     assert [e.kind for e in reports[0].events].count("slower") == 1
     (site, *_) = model.schedule_manager._sites.values()
     assert site._opened is None
 
 
-def test_parts_that_apply_next_to_nothing_are_closed_too():
+def test_parts_that_apply_next_to_nothing_are_closed_too(monkeypatch):
     class Mean(Recurrent):
         def forward(self, words):
             h = F.tanh(self.embed(words[:, 0]))  # two functions
@@ -841,7 +842,8 @@ def test_parts_that_apply_next_to_nothing_are_closed_too():
                 loss += F.sum(h * t)
             return loss
 
-    with chainer.using_config("static_budget", 0.0), open_loops():  # nothing is compiled
+    monkeypatch.setattr(_account.Account, "wait_for_trace", lambda *_, **__: 1000)
+    with chainer.using_config("static_budget", 0.1), open_loops():
         model, reports = _made(Mean, 70)
     (site, *_) = model.schedule_manager._sites.values()
     assert site._opened is None
