@@ -32,6 +32,7 @@ _LOOKED_AT = 64  # calls of a method, until it is asked again whether loops pay
 _DEPTH = 8  # calls in calls in which loops are looked for
 _COMPARED, _PLAIN = 64, 16  # calls that are timed, and calls without open loops to compare with
 _SLOWER = 1.3  # times as long, of some calls that differ by half, is slower
+_TWICE = 2  # comparisons in a row: by the first one, not all programs are there
 _FEWEST, _NOTED = 5, 24  # functions in a turn that may pay; calls until it is known how many
 _LONG = 4.0  # seconds in the turns of a loop, likewise
 _SERVES = 8  # one in so many, at least: to come to those that have no program takes little
@@ -153,6 +154,7 @@ class OpenMethod:
         self._function = self._inner[found.method] = self._opened(found)
         self._calls, self._compared_at = 0, 4 * _COMPARED
         self._times, self._plain = list[float](), list[float]()
+        self._slower = 0  # comparisons in a row in which calls were slower
         self._compares = configuration.peek("static_budget") is not None
 
     def _opened(self, found: Opened) -> Callable[..., Any]:
@@ -208,9 +210,10 @@ class OpenMethod:
         if len(self._plain) < _PLAIN or not self._times:
             return False
         slower = statistics.median(self._times) > _SLOWER * statistics.median(self._plain)
+        self._slower = self._slower + 1 if slower else 0
         self._times, self._plain = [], []
         self._compared_at += min(self._compared_at, _SELDOM)
-        return slower
+        return self._slower >= _TWICE
 
     @property
     def hits(self) -> int:

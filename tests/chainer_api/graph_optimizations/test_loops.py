@@ -833,6 +833,18 @@ def test_loops_are_closed_where_programs_do_not_serve_turns(monkeypatch):
     assert site._opened is None
 
 
+@pytest.mark.parametrize("took, closed_after", [(2.0, 2), (1.2, None)])
+def test_calls_are_slower_when_two_comparisons_say_so(took, closed_after):
+    """By the first one, not all programs are there."""
+    found = _opening.opened(Recurrent.forward)
+    method = _loops.OpenMethod(found, lambda turns, inside, sites: turns, frozenset())
+    told = []
+    for _ in range(3):
+        method._times = [took] * 64
+        told.append([method.is_slower(1.0) for _ in range(_loops._PLAIN)][-1])
+    assert told.index(True) + 1 == closed_after if closed_after else not any(told)
+
+
 def test_parts_that_apply_next_to_nothing_are_closed_too(monkeypatch):
     class Mean(Recurrent):
         def forward(self, words):
