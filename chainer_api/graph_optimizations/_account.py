@@ -111,7 +111,6 @@ class Account:
         self.ledger = ledger
         self.exact = exact  # whether the last bits matter; None: as the configuration says
         self.in_method = 0.0
-        self.of_turns = False  # whether each call is one of some turns of a loop
         self.spends_freely = False  # whether the call is one of a kind that is to be compiled
         self.new_backwards: list[Piece] = []  # for which a new kind of backward has come
         self.of_function = 0.0  # seconds of one, in calls that are counted
@@ -137,6 +136,11 @@ class Account:
         self._partly, self._saved_partly = 0, 0.0
         self._news: Hashable = NEWS.state()  # of how long functions take
         self._settles_at = 0  # the call from which on that is likely to stay
+
+    @property
+    def of_turns(self) -> bool:
+        """Whether each call is one of some turns of a loop, or another part of calls."""
+        return self.ledger.is_part
 
     def spend(self, what: str, since: float) -> float:
         """The seconds of this thread since ``since`` went into ``what``; gives them."""

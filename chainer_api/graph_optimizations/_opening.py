@@ -16,8 +16,14 @@ import copy
 import functools
 import itertools
 from collections.abc import Callable, Sequence, Set
-from inspect import CO_ASYNC_GENERATOR, CO_COROUTINE, CO_GENERATOR, CO_NEWLOCALS
-from types import CellType, CodeType, FunctionType, MethodType
+from inspect import (
+    CO_ASYNC_GENERATOR,
+    CO_COROUTINE,
+    CO_GENERATOR,
+    CO_NEWLOCALS,
+    getattr_static,
+)
+from types import CellType, CodeType, FunctionType, MethodType, ModuleType
 from typing import Any, NamedTuple
 
 from ._names import (
@@ -88,7 +94,7 @@ class Opened(NamedTuple):
         cells: dict[str, Any] = {f".turns{k}": loop for k, loop in enumerate(loops)}
         cells |= {f".chunks{k}": loop.chunks for k, loop in enumerate(loops)}
         cells |= {f".listed{k}": loop.listed for k, loop in enumerate(loops)}
-        cells[_WITHIN], cells[_SAME] = within, _are_the_same
+        cells[_WITHIN], cells[_SAME] = within, _still_gives
         return _function(self.method, self.code, cells)
 
 
@@ -368,9 +374,7 @@ class _Method:
             args=[*map(_load, [self._self, *arguments])], keywords=[])
         made = _stores(results, call)
         if part.guards:
-            same: list[ast.expr] = [
-                ast.Call(func=_load(_SAME), args=[copy.deepcopy(node), _load(name)], keywords=[])
-                for node, name in part.guards]
+            same = [_is_still(node, name) for node, name in part.guards]
             test = ast.BoolOp(ast.And(), same) if len(same) > 1 else same[0]
             made = ast.If(test=test, body=[made], orelse=plain)
         return [_at(made, statements[0]), *part.lets_go]
@@ -537,9 +541,43 @@ def _is_looked_up(node: ast.expr) -> bool:
     return isinstance(node, ast.Name)
 
 
-def _are_the_same(value: Any, before: Any) -> bool:
-    """Whether to look something up gives what it gave before; methods are made anew each time."""
-    return value is before or type(value) is MethodType and value == before
+def _is_still(node: ast.expr, name: str) -> ast.expr:
+    """Asks whether an expression still leads to the value of a variable."""
+    path = list[ast.expr]()
+    while isinstance(node, ast.Attribute):
+        path.insert(0, ast.Constant(node.attr))
+        node = node.value
+    args = [_load(name), copy.deepcopy(node), *path]
+    return ast.Call(func=_load(_SAME), args=args, keywords=[])
+
+
+def _still_gives(before: Any, owner: Any, *path: str) -> bool:
+    """Whether attributes lead to what they led to before, and to look them up runs nobody's code.
+
+    So nobody can tell that they are looked up once more.
+
+    >>> from chainer.graph_optimizations._opening import _still_gives
+    >>> import types
+    >>> x = types.SimpleNamespace(y=types.SimpleNamespace(z=[]))
+    >>> _still_gives(x.y.z, x, "y", "z"), _still_gives([], x, "y", "z")
+    (True, False)
+    """
+    for name in path:
+        kind = type(owner)
+        if kind is not ModuleType and kind.__getattribute__ is not object.__getattribute__:
+            return False
+        try:
+            found = getattr_static(owner, name)
+        except AttributeError:
+            return False
+        own = getattr(owner, "__dict__", {})
+        if name in own and found is own[name] or not hasattr(type(found), "__get__"):
+            owner = found
+        elif type(found) is FunctionType:
+            owner = MethodType(found, owner)  # made anew each time
+        else:
+            return False
+    return owner is before or type(owner) is MethodType and owner == before
 
 
 def _stores(names: list[str], call: ast.expr) -> ast.stmt:
@@ -667,6 +705,7 @@ def _check_body(within: list[Any], uses_up: Set[str]) -> None:
         if isinstance(node, (ast.Lambda, ast.GeneratorExp)) and id(node) not in at_once:
             if names_read([node]) & stored:
                 raise _AsItIs
+
 
 def _load(name: str) -> ast.expr:
     return ast.Name(name, ast.Load())

@@ -159,7 +159,6 @@ class Site:
         self.method, self.name, self.options = method, name, options
         self.ledger = Ledger(name, is_part=bool(options.inside))
         self.account = Account(self.ledger, options.exact)
-        self.account.of_turns = bool(options.inside)
         self.root = Application(None)
         self._last = self.root  # where the last call has ended
         self.chain: Callable[[], Any] = lambda: None
@@ -364,7 +363,7 @@ class Site:
     def _seems_to_loop(self) -> bool:
         """Whether calls apply more or fewer functions each time, or are read anywhere."""
         sizes = self.any_sizes
-        if not self._may_open or not (self.forms.count >= _WAYS or self.account.ways >= _WAYS):
+        if not self._may_open or max(self.forms.count, self.account.ways) < _WAYS:
             return False
         if sizes.stop_anywhere:
             return True
@@ -372,6 +371,8 @@ class Site:
 
     def _open_loops(self) -> bool:
         """Have the turns of loops be calls of their own, if there are loops for that."""
+        if not self._may_open:
+            return False
         self._may_open = False
         options = self.options
         found = open_at(self.method, self.chain(), options.inside)
@@ -516,7 +517,7 @@ class Site:
             return
         if self._missed >= self._patience and not (settles or alike) and (
                 self.account.allows_phrases()):
-            if self.forms.count >= _WAYS and self._may_open and self._open_loops():
+            if self.forms.count >= _WAYS and self._open_loops():
                 return
             self._missed, self._patience = 0, 4 * self._patience
             self.phrases.listen()
@@ -644,7 +645,7 @@ class Site:
         kind = self.any_sizes.waiting()
         if kind is None:
             return
-        if kind.stops_anywhere and self._may_open and self._open_loops():
+        if kind.stops_anywhere and self._open_loops():
             return
         with self.lock:
             calls, share = len(kind.samples), len(kind.samples) / max(self._noted, 1)
