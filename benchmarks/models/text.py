@@ -798,3 +798,38 @@ def documents(compiled):
         return sentences(r.randint(1, 8), 12, 30, r), r.randint(0, 3, 1).astype("i")
 
     return Case(Model(), batch)
+
+
+@case
+def translation_of_any_lengths(compiled):
+    """A ragged encoder, then a decoder with attention as a loop in a method of its own."""
+
+    class Translator(chainer.Chain):
+        def __init__(self, words=30, units=16):
+            super().__init__()
+            with self.init_scope():
+                self.embed = L.EmbedID(words, units)
+                self.encoder = L.NStepLSTM(1, units, units, 0.1)
+                self.cell, self.query = L.StatelessLSTM(units, units), L.Linear(units, units)
+                self.out = L.Linear(2 * units, words)
+
+        def decode(self, h, block, ys):
+            c, loss = None, 0
+            for t in range(ys.shape[1] - 1):
+                c, h = self.cell(c, h, self.embed(ys[:, t]))
+                energy = F.squeeze(F.matmul(block, F.expand_dims(self.query(h), 2)), 2)
+                context = F.matmul(F.expand_dims(F.softmax(energy), 1), block)
+                logits = self.out(F.concat([h, F.squeeze(context, 1)]))
+                loss += F.softmax_cross_entropy(logits, ys[:, t + 1])
+            return loss
+
+        @compiled
+        def forward(self, xs, ys):
+            h, _, hs = self.encoder(None, None, [self.embed(x) for x in xs])
+            return self.decode(h[0], F.pad_sequence(hs), ys) / len(xs)
+
+    def batch(k):
+        r = rng(k)
+        return sentences(4, 9, 30, r), r.randint(0, 30, (4, r.randint(3, 12))).astype("i")
+
+    return Case(Translator(), batch)

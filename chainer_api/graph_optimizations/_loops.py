@@ -80,7 +80,10 @@ class OpenLoop:
         return sum([site.ledger.hits for site in self._sites])
 
     def pays(self) -> bool:
-        """Whether programs have served some of the calls of late, as far as it is known by now."""
+        """Whether programs have served some of the calls of late, as far as it is known by now.
+
+        What is too dear as yet may pay later, and takes next to nothing until then.
+        """
         accounts = [site.account for site in self._sites]
         now = sum([a.in_method for a in accounts]), self.hits, sum([a.calls for a in accounts])
         seconds, hits, calls = [a - b for a, b in zip(now, self._seen, strict=True)]
@@ -92,7 +95,7 @@ class OpenLoop:
         if seconds < _LONG:
             return True
         self._seen = now
-        return _SERVES * hits > calls
+        return _SERVES * hits > calls or any([site.waits for site in self._sites])
 
     def close(self) -> None:
         """Its turns are no calls any more."""

@@ -244,6 +244,11 @@ class Site:
         return times
 
     @property
+    def waits(self) -> bool:
+        """Whether there is something to be compiled, as soon as it pays."""
+        return self._waiting is not None or self.any_sizes.waiting() is not None
+
+    @property
     def _may_go_any_way(self) -> bool:
         """Whether nobody knows which way a call goes without programs: values decide, or forms."""
         return self.forms.differ or self.account.ways > 1

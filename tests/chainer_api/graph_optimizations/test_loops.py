@@ -12,7 +12,7 @@ from trust import Base, check
 import chainer
 import chainer.functions as F
 import chainer.links as L
-from chainer.graph_optimizations import _account, _loops, _opening
+from chainer.graph_optimizations import _account, _loops, _opening, static_graph
 from chainer.graph_optimizations._source import syntax_of
 from chainer.graph_optimizations._tree import laid_out, usual_strides
 
@@ -843,15 +843,26 @@ def test_loops_stay_closed_where_lengths_come_again():
     assert len(reports) == 1 and reports[0].without_python > 20
 
 
-def test_loops_are_closed_where_programs_do_not_serve_turns(monkeypatch):
+@pytest.mark.parametrize("waits", [False, True])
+def test_loops_are_closed_where_programs_do_not_serve_turns(monkeypatch, waits):
+    """But not while it is only too early for them."""
     monkeypatch.setattr(_loops, "_LOOKED_AT", 8)
     monkeypatch.setattr(_loops, "_LONG", 0.0)
     monkeypatch.setattr(_account.Account, "wait_for_trace", lambda *_, **__: 1000)
+    monkeypatch.setattr(static_graph.Site, "waits", waits)
     with chainer.using_config("static_budget", 0.1), open_loops():
         model, reports = _made(Recurrent, 24)
-    assert [e.kind for e in reports[0].events].count("slower") == 1
+    assert [e.kind for e in reports[0].events].count("slower") == (0 if waits else 1)
     (site, *_) = model.schedule_manager._sites.values()
-    assert site._opened is None
+    assert (site._opened is None) != waits
+
+
+def test_what_waits_for_its_time_is_known(monkeypatch):
+    monkeypatch.setattr(_account.Account, "wait_for_trace", lambda *_, **__: 1000)
+    with chainer.using_config("static_budget", 0.1), open_loops():
+        model, _ = _made(Recurrent, 12)
+    method, turns = model.schedule_manager._sites.values()
+    assert turns.waits and not method.waits
 
 
 @pytest.mark.parametrize("took, closed_after", [(2.0, 2), (1.2, None)])
