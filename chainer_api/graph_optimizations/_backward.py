@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import functools
-import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
 from chainer import _backprop
 from chainer.variable import Variable
+
+from ._account import clock
 
 
 def same_leaves(slots: Sequence[int]) -> list[list[int]]:
@@ -41,10 +42,10 @@ def gradients(
     start = [node for node, _ in given]
     grads = {node: [g] for node, g in given}
     wanted = _backprop._nodes_between(start, nodes)
-    started = time.perf_counter()
+    started = clock()
     found: list[Any] = _backprop._backward_between(grads, start, wanted, nodes, False)
     if took is not None:
-        took(time.perf_counter() - started)
+        took(clock() - started)
     order = {node: k for k, node in enumerate(grads)}
     for group, first in zip(same_leaf, alone, strict=True):
         if first:

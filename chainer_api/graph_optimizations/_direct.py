@@ -10,7 +10,6 @@ call, and all else is left to the plan.
 
 from __future__ import annotations
 
-import time
 import weakref
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
@@ -84,7 +83,7 @@ class Direct:
         piece, known = self.piece, len(carrier.pieces)
         piece.account.ledger.saved += self.untold * piece.backward_meter.gain
         self.untold = 0
-        started = time.perf_counter()
+        started = clock()
         carrier.rests = True
         try:
             self._code(carrier)
@@ -92,7 +91,7 @@ class Direct:
             carrier.rests = False
         if len(carrier.pieces) > known:  # it did not go on
             return
-        piece.forward_meter.took(time.perf_counter() - started)
+        piece.forward_meter.took(clock() - started)
         carrier.pieces.append(piece)
         if piece.chained:
             function = carrier.values[piece.chained[0]]._made_by
@@ -105,10 +104,10 @@ class Direct:
         """The same, timed."""
 
         def timed(function: DirectFunction, array: np.ndarray) -> bool:
-            started = time.perf_counter()
+            started = clock()
             if not give(function, array):
                 return False
-            self.piece.backward_meter.took(time.perf_counter() - started)
+            self.piece.backward_meter.took(clock() - started)
             return True
 
         return timed

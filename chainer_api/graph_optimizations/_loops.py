@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import functools
 import itertools
-import statistics
 from collections.abc import Callable, Iterator, Sequence, Set
 from types import FunctionType, MethodType
 from typing import TYPE_CHECKING, Any
@@ -20,7 +19,7 @@ from chainer import configuration, link_hook
 from chainer.link import Link
 from chainwright.tracer import is_library
 
-from ._account import clock
+from ._comparison import Comparison
 from ._opening import Opened, Turns, opened
 
 if TYPE_CHECKING:
@@ -30,9 +29,6 @@ _TURNS = 16, 4  # of a loop in one call, once those of one turn have been served
 _SERVED, _IN_A_ROW, _SELDOM = 256, 6, 1024  # so often; tries, until they come seldom
 _LOOKED_AT = 64  # calls of a method, until it is asked again whether loops pay
 _DEPTH = 8  # calls in calls in which loops are looked for
-_COMPARED, _PLAIN = 64, 16  # calls that are timed, and calls without open loops to compare with
-_SLOWER = 1.3  # times as long, of some calls that differ by half, is slower
-_TWICE = 2  # comparisons in a row: by the first one, not all programs are there
 _FEWEST, _NOTED = 5, 24  # functions in a turn that may pay; calls until it is known how many
 _LONG = 4.0  # seconds in the turns of a loop, likewise
 _SERVES = 8  # one in so many, at least: to come to those that have no program takes little
@@ -63,7 +59,8 @@ class OpenLoop:
         self._call = decorate(turns.function, self._sites)
         # At first, a state that a loop goes on with is often none.
         self._first, self._later = [[Several(n) for n in _TURNS] for _ in range(2)]
-        self.is_open = True
+        self.is_open, self.is_plain = True, False  # see Comparison for what goes plainly
+        self.made = 0  # turns
         self._seen = 0.0, 0, 0  # see pays
 
     def _site(self, chain: Any) -> Any:
@@ -72,12 +69,24 @@ class OpenLoop:
 
     def __call__(self, *arguments: Any) -> Any:
         """Some turns."""
-        return self._call(*arguments)
+        self.made += max(len(arguments) - self._method.__code__.co_argcount, 1)
+        return self._method(*arguments) if self.is_plain else self._call(*arguments)
 
     @property
     def hits(self) -> int:
         """The calls that programs have served."""
         return sum([site.ledger.hits for site in self._sites])
+
+    @property
+    def plain(self) -> float:
+        """Seconds that a turn takes without programs."""
+        seconds = [site.account.plain for site in self._sites]
+        return sum(seconds) / len(seconds) if seconds else 0.0
+
+    @property
+    def spent(self) -> float:
+        """Seconds of this thread that went into programs."""
+        return sum([site.spent for site in self._sites])
 
     def pays(self) -> bool:
         """Whether programs have served some of the calls of late, as far as it is known by now.
@@ -105,13 +114,13 @@ class OpenLoop:
         """What a list comprehension gives, whose turns these are."""
         found = list[Any]()
         for items in self.chunks(iterable, chain):
-            found += self._call(chain, *arguments, *items)
+            found += self(chain, *arguments, *items)
         return found
 
     def chunks(self, iterable: Any, chain: Any) -> Iterator[tuple[Any, ...]]:
         """The items of the turns of each call: several, as soon as calls of one turn are served."""
         site = self._site(chain)
-        if not self.is_open and is_steady(iterable):
+        if (self.is_plain or not self.is_open) and is_steady(iterable):
             yield from [tuple(iterable)] if len(iterable) else ()
         elif site is None or site.ledger.without_python < _SERVED or not is_steady(iterable):
             yield from zip(iterable, strict=False)
@@ -155,10 +164,7 @@ class OpenMethod:
         self._loops = list[OpenLoop]()
         self._inner: dict[FunctionType, Callable[..., Any] | None] = {}
         self._function = self._inner[found.method] = self._opened(found)
-        self._calls, self._compared_at = 0, 4 * _COMPARED
-        self._times, self._plain = list[float](), list[float]()
-        self._slower = 0  # comparisons in a row in which calls were slower
-        self._compares = configuration.peek("static_budget") is not None
+        self._calls, self._comparison = 0, Comparison()
 
     def _opened(self, found: Opened) -> Callable[..., Any]:
         inside = self._inside | {found.method}
@@ -185,38 +191,33 @@ class OpenMethod:
         return callee if made is None else functools.partial(made, owner)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        self._calls += 1
-        if not self._counts:
-            return self._function(*args, **kwargs)
-        started = clock()
+        return self._function(*args, **kwargs)
+
+    def plainly(self, *args: Any, **kwargs: Any) -> Any:
+        """A call without programs."""
+        for loop in self._loops:
+            loop.is_plain = True
         try:
             return self._function(*args, **kwargs)
         finally:
-            self._times.append(clock() - started)
+            for loop in self._loops:
+                loop.is_plain = False
+
+    def begins_plainly(self) -> bool:
+        """A call begins; whether it is to go without programs, to be compared with."""
+        self._calls += 1
+        if not self._comparison.comes() or configuration.peek("static_budget") is None:
+            return False
+        return self._comparison.begins([loop.made for loop in self._loops], self.spent)
+
+    def is_slower(self) -> bool:
+        """Whether comparisons say so; see there."""
+        return self._comparison.ends([loop.plain for loop in self._loops])
 
     @property
-    def _counts(self) -> bool:
-        """Whether calls before those that are compared with them are timed."""
-        return self._compared_at - _COMPARED <= self._calls and self._compares
-
-    def is_to_be_compared(self) -> bool:
-        """Whether the next call is to go as it did before loops were opened, and to be timed."""
-        return self._compares and self._calls >= self._compared_at
-
-    def is_slower(self, seconds: float) -> bool:
-        """Whether calls are slower now; one that has gone as before took so many ``seconds``.
-
-        How long a call takes depends on how often its loops go, which is the same in the middle,
-        where what is compiled in some calls does not count, either. Only forward is timed.
-        """
-        self._plain.append(seconds)
-        if len(self._plain) < _PLAIN or not self._times:
-            return False
-        slower = statistics.median(self._times) > _SLOWER * statistics.median(self._plain)
-        self._slower = self._slower + 1 if slower else 0
-        self._times, self._plain = [], []
-        self._compared_at += min(self._compared_at, _SELDOM)
-        return self._slower >= _TWICE
+    def spent(self) -> float:
+        """Seconds of this thread that went into programs of turns."""
+        return sum([loop.spent for loop in self._loops])
 
     @property
     def hits(self) -> int:

@@ -10,7 +10,6 @@ from __future__ import annotations
 import contextlib
 import functools
 import hashlib
-import time
 import weakref
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
@@ -174,7 +173,7 @@ class StaticScheduleFunction(FunctionNode):
             if any([y.grad_var is not None for y in others]):
                 return False
             gys = tuple([gy if ref() is node else None for ref in outputs])
-        started = time.perf_counter()
+        started = clock()
         self._alone = piece.all_alone  # no gradient has reached anything else
         known = self._backwards.get(self._key(gys))
         if known is None:
@@ -183,7 +182,7 @@ class StaticScheduleFunction(FunctionNode):
         if made is None:
             return False
         self._hand_out(made, known[1], gys)
-        piece.account.ledger.saved += piece.backward_meter.took(time.perf_counter() - started)
+        piece.account.ledger.saved += piece.backward_meter.took(clock() - started)
         return True
 
     def _hand_out(self, made: Any, backward: Backward, gys: Any) -> None:
@@ -221,11 +220,11 @@ class StaticScheduleFunction(FunctionNode):
         key = self._key(grad_outputs)
         found = None
         known = self._backwards.get(key)
-        piece, started = self._piece, time.perf_counter()
+        piece, started = self._piece, clock()
         if known is not None:
             found = self._by_program(known, grad_outputs)
             if not _tracing.state.inside:  # else the call has saved it
-                seconds = time.perf_counter() - started + AROUND_NODE
+                seconds = clock() - started + AROUND_NODE
                 piece.account.ledger.saved += piece.backward_meter.took(seconds)
         else:
             piece.wants(key)

@@ -23,7 +23,7 @@ from inspect import (
     CO_NEWLOCALS,
     getattr_static,
 )
-from types import CellType, CodeType, FunctionType, MethodType, ModuleType
+from types import CellType, CodeType, FunctionType, MethodType, ModuleType, SimpleNamespace
 from typing import Any, NamedTuple
 
 from ._names import (
@@ -45,6 +45,8 @@ _LOOKS = frozenset(
     "locals vars dir eval exec globals breakpoint inspect _getframe currentframe f_locals f_back "
     "stacklevel print_stack extract_stack format_stack walk_stack".split()
 )
+#: How types look attributes up, whose ways run nobody's code: each of them has one of its own.
+_LOOKS_UP_ONLY = frozenset(t.__getattribute__ for t in (object, dict, SimpleNamespace))
 #: Functions that use up an iterator at once.
 _AT_ONCE = frozenset("all any dict list max min set sorted sum tuple".split())
 _LETS_PASS = frozenset("using_config no_backprop_mode force_backprop_mode errstate".split())
@@ -564,7 +566,7 @@ def _still_gives(before: Any, owner: Any, *path: str) -> bool:
     """
     for name in path:
         kind = type(owner)
-        if kind is not ModuleType and kind.__getattribute__ is not object.__getattribute__:
+        if kind is not ModuleType and kind.__getattribute__ not in _LOOKS_UP_ONLY:
             return False
         try:
             found = getattr_static(owner, name)

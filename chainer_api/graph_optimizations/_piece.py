@@ -11,7 +11,6 @@ import functools
 import logging
 import math
 import operator
-import time
 import weakref
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Sequence, Set
@@ -398,7 +397,7 @@ class Piece:
         if self._is_simple and not due and not self._unsettled:
             self._run_simply(run, places)
             return
-        started = time.perf_counter()
+        started = clock()
         values = run.values
         numbers: tuple[Any, ...] = ()
         if self.numbers:
@@ -450,7 +449,7 @@ class Piece:
         kept = None if kept is None else (kept, backwards)
         node = self._deliver(run, made, kept, leaves, live, places)
         del kept
-        self.forward_meter.took(time.perf_counter() - started)
+        self.forward_meter.took(clock() - started)
         run.pieces.append(self)
         if due:
             self._check(run, node, leaves, made, graph)
@@ -468,7 +467,7 @@ class Piece:
 
     def _run_simply(self, run: Any, places: list[int]) -> None:
         """The same, where nothing is to be checked, drawn, computed before, or written."""
-        started = time.perf_counter()
+        started = clock()
         values = run.values
         inputs = arrays = self._read_arrays(values)
         if self.sizes_of is not None:
@@ -493,7 +492,7 @@ class Piece:
                 if array.nbytes <= SMALL_RESULT:
                     node._small_results[slot] = array.tobytes()
             self._place(node, values, made, places)
-        self.forward_meter.took(time.perf_counter() - started)
+        self.forward_meter.took(clock() - started)
         run.pieces.append(self)
 
     def _place(self, node: StaticScheduleFunction, values: Any, made: Any, places: Any) -> None:

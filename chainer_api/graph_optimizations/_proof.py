@@ -12,7 +12,6 @@ import logging
 import math
 import re
 import threading
-import time
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from chainer import configuration
@@ -234,7 +233,7 @@ class Proofs:
         n, shortcut, account = proof.uses + 1, proof.shortcut, self.site.account
         # The account looks at some calls, and takes the others for the same; it hears of threads.
         rests = n % _COUNTED != 0 and account.is_of_this_thread()
-        started = 0.0 if rests else time.perf_counter()
+        started = 0.0 if rests else clock()
         found = shortcut.found
         if found is None or proof.settings is not settings or proof.undoes:
             return MISS
@@ -254,7 +253,7 @@ class Proofs:
             account.ledger.without_python += 1
             proof.uncounted += 1
             return result
-        seconds, more, proof.uncounted = time.perf_counter() - started, proof.uncounted, 0
+        seconds, more, proof.uncounted = clock() - started, proof.uncounted, 0
         if not account.called_without_python(seconds, proof, carrier, more):
             self.site.seems_slow()
         return result
@@ -263,7 +262,7 @@ class Proofs:
         self, proofs: tuple[Proof, ...], settings: Any, chain: Any, args: Any, kw: Any,
         form: int | None,
     ) -> Any:
-        started = time.perf_counter()
+        started = clock()
         for proof in self._in_order(proofs, form):
             if proof.settings is not settings or proof.forms.get(form, 0) >= _OTHER:
                 continue
@@ -279,9 +278,9 @@ class Proofs:
                     continue
                 proof.uses += 1
                 return MISS, Due(proof, objects, chain)
-            begun = time.perf_counter()
+            begun = clock()
             result = _replayed(proof, chain, args, kw, carrier)
-            seconds = time.perf_counter() - begun
+            seconds = clock() - begun
             if result is MISS:
                 proof.missed(form, seconds)
                 if carrier.failed and carrier.values:
@@ -326,7 +325,7 @@ class Proofs:
             self.proofs = (proof, *[p for p in proofs if p is not proof])
         if proof.app.sizes is not None:
             self.site.any_sizes.was_served(proof.app)
-        seconds = time.perf_counter() - started
+        seconds = clock() - started
         if not self.site.account.called_without_python(seconds, proof, carrier):
             self.site.seems_slow()
 

@@ -10,7 +10,6 @@ import logging
 import math
 import os
 import threading
-import time
 import weakref
 from collections.abc import Callable, Iterable, Iterator, Sequence, Set
 from typing import Any, NamedTuple, TypeVar, overload
@@ -244,6 +243,13 @@ class Site:
         return times
 
     @property
+    def spent(self) -> float:
+        """Seconds of this thread that went into programs; it does not make native code."""
+        spent = self.ledger.spent
+        inside = 0.0 if self._opened is None else self._opened.spent
+        return sum(spent.values()) - spent["native"] + inside
+
+    @property
     def waits(self) -> bool:
         """Whether there is something to be compiled, as soon as it pays."""
         return self._waiting is not None or self.any_sizes.waiting() is not None
@@ -255,9 +261,9 @@ class Site:
 
     def _timed_plainly(self, chain: Any, args: Any, kwargs: Any) -> Any:
         BLOCKS.trim()
-        started = time.perf_counter()
+        started = clock()
         result = self.method(chain, *args, **kwargs)
-        self.account.called_plainly(time.perf_counter() - started, self._last)
+        self.account.called_plainly(clock() - started, self._last)
         self.ledger.plainly[_TIMED] += 1
         return result
 
@@ -301,9 +307,9 @@ class Site:
             account.called_asleep()
             return self.method(chain, *args, **kwargs)
         # What calls take tells when a way pays that is too dear to be traced now.
-        started = time.perf_counter()
+        started = clock()
         result = self.method(chain, *args, **kwargs)
-        account.called_asleep(time.perf_counter() - started)
+        account.called_asleep(clock() - started)
         if not self._asleep:
             self._compile_or_wait()
         return result
@@ -311,11 +317,11 @@ class Site:
     def _run(
         self, settings: Any, chain: Any, args: Any, kwargs: Any, proof: Any, form: int | None
     ) -> Any:
-        started = time.perf_counter()
+        started = clock()
         run = Run(self, settings, (args, kwargs), form)
         if run.stopped is not None:
             result = self.method(chain, *args, **kwargs)
-            self.account.called(run, time.perf_counter() - started)
+            self.account.called(run, clock() - started)
             if self.phrases.waits:
                 self._learn_phrases(run)
             self._compile_any_size()
@@ -346,7 +352,7 @@ class Site:
         finally:
             _tracing.end(run)
             self.proofs.after(run, result, raised, proof)
-            self._after(run, time.perf_counter() - started)
+            self._after(run, clock() - started)
         return result
 
     def _counted(self, run: Run, chain: Any, args: Any, kwargs: Any) -> Any:
@@ -397,17 +403,19 @@ class Site:
 
     def _turn_by_turn(self, method: OpenMethod, chain: Any, args: Any, kwargs: Any) -> Any:
         """A call in which the turns of loops are calls of their own."""
-        if method.is_to_be_compared():
+        plainly = method.begins_plainly()
+        if method.is_slower():
+            reason = "calls were slower with the turns of loops as calls: loops are closed"
+            self.ledger.add("slower", reason, line_of(self.method))
+            self._close_loops()
+            return self(chain, args, kwargs)
+        if plainly:
             started = clock()
-            result = self.method(chain, *args, **kwargs)
-            seconds = clock() - started
-            self.account.called_asleep(seconds)
-            self.ledger.plainly[_TIMED] += 1
-            if method.is_slower(seconds):
-                reason = "calls were slower with the turns of loops as calls: loops are closed"
-                self.ledger.add("slower", reason, line_of(self.method))
-                self._close_loops()
-            return result
+            try:
+                return method.plainly(chain, *args, **kwargs)
+            finally:
+                self.account.called_asleep(clock() - started)
+                self.ledger.plainly[_TIMED] += 1
         ledger, before = self.ledger, method.hits
         try:
             return method(chain, *args, **kwargs)

@@ -12,7 +12,7 @@ from trust import Base, check
 import chainer
 import chainer.functions as F
 import chainer.links as L
-from chainer.graph_optimizations import _account, _loops, _opening, static_graph
+from chainer.graph_optimizations import _account, _comparison, _loops, _opening, static_graph
 from chainer.graph_optimizations._source import syntax_of
 from chainer.graph_optimizations._tree import laid_out, usual_strides
 
@@ -865,16 +865,15 @@ def test_what_waits_for_its_time_is_known(monkeypatch):
     assert turns.waits and not method.waits
 
 
-@pytest.mark.parametrize("took, closed_after", [(2.0, 2), (1.2, None)])
-def test_calls_are_slower_when_two_comparisons_say_so(took, closed_after):
-    """By the first one, not all programs are there."""
-    found = _opening.opened(Recurrent.forward)
-    method = _loops.OpenMethod(found, lambda turns, inside, sites: turns, frozenset())
-    told = []
-    for _ in range(3):
-        method._times = [took] * 64
-        told.append([method.is_slower(1.0) for _ in range(_loops._PLAIN)][-1])
-    assert told.index(True) + 1 == closed_after if closed_after else not any(told)
+def test_some_calls_go_plainly_to_be_compared(monkeypatch):
+    monkeypatch.setattr(_comparison, "_FIRST", 20)
+    monkeypatch.setattr(_comparison, "_STEPS", 16)
+    with chainer.using_config("static_budget", 1e9), open_loops():
+        model, reports = _made(Recurrent, 40)
+    (site, *_) = model.schedule_manager._sites.values()
+    assert site.ledger.plainly[static_graph._TIMED] >= 4
+    turns = sum([r.hits + r.eager_calls for r in reports if r.is_part])
+    assert turns < sum([loop.made for loop in site._opened._loops])
 
 
 def test_parts_that_apply_next_to_nothing_are_closed_too(monkeypatch):

@@ -1,0 +1,44 @@
+import itertools
+import random
+
+import pytest
+
+from chainer.graph_optimizations import _comparison
+
+
+def _closed_after(monkeypatch, ratio, spent=0.0, others=0.0):
+    """The comparisons after which loops are closed, where a call takes so many times as long."""
+    lengths, now, told = random.Random(0), 0.0, []
+    monkeypatch.setattr(_comparison, "clock", lambda: now)
+    steps, turns, all_spent = _comparison.Comparison(), 0, 0.0
+    for call in itertools.count(1):
+        plainly = steps.comes() and steps.begins([1 + call, turns], all_spent)
+        ends = steps._ends
+        told += [steps.ends([2.0, 1.0])] if call == ends else []
+        if told and told[-1] or len(told) == 4:
+            return len(told) if told[-1] else None
+        length = lengths.randrange(1, 40)
+        turns += length
+        now += (2.0 + length) * (1.0 if plainly else ratio) + others
+        if not plainly:
+            now += spent
+            all_spent += spent
+
+
+@pytest.mark.parametrize("ratio, closed_after", [(1.3, 2), (1.05, None), (0.5, None)])
+def test_steps_of_any_lengths_are_compared(monkeypatch, ratio, closed_after):
+    """By the first comparison, not all programs are there."""
+    assert _closed_after(monkeypatch, ratio) == closed_after
+
+
+def test_what_is_spent_does_not_count(monkeypatch):
+    assert _closed_after(monkeypatch, 1.0, spent=50.0) is None
+
+
+def test_what_matters_is_how_long_all_takes(monkeypatch):
+    assert _closed_after(monkeypatch, 1.3, others=1000.0) is None
+
+
+def test_steps_of_other_threads_do_not_count(monkeypatch):
+    monkeypatch.setattr(_comparison, "get_ident", itertools.count().__next__)
+    assert _closed_after(monkeypatch, 5.0) is None
