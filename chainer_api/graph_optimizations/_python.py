@@ -32,6 +32,8 @@ LOCAL = _of_a_local()
 @functools.lru_cache(1024)
 def guarded(code: CodeType) -> list[tuple[int, int]]:
     """The ranges of instructions inside of ``try``; a ``with`` block hands exceptions on."""
+    if not code.co_exceptiontable:
+        return []
     found = list(dis.get_instructions(code))
     by_offset = {i.offset: k for k, i in enumerate(found)}
     ranges = []
