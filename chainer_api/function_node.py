@@ -237,6 +237,15 @@ class FunctionNode:
                 f'forward output must be a tuple of ndarrays: forward of {self.label} returned '
                 f'({kinds}); chainer.utils.force_array makes arrays of NumPy scalars') from None
 
+    def _has_given(self, inputs, outputs):
+        """Grow the graph where :meth:`forward` has given arrays already."""
+        input_vars = [
+            x if isinstance(x, _Variable) else _Variable(x, requires_grad=False) for x in inputs]
+        requires_grad = any([x._requires_grad for x in input_vars])
+        if configuration.config.enable_backprop:
+            return self._connect(input_vars, outputs, requires_grad)
+        return tuple([_make_plain(y, requires_grad) for y in outputs])
+
     def _refusal(self, error, inputs, i):
         """What is raised for the ``i``-th input, which is no array."""
         which = f'input {i + 1} of {len(inputs)}' if len(inputs) > 1 else 'the input'

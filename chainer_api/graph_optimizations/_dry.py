@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import random
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
@@ -18,7 +18,6 @@ import numpy as np
 
 from chainer import _tracing, configuration
 from chainer._backprop import grad
-from chainer.function import FunctionAdapter
 from chainer.function_node import FunctionNode
 from chainer.variable import Parameter, Variable
 from chainwright.ir.layout import REUSED
@@ -37,6 +36,7 @@ from ._random import (
 )
 from ._residual import MISS, PLAIN, NotProvable, Residual, Sym
 from ._tree import Application, Spec, other_gaps, settings_now
+from ._users import Forward, is_users
 from ._values import Elsewhere, Incomparable, copied
 from ._warned import Hearing, Warned
 
@@ -565,15 +565,18 @@ class Dry:
             return v.value
 
         made = Application(self.app)
-        fake = _new(cls)
+        fake, cannot = _new(cls), None
         attributes = {name: self._opened(v) for name, v in func.attributes.items()}
-        for name, v in attributes.items():
-            if type(v) in (tuple, list):
-                fake.__dict__[name] = type(v)([
-                    real(x) if _is_array(x) else self.interpreter.native(x) for x in v
-                ])
-            else:
-                fake.__dict__[name] = real(v) if _is_array(v) else self.interpreter.native(v)
+        try:
+            for name, v in attributes.items():
+                if type(v) in (tuple, list):
+                    fake.__dict__[name] = type(v)([
+                        real(x) if _is_array(x) else self.interpreter.native(x) for x in v
+                    ])
+                else:
+                    fake.__dict__[name] = real(v) if _is_array(v) else self.interpreter.native(v)
+        except NotProvable as e:
+            cannot = e
         natives = tuple([real(v) for v in inputs])
         new: list[Any] = []
         slots, count = dict(self.slots), len(self.values)
@@ -587,9 +590,16 @@ class Dry:
             return slot
 
         try:
+            if cannot is not None:
+                raise Incomparable(str(cannot))
             made.describe(fake, natives, settings, slot_of, count)
         except Incomparable as e:
-            raise NotProvable(f"{cls.__name__} has {e}") from None
+            if not is_users(cls):
+                raise cannot or NotProvable(f"{cls.__name__} has {e}") from None
+            # Any such function goes this way, as where calls are noted.
+            attributes, fake = {}, _new(cls)
+            made.describe(_new(FunctionNode), natives, settings, slot_of, count)
+            made.kind, made.place = cls, (cls, *made.place[1:])
         child = self._child(made)
         self.slots = slots
         between = child.eager is not None
@@ -616,9 +626,11 @@ class Dry:
                     self._is_known(child, name, v)
         # What users can see they must find changed when the function has been applied.
         between |= any([id(self.values[s].value) not in self.statistics for s in child.writes])
-        func.applied = True
         if between:
-            return self._apply_between(child, func, inputs, fake)
+            made_of = self._apply_between(child, func, inputs, fake)
+            func.applied = True
+            return made_of
+        func.applied = True
         self.app = child
         self.pending.append(child)
         self._draw(child)
@@ -657,19 +669,55 @@ class Dry:
         return hot[0]
 
     def _apply_between(self, app: Application, func: Any, inputs: Any, fake: Any) -> Any:
-        """A function of the library that is no part of a program."""
-        r, cls = self.residual, func.cls
-        if not cls.__module__.startswith("chainer.") or issubclass(cls, FunctionAdapter):
-            raise NotProvable(f"{app.label} is {app.eager}")
-        if not all(map(_is_data, fake.__dict__.values())):
+        """A function that is no part of a program."""
+        r, users = self.residual, is_users(func.cls)
+        if not users and not all(map(_is_data, fake.__dict__.values())):
             raise NotProvable(f"{app.label} has an attribute that is no plain data")
         if any([spec.gpu is not None for spec in (*app.outputs, *map(self.spec, inputs))]):
             raise NotProvable(f"{app.label} is {app.eager}")  # CuPy's generators have no copies
         if self.pending:
             self.sync()
         self._begin()
-        f = Sym(fake, r.name())
-        r.line(f"{f.ref} = new({r.const(cls)})")
+        if users:
+            apply, args, outs = self._as_read(func, inputs, fake)
+        else:
+            apply, args, outs = self._as_it_is(func, inputs, fake)
+        if app.settings is not self._settings:
+            r.names["within"] = _within
+            apply = f"within({r.const(app.settings)}, {apply})"
+        o = r.name()
+        r.line(f"{o} = {apply}({args})")
+        self._of_form = True
+        made_of = self._results_between(app, o, outs)
+        self._of_form = False
+        self.app, self.first = app, app.depth + 1
+        made = []
+        for y, sym in zip(outs, made_of, strict=True):
+            sym.slot, sym.checked = len(self.values), True
+            self.slots[id(y)] = sym.slot
+            self.values.append(sym)
+            self._made.add(id(sym))
+            made.append(sym)
+        return tuple(made)
+
+    def _as_read(self, func: Any, inputs: Any, fake: Any) -> tuple[str, str, Any]:
+        """A function of the user's is applied: what to call, its arguments, and the results."""
+        forward = Forward(self, func, inputs)
+        node = forward.left_on(fake)
+        xs = tuple([self._apart(v) for v in inputs])
+        with _tracing.aside():
+            outs = fake._has_given(xs, tuple([y.value for y in forward.outputs]))
+        args = f"{self._tuple(inputs)}, {self._tuple(forward.outputs)}"
+        return f"{node.ref}._has_given", args, outs
+
+    def _tuple(self, values: Iterable[Any]) -> str:
+        return f"({''.join([f'{self.residual.ref(v)}, ' for v in values])})"
+
+    def _as_it_is(self, func: Any, inputs: Any, fake: Any) -> tuple[str, str, Any]:
+        """Likewise a function of the library."""
+        r = self.residual
+        f = func.real = Sym(fake, r.name())
+        r.line(f"{f.ref} = new({r.const(func.cls)})")
         for name, v in func.attributes.items():
             r.line(f"{f.ref}.__dict__[{name!r}] = {r.ref(v)}")
             if isinstance(fake.__dict__[name], np.ndarray):
@@ -682,25 +730,7 @@ class Dry:
             outs = fake._apply(xs)
         if generator_state() != before:
             self.draws("whatever")
-        o = r.name()
-        apply = f"{f.ref}._apply"
-        if app.settings is not self._settings:
-            r.names["within"] = _within
-            apply = f"within({r.const(app.settings)}, {apply})"
-        r.line(f"{o} = {apply}(({''.join([f'{r.ref(v)}, ' for v in inputs])}))")
-        self._of_form = True
-        made_of = self._results_between(app, o, outs)
-        self._of_form = False
-        func.real = f
-        self.app, self.first = app, app.depth + 1
-        made = []
-        for y, sym in zip(outs, made_of, strict=True):
-            sym.slot, sym.checked = len(self.values), True
-            self.slots[id(y)] = sym.slot
-            self.values.append(sym)
-            self._made.add(id(sym))
-            made.append(sym)
-        return tuple(made)
+        return f"{f.ref}._apply", self._tuple(inputs), outs
 
     def _results_between(self, app: Application, o: str, outs: tuple[Variable, ...]) -> list[Any]:
         """The results of a function that is applied between programs, of the form known."""
@@ -979,7 +1009,7 @@ class _Writer:
             items = ", ".join([self.text(v) for v in value])
             self.lines.append(f"{name} += [{items}]")
         elif kind is OwnObject:
-            if issubclass(value.cls, FunctionNode):
+            if value.applied or issubclass(value.cls, FunctionNode):
                 raise NotProvable("a function object is held")
             self.lines.append(f"{name} = new({r.const(value.cls)})")
             d = r.name()

@@ -10,6 +10,7 @@ from __future__ import annotations
 import abc
 import functools
 import threading
+import weakref
 from collections import OrderedDict
 from collections.abc import Iterator
 from types import (
@@ -31,7 +32,18 @@ from chainer.variable import Parameter, Variable
 
 from . import _safe
 from ._computing import Computing
-from ._own import CONTAINERS, MISSING, OWN, Bound, Closure, Context, OwnObject, Partial, Super
+from ._own import (
+    CONTAINERS,
+    MISSING,
+    OWN,
+    Bound,
+    Closure,
+    Context,
+    OwnObject,
+    Partial,
+    Super,
+    Weak,
+)
 from ._residual import PLAIN, NotProvable, Sym
 
 _VARIABLES = (Variable, Parameter)
@@ -65,6 +77,8 @@ class Objects(Computing):
             return MethodType if not isinstance(value.function, str) else BuiltinFunctionType
         if kind is Partial:
             return functools.partial
+        if kind is Weak:
+            return weakref.ref
         if kind is Super or kind is Context:
             raise NotProvable("super() is used as an object")
         return kind
@@ -80,7 +94,7 @@ class Objects(Computing):
             return self._object_truth(value, type(real))
         if kind is OwnObject:
             return self._object_truth(value, value.cls)
-        if kind in (Closure, Bound, Partial):
+        if kind in (Closure, Bound, Partial, Weak):
             return True
         return bool(value)
 
@@ -686,6 +700,8 @@ class Objects(Computing):
             return self.call(function.function, [*function.args, *args], {**function.kw, **kw})
         if kind is OwnObject:
             return self.special_call(function, args, kw)
+        if kind is Weak:
+            return function.target
         if kind is Sym:
             return self._call_sym(function, args, kw)
         handler = _safe.handler(function)
@@ -737,6 +753,8 @@ class Objects(Computing):
             return self.dry.variable(cls, args, kw)
         if cls is functools.partial and args:
             return Partial(args[0], args[1:], kw)
+        if cls is weakref.ref and type(args[0]) is OwnObject and self.in_library():
+            return Weak(args[0])
         if (
             cls.__new__ is not object.__new__
             or type(cls) not in (type, abc.ABCMeta)

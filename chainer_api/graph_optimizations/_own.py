@@ -53,6 +53,13 @@ class Super:
         self.cls, self.owner = cls, owner
 
 
+class Weak:
+    """A weak reference to such an object, which lives as long as the call."""
+
+    def __init__(self, target: OwnObject) -> None:
+        self.target = target
+
+
 class Context:
     """A configuration that a ``with`` block sets."""
 
@@ -60,5 +67,5 @@ class Context:
         self.real = configuration.using_config(name, value)
 
 
-OWN = (OwnObject, Closure, Bound, Partial, Super, Context)
+OWN = (OwnObject, Closure, Bound, Partial, Super, Weak, Context)
 CONTAINERS = (list, tuple, dict, set, frozenset)
