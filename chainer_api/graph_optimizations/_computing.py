@@ -240,9 +240,10 @@ class Computing:
             sym, other = (a, b) if type(a) is Sym else (b, a)
             if type(sym.value) in PLAIN:
                 found = sym.value is other
-                self.residual.guard(
-                    f"{sym.ref} is {'not ' if found else ''}{self.residual.ref(other)}"
-                )
+                # By name: Python warns of literals that are compared by identity.
+                is_literal = type(other) in (int, float, complex, str, bytes)
+                text = (self.residual.const if is_literal else self.residual.ref)(other)
+                self.residual.guard(f"{sym.ref} is {'not ' if found else ''}{text}")
                 return found
             return False
         if type(a) is Bound and type(b) is Bound:

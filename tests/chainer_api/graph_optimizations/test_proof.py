@@ -1716,6 +1716,23 @@ def test_what_never_comes_back_is_not_proved_again_and_again():
     assert 1 <= len(site.proofs.proofs) <= 3
 
 
+def test_numbers_are_looked_for_among_literals():
+    """Python warns of literals that are compared by identity: texts have none."""
+
+    class Model(Base):
+        @chainer.static_graph
+        def forward(self, x, index):
+            k = int(index.sum())
+            return self.a(x) if k in (0, 3) else self.b(x)
+
+    model = Model()
+    for k in range(24):
+        y, index = model(variable(k), np.array([1, k // 8])), np.array([1, k // 8])
+        layer = model.a if index.sum() in (0, 3) else model.b
+        np.testing.assert_array_equal(y.array, layer(variable(k)).array)
+    assert model.schedule_manager.report()[0].without_python > 8
+
+
 @pytest.mark.parametrize("saved", [1000.0, -1.0])
 def test_proofs_go_that_take_more_time_than_they_save(saved, monkeypatch):
     """Each is one of eight that a call may need, and finds that out after its first program."""

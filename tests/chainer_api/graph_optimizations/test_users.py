@@ -249,7 +249,7 @@ def test_checks_of_types():
         print(in_types)
 
     def walrus(self, in_types):
-        return (self := in_types)
+        return (kept := in_types) and kept
 
     assert only_checks_types(plain) and only_checks_types(Sign.check_type_forward)
     assert only_checks_types(chainer.FunctionNode.check_type_forward)
