@@ -597,10 +597,12 @@ class Dry:
             if not is_users(cls):
                 raise cannot or NotProvable(f"{cls.__name__} has {e}") from None
             # Any such function goes this way, as where calls are noted.
-            attributes, fake = {}, _new(cls)
+            attributes, fake, cannot = {}, _new(cls), NotProvable(f"{cls.__name__} has {e}")
             made.describe(_new(FunctionNode), natives, settings, slot_of, count)
-            made.kind, made.place = cls, (cls, *made.place[1:])
+            made.kind, made.place, made.images = cls, (cls, *made.place[1:]), None
         child = self._child(made)
+        if cannot is not None and child.eager is None:  # a program does what attributes say
+            raise cannot
         self.slots = slots
         between = child.eager is not None
         begun = False

@@ -522,4 +522,4 @@ def _child(
 
 def _images(app: Application) -> Any:
     names = {name for name, _ in app.numbers}
-    return tuple([i for i in app.images if i[0] not in names])
+    return tuple([i for i in app.images or () if i[0] not in names])

@@ -126,7 +126,7 @@ class Proof:
         if self.decided is None:
             return False
         path, own = app.path(1)[: self.decided], self.app.path(1)[: self.decided]
-        return path == own or _has_any_size(app, self.app) and _are_alike(path, own)
+        return path == own or _are_alike(path, own, sizes=_has_any_size(app, self.app))
 
     def served(self, seconds: float) -> None:
         """A call took ``seconds`` without its Python."""
@@ -592,20 +592,24 @@ def _matches(value: Any, expected: Any, values: dict[int, Any]) -> bool:
 
 
 def _are_the_same(one: Application, other: Application) -> bool:
-    """Whether two ways are the same but for lengths, of which one is of any sizes.
+    """Whether two ways are the same, but that one is of any sizes, or has a place for functions
+    with any attributes.
 
     A call may follow either: which one it is depends on what other calls have done meanwhile.
     """
-    return _has_any_size(one, other) and _are_alike(one.path(1), other.path(1))
+    return _are_alike(one.path(1), other.path(1), sizes=_has_any_size(one, other))
 
 
 def _has_any_size(*apps: Application) -> bool:
     return any([app.sizes is not None for app in apps])
 
 
-def _are_alike(path: list[Application], other: list[Application]) -> bool:
+def _are_alike(path: list[Application], other: list[Application], sizes: bool) -> bool:
+    """Whether functions are the same, but for lengths where these are to be ``sizes`` of any."""
     return len(path) == len(other) and all([
-        a.is_like(b) for a, b in zip(path, other, strict=True)])
+        a is b or a.is_like(b) and (
+            sizes or a.any_attributes or b.any_attributes or a.images == b.images)
+        for a, b in zip(path, other, strict=True)])
 
 
 def _first_difference(a: Application, b: Application) -> str:

@@ -410,7 +410,7 @@ class Run:
             return None
         made, _, new = found
         made.kind = type(func)
-        made.place = (type(func), *made.place[1:])
+        made.place, made.images = (type(func), *made.place[1:]), None
         any_attributes(made, "an attribute of it cannot be compared")
         return made, (made.place, "varies"), new
 

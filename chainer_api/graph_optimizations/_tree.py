@@ -378,7 +378,8 @@ class Application:
                 images.append((name, image(value)))
                 self.attributes[name] = value
         self.eager = unknown_dtype(arrays)
-        self.images = tuple(images)
+        #: None for a function with attributes that nobody can compare: it is like no other one.
+        self.images: tuple[Any, ...] | None = tuple(images)
         self.place = (
             self.kind,
             settings,
@@ -415,11 +416,13 @@ class Application:
         kinds = dict(numbers)
         if any([type(self.attributes.get(name)) is not kind for name, kind in numbers]):
             return None
-        return tuple([i for i in self.images if i[0] not in kinds])
+        return tuple([i for i in self.images or () if i[0] not in kinds])
 
     def differing_numbers(self, other: Application) -> Numbers:
         """The attributes in which another function at this place differs, if all are numbers."""
         if self.attributes.keys() != other.attributes.keys():
+            return ()
+        if self.images is None or other.images is None:
             return ()
         different = [a[0] for a, b in zip(self.images, other.images, strict=True) if a != b]
         found = tuple([(name, type(self.attributes[name])) for name in different])

@@ -3,7 +3,7 @@ Python."""
 
 import numpy as np
 import pytest
-from trust import check, run, simple
+from trust import Box, check, run, simple
 
 import chainer
 import chainer.functions as F
@@ -205,6 +205,35 @@ def test_settings_of_the_chain_are_read_in_each_call():
 
     fault = lambda: simple(PROVED["other object"], change, rate=lambda: 0.5)  # noqa: E731
     check(fault, calls=16)
+
+
+class Declared(chainer.FunctionNode):
+    """May be part of a program, where its attributes can be compared."""
+
+    _supports_static_optimizations = True
+    box = None
+
+    def forward(self, inputs):
+        return (inputs[0] * np.float32(1.0 if self.box is None else self.box.factor),)
+
+    def backward(self, indexes, gys):
+        return (gys[0] * np.float32(1.0 if self.box is None else self.box.factor),)
+
+
+@pytest.mark.parametrize("often", [False, True])
+def test_attributes_that_cannot_be_compared_are_not_left_out(often):
+    """A function without such an attribute may have come before, with a program."""
+
+    def forward(self, x, k=0):
+        f = Declared()
+        if self.k % 2 if often else self.k > 8:
+            f.box = self.box
+        return F.tanh(f.apply((self.a(x),))[0])
+
+    def change(self, k):
+        self.k = k
+
+    check(lambda: simple(forward, change, box=lambda: Box(factor=2.0), k=int), calls=24)
 
 
 def test_the_graph_has_the_function_and_its_arrays():
