@@ -238,10 +238,13 @@ class FunctionNode:
                 f'({kinds}); chainer.utils.force_array makes arrays of NumPy scalars') from None
 
     def _has_given(self, inputs, outputs):
-        """Grow the graph where :meth:`forward` has given arrays already."""
+        """Check the inputs and grow the graph, where :meth:`forward` has given arrays already."""
         input_vars = [
             x if isinstance(x, _Variable) else _Variable(x, requires_grad=False) for x in inputs]
         requires_grad = any([x._requires_grad for x in input_vars])
+        if configuration.config.type_check and (
+                type(self).check_type_forward is not _no_type_check):
+            _check_types(self, tuple([x._array for x in input_vars]))
         if configuration.config.enable_backprop:
             return self._connect(input_vars, outputs, requires_grad)
         return tuple([_make_plain(y, requires_grad) for y in outputs])

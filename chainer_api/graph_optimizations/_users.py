@@ -68,7 +68,7 @@ class Forward:
         return found
 
     def _checks_types(self) -> None:
-        """Calls that are known to have such arrays have passed the check of their types."""
+        """Types are checked behind forward; where they are wrong the call goes with its Python."""
         cls = self._own.cls
         check = inspect.getattr_static(cls, "check_type_forward")
         if not isinstance(check, FunctionType) or not only_checks_types(check):

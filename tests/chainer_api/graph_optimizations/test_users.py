@@ -3,7 +3,7 @@ Python."""
 
 import numpy as np
 import pytest
-from trust import Box, check, run, simple
+from trust import Box, check, run, simple, total, variable
 
 import chainer
 import chainer.functions as F
@@ -205,6 +205,63 @@ def test_settings_of_the_chain_are_read_in_each_call():
 
     fault = lambda: simple(PROVED["other object"], change, rate=lambda: 0.5)  # noqa: E731
     check(fault, calls=16)
+
+
+class Limited(chainer.FunctionNode):
+    def __init__(self, limit):
+        self.limit = limit
+
+    def check_type_forward(self, in_types):
+        type_check.expect(in_types[0].shape[1] >= self.limit, in_types[0].shape[0] < 12)
+
+    def forward(self, inputs):
+        return (inputs[0] * np.float32(2),)
+
+    def backward(self, indexes, gys):
+        return (gys[0] * np.float32(2),)
+
+
+class OldLimited(chainer.Function):
+    def __init__(self, limit):
+        self.limit = limit
+
+    check_type_forward = Limited.check_type_forward
+    forward = Limited.forward
+
+    def backward(self, inputs, gys):
+        return (gys[0] * 2,)
+
+
+@pytest.mark.parametrize("kind", [Limited, OldLimited])
+@pytest.mark.parametrize("what", ["the attribute", "the length"])
+def test_wrong_types_are_wrong_without_python(kind, what):
+    def forward(self, x):
+        f = kind(self.limit)
+        h = F.relu(self.a(x))
+        return F.tanh(f(h) if kind is OldLimited else f.apply((h,))[0])
+
+    def change(self, k):
+        self.limit = 9 if k in (20, 22) else 1 + k % 3
+
+    def fault():
+        if what == "the attribute":
+            return simple(forward, change, limit=int)
+
+        class Lengths(simple(forward, limit=int)):
+            def step(self, k):
+                x = variable(k, 2 + 5 * k % 9 if k not in (32, 35) else 13, 4)
+                y = self(x)
+                total(y).backward()
+                return y, x
+
+        return Lengths
+
+    found = []
+    fault.__name__ = what
+    check(fault, calls=36)
+    run(fault, True, calls=36, after=lambda model: found.extend(
+        r.without_python for r in model.schedule_manager.report()))
+    assert sum(found) > 2
 
 
 class Declared(chainer.FunctionNode):
