@@ -63,7 +63,11 @@ _ADVICE = (
         "a FunctionNode of yours lies between programs: see docs/writing-functions.md to have it "
         "compiled, too",
     ),
-    ("old-style function", "make the Function a FunctionNode to have it compiled"),
+    (
+        "old-style function",
+        "make the Function a FunctionNode that declares itself (docs/writing-functions.md) to have "
+        "it compiled, too",
+    ),
     ("written after its use", "an array is changed after a function has used it: make a new one"),
     (
         "functions write to",
