@@ -144,8 +144,11 @@ class Report(NamedTuple):
     def advice(self) -> list[str]:
         """What would make the method faster."""
         few = (self.hits + self.eager_calls) / 20
-        plainly = [reason for reason, n in self.plainly.items() if n >= few]
-        reasons = [*plainly, *(s.reason for s in self.stops), *(e.reason for e in self.events)]
+        met = Counter(self.plainly)
+        for stop in self.stops:  # which calls without Python do not have
+            met[stop.reason] += stop.count
+        often = [reason for reason, n in met.items() if n >= few]
+        reasons = [*often, *(e.reason for e in self.events)]
         if self.traces:  # it has paid in the meantime
             reasons = [reason for reason in reasons if "would take too long" not in reason]
         return advice_for(" ".join(reasons))

@@ -20,6 +20,16 @@ def test_what_few_calls_have_met_is_no_advice():
     assert "pad or bucket" in advice
 
 
+def test_stops_that_calls_without_python_do_not_have_are_no_advice():
+    found = ledger(100, {})
+    for _ in range(4):
+        found.stopped("an old-style function", "here.py:1")
+    assert found.report().advice == []
+    found.stopped("an old-style function", "here.py:2")
+    (advice,) = found.report().advice
+    assert "declares itself" in advice
+
+
 def test_what_was_compiled_has_paid():
     slow = {"to compile it would take too long": 50}
     found = ledger(50, slow)
