@@ -28,7 +28,7 @@ _GOES_ON = 0.25  # of the calls of a method that has had more, in which it may b
 # function, and of its time; less what each further result takes. Seconds of the pace where they
 # were measured (see Rate). The least part of a call that is tried for.
 _GAIN, _GAIN_OF_FUNCTION, _GAIN_OF_TIME, _OF_RESULT, _LEAST = 0.6, 9.5e-6, 0.15, 40e-6, 0.15
-_GAIN_OF_PROOF = 0.1  # of a call's time
+_GAIN_OF_PROOF, _GAIN_OF_SHORTCUT = 0.1, 0.05  # of a call's time
 _LONG_AGO = 64  # calls since another thread has called
 _GONE = 60.0  # seconds since then, until it is in no call any more
 _KNOWN = 8  # calls with programs, until it is known what they save
@@ -135,6 +135,7 @@ class Account:
         self._lost = 0.0  # since the last call; see lose
         self._losses = 0  # calls in a row after which it was negative
         self._deficit = 0.0  # seconds that calls have lost and others have not saved since
+        self._longest_proof = 0.0  # seconds that it has taken to read a call of this method
         # Calls of which a part had no program, and seconds that they have saved: they do not tell
         # what is saved when it has one.
         self._partly, self._saved_partly = 0, 0.0
@@ -258,13 +259,25 @@ class Account:
     def wait_for_proof(self, applications: int, calls: int) -> int:
         """In how many calls such a way may be proved."""
         gain = self._share(calls) * _GAIN_OF_PROOF * self.plain
-        seconds = PROVING.of(applications)
+        # Functions do not tell how long the user's own code is.
+        seconds = max(PROVING.of(applications), self._longest_proof)
         missing, tried = self._missing(seconds, gain), self.ledger.spent["prove"]
         own = tried + seconds - _budget() / 2 * self._weight * self.in_method
         # However much programs save, proofs may be tried in vain; and where programs save nothing,
         # they may do so without the method's Python.
         missing = max(missing, own) if tried else min(missing, own)
         return self._until(missing, seconds, self._weight * gain)
+
+    def wait_for_shortcut(self) -> int:
+        """In how many calls guards may be looked for that can be left out: it is read again."""
+        seconds, gain = self._longest_proof, _GAIN_OF_SHORTCUT * self.plain
+        return self._until(self._missing(seconds, gain), seconds, self._weight * gain)
+
+    def proved(self, applications: int, since: float) -> None:
+        """A call has been read that applies so many functions, whether that was a proof or not."""
+        seconds = self.spend("prove", since)
+        self._longest_proof = max(self._longest_proof, seconds)
+        PROVING.learn(seconds, applications)
 
     def wait_for_lean(
         self, applications: int, fewer: int, calls: int, else_rests: bool, any_size: bool

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from chainer import configuration
 from chainer.variable import Variable
 
-from ._account import PROVING, Meter, clock
+from ._account import Meter, clock
 from ._brief import Shortcut
 from ._dry import Carrier, Dry, NoWay
 from ._dry_any_size import AnySizeDry
@@ -330,7 +330,10 @@ class Proofs:
             self.site.seems_slow()
 
     def _shorten(self, proof: Proof, chain: Any, args: Any, kw: Any) -> None:
-        """Look for a way to go without most guards."""
+        """Look for a way to go without most guards, if that pays by now."""
+        if wait := self.site.account.wait_for_shortcut():
+            proof.shortcut.wanted_at(proof.uses + wait)
+            return
         started = clock()
         try:
             proof.shortcut.find(proof.uses, chain, args, kw, Carrier())
@@ -481,8 +484,7 @@ class Proofs:
         finally:
             dry.forget()
             self._lock.release()
-            self.site.account.spend("prove", started)
-            PROVING.learn(clock() - started, depth)
+            self.site.account.proved(depth, started)
         return () if proof is None else (proof,)
 
     def _add(self, proof: Proof) -> None:

@@ -167,6 +167,20 @@ def test_a_first_proof_has_a_budget_of_its_own(account):
     assert after(account, 20000, spent=1000.0).wait_for_proof(500, 20000) > 0
 
 
+def test_what_a_proof_has_taken_tells_what_the_next_one_takes(account, monkeypatch):
+    """Functions do not tell how long the code of the user's is."""
+    monkeypatch.setattr(_account, "clock", lambda: 0.0)
+    after(account, 200).ledger.saved = 100.0
+    assert account.wait_for_proof(2, 200) == account.wait_for_shortcut() == 0
+    account.proved(2, since=-400.0)
+    assert account.ledger.spent["prove"] == 400.0
+    assert account.wait_for_proof(2, 200) > 0 and account.wait_for_shortcut() > 0
+    account.ledger.saved = 1e5
+    assert account.wait_for_shortcut() == 0
+    assert account.wait_for_proof(2, 200) > 0  # may be in vain, whatever programs save
+    assert after(account, 20000).wait_for_proof(2, 20000) == 0
+
+
 def test_what_native_code_has_taken_is_spent(account, monkeypatch):
     monkeypatch.setattr(_account, "NATIVE", rate := Rate(1.0, 0.0))
     after(account, 200).went_native(20, 40.0)
