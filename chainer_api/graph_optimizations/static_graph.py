@@ -224,6 +224,9 @@ class Site:
             result, proof = proofs.call(settings, chain, args, kwargs, form)
             if result is not MISS:
                 self._without, self._pause = 0, 4
+                if self.account.new_backwards:  # the next call with Python may be far away
+                    with self.lock:
+                        self._renew_pieces()
                 return result
         return self._run(settings, chain, args, kwargs, proof, form)
 

@@ -11,6 +11,7 @@ from trust import Base, decorated_class, difference, run, simple, total, variabl
 import chainer
 import chainer.functions as F
 from chainer.graph_optimizations import _proof
+from chainer.graph_optimizations._piece import Piece
 
 
 def policy(self, x):
@@ -387,3 +388,32 @@ def test_fewer_programs_come_before_the_method_is_left_alone(monkeypatch):
     assert found[1] == pieces < found[0]
     expected = run(model_of(method, backward), False, 20)
     assert difference(expected, run(model_of(method, backward), True, 20)) is None
+
+
+def test_backwards_of_joined_programs_are_compiled_at_once(monkeypatch):
+    """They are new, and the next call with Python may be a thousand calls away."""
+
+    def method(self, x):
+        h = F.tanh(self.a(x))
+        y = self.b(h)
+        self.last = {"h": h, "y": y, "loss": F.sum(y * y)}
+        return self.last["loss"]
+
+    rebuilt = []
+    rebuild = Piece.rebuild
+
+    def counted(*args, **kwargs):
+        rebuilt.append(1)
+        return rebuild(*args, **kwargs)
+
+    monkeypatch.setattr(Piece, "rebuild", counted)
+    monkeypatch.setattr(_proof, "_LEAN_AT_ONCE", 40)  # calls 32 and 64 are checks
+    model = decorated_class(lambda: simple(method))()
+    for k in range(62):
+        if k == 46:
+            assert any([
+                "fewer programs" in event.reason
+                for event in model.schedule_manager.report()[0].events])
+            rebuilt.clear()
+        model(variable(k)).backward()
+    assert len(rebuilt) < 6  # for the first checks of the new program
