@@ -371,3 +371,111 @@ def old_style_function(compiled):
             return loss + F.softmax_cross_entropy(domain, (t % 2).astype("i"))
 
     return Case(Net(), vectors())
+
+
+@case
+def results_in_a_dict(compiled):
+    """Keeps all that it has computed, and what it reports, on itself."""
+
+    class Net(chainer.Chain):
+        def __init__(self):
+            super().__init__()
+            with self.init_scope():
+                self.l1, self.l2 = L.Linear(10, 30), L.Linear(30, 5)
+
+        @compiled
+        def forward(self, x, t):
+            h = F.relu(self.l1(x))
+            y = self.l2(h)
+            loss = F.softmax_cross_entropy(y, t)
+            self.last = {"h": h, "y": y, "loss": loss}
+            self.accuracy = float((y.array.argmax(axis=1) == t).mean())
+            chainer.report({"loss": loss, "accuracy": self.accuracy}, self)
+            return loss
+
+    return Case(Net(), vectors())
+
+
+@case
+def autoencoder_with_its_own_loss(compiled):
+    """Variational, with draws from a normal distribution and a ``Function`` for the divergence."""
+
+    class Divergence(chainer.Function):
+        def forward(self, inputs):
+            xp = chainer.cuda.get_array_module(*inputs)
+            mean, log_var = inputs
+            self.var = xp.exp(log_var)
+            total = (mean * mean + self.var - log_var - 1).sum() / (2 * len(mean))
+            return (xp.asarray(total, dtype=mean.dtype),)
+
+        def backward(self, inputs, gys):
+            (mean, _), g = inputs, gys[0] / len(inputs[0])
+            return (g * mean).astype(mean.dtype), (g * (self.var - 1) / 2).astype(mean.dtype)
+
+    class Vae(chainer.Chain):
+        def __init__(self):
+            super().__init__()
+            with self.init_scope():
+                self.encoder, self.mean, self.log_var = (
+                    L.Linear(20, 30), L.Linear(30, 5), L.Linear(30, 5),
+                )  # fmt: skip
+                self.decoder, self.out = L.Linear(5, 30), L.Linear(30, 20)
+
+        @compiled
+        def forward(self, x):
+            h = F.tanh(self.encoder(x))
+            mean, log_var = self.mean(h), self.log_var(h)
+            self.kl, self.rec = Divergence()(mean, log_var), 0
+            for _ in range(2):
+                y = self.out(F.tanh(self.decoder(F.gaussian(mean, log_var))))
+                self.rec += F.bernoulli_nll(x, y) / (2 * len(x))
+            chainer.report({"rec": self.rec, "kl": self.kl}, self)
+            return self.rec + self.kl
+
+    return Case(Vae(), lambda k: (rng(k).rand(16, 20).astype("f"),))
+
+
+@case
+def rois_pooled_in_python(compiled):
+    """A ``Function`` that goes through regions by loops over Python's numbers."""
+
+    class Pooling(chainer.Function):
+        def __init__(self, n, scale):
+            self.n, self.scale = n, scale
+
+        def forward_cpu(self, inputs):
+            x, rois = inputs
+            y = np.zeros((len(rois), x.shape[1], self.n, self.n), x.dtype)
+            for r in range(len(rois)):
+                b, *corners = rois[r]
+                x0, y0, x1, y1 = [int(round(v * self.scale)) for v in corners]
+                h, w = max(y1 - y0 + 1, 1), max(x1 - x0 + 1, 1)
+                for i in range(self.n):
+                    for j in range(self.n):
+                        top, bottom = y0 + i * h // self.n, y0 - (-(i + 1) * h // self.n)
+                        left, right = x0 + j * w // self.n, x0 - (-(j + 1) * w // self.n)
+                        part = x[int(b), :, top:bottom, left:right]
+                        y[r, :, i, j] = part.reshape(len(part), -1).max(axis=1)
+            return (y,)
+
+        def backward_cpu(self, inputs, gys):
+            return np.zeros_like(inputs[0]) + gys[0].mean(), None
+
+    class Net(chainer.Chain):
+        def __init__(self):
+            super().__init__()
+            with self.init_scope():
+                self.conv, self.out = L.Convolution2D(3, 4, 3, pad=1), L.Linear(36, 5)
+
+        @compiled
+        def forward(self, x, rois, t):
+            h = Pooling(3, 0.5)(F.relu(self.conv(x)), rois)
+            return F.softmax_cross_entropy(self.out(F.tanh(h)), t)
+
+    def batch(k):
+        r = rng(k)
+        corner = r.randint(0, 12, (4, 2))
+        rois = np.concatenate([np.zeros((4, 1)), corner, corner + r.randint(4, 18, (4, 2))], 1)
+        return r.rand(2, 3, 16, 16).astype("f"), rois.astype("f"), r.randint(0, 5, 4).astype("i")
+
+    return Case(Net(), batch)
