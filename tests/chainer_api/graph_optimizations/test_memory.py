@@ -125,7 +125,7 @@ class TwoResults(chainer.Chain):
         return F.tanh(self.a(x)), F.sigmoid(self.b(x))
 
 
-@pytest.mark.parametrize("small, traces", [(256, 0), (0, 3)])
+@pytest.mark.parametrize("small, traces", [(256, 0), (0, 4)])
 def test_traces_of_small_parts_are_kept_for_backwards_of_other_kinds(monkeypatch, small, traces):
     """And let go: of the last parts alone, and when no other kind is likely to come."""
     made = []
