@@ -364,6 +364,8 @@ class Objects(Computing):
         if name == "xp":
             spec(obj)
             return np
+        if name == "name" and type(obj.value) in _VARIABLES and not self.dry.is_made(obj):
+            return r.load(f"{obj.ref}.name", obj.value.name)
         if name == "is_initialized" and type(obj.value) is Parameter:
             spec(obj)
             return True

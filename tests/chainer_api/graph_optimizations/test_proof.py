@@ -1716,6 +1716,37 @@ def test_what_never_comes_back_is_not_proved_again_and_again():
     assert 1 <= len(site.proofs.proofs) <= 3
 
 
+@pytest.mark.parametrize("of_result", [False, True])
+def test_names_of_variables_are_compared(of_result):
+    """Names of parameters do not change; but they could. Those of results need Python."""
+
+    class Model(Base):
+        @chainer.static_graph
+        def forward(self, x):
+            h = self.a(x)
+            if not of_result or h.name is None:
+                h = h * (2 if x.name == "x3" else 3)
+            for p in self.params():
+                if p.name == "W":
+                    h = h + F.sum(p * p)
+            return h
+
+    model, plain = Model(), Model()
+    plain.copyparams(model)
+    for k in range(24):
+        for net, forward in ((model, model.forward), (plain, plain.forward.__wrapped__)):
+            x = variable(0)
+            x.name = "x3" if k % 8 == 7 else None
+            net.b.b.name = "W" if k > 16 else "b"
+            net.cleargrads()
+            y = forward(x) if net is model else forward(plain, x)
+            F.sum(y).backward()
+            if net is model:
+                expected = y.array.tobytes(), net.b.W.grad.tobytes()
+        assert (y.array.tobytes(), plain.b.W.grad.tobytes()) == expected
+    assert (model.schedule_manager.report()[0].without_python > 3) != of_result
+
+
 def test_numbers_are_looked_for_among_literals():
     """Python warns of literals that are compared by identity: texts have none."""
 
