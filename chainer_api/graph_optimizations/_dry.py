@@ -597,6 +597,9 @@ class Dry:
             if not is_users(cls):
                 raise cannot or NotProvable(f"{cls.__name__} has {e}") from None
             # Any such function goes this way, as where calls are noted.
+            new.clear()
+            slots.clear()
+            slots.update(self.slots)
             attributes, fake, cannot = {}, _new(cls), NotProvable(f"{cls.__name__} has {e}")
             made.describe(_new(FunctionNode), natives, settings, slot_of, count)
             made.kind, made.place, made.images = cls, (cls, *made.place[1:]), None

@@ -37,7 +37,7 @@ from ._names import (
     names_set,
     names_shared,
 )
-from ._source import codes_in, compiled_as, remember, surrounded, syntax_of
+from ._source import attributes_of, codes_in, compiled_as, remember, surrounded, syntax_of
 
 _NO_PLAIN_CALLS = CO_GENERATOR | CO_COROUTINE | CO_ASYNC_GENERATOR
 #: What looks at the variables of a function, or at its frame.
@@ -538,18 +538,13 @@ def _stores_one(name: str, value: ast.expr) -> ast.stmt:
 
 def _is_looked_up(node: ast.expr) -> bool:
     """Whether an expression only looks something up: a variable, or an attribute of such."""
-    while isinstance(node, ast.Attribute):
-        node = node.value
-    return isinstance(node, ast.Name)
+    return isinstance(attributes_of(node)[0], ast.Name)
 
 
 def _is_still(node: ast.expr, name: str) -> ast.expr:
     """Asks whether an expression still leads to the value of a variable."""
-    path = list[ast.expr]()
-    while isinstance(node, ast.Attribute):
-        path.insert(0, ast.Constant(node.attr))
-        node = node.value
-    args = [_load(name), copy.deepcopy(node), *path]
+    first, path = attributes_of(node)
+    args = [_load(name), copy.deepcopy(first), *map(ast.Constant, path)]
     return ast.Call(func=_load(_SAME), args=args, keywords=[])
 
 
@@ -597,11 +592,8 @@ def _items(node: Any) -> list[ast.expr]:
 
 def _path(node: ast.expr, name: str) -> tuple[str, ...]:
     """The attributes that lead from the variable of a name to an expression, if it is one such."""
-    path = list[str]()
-    while isinstance(node, ast.Attribute):
-        path.insert(0, node.attr)
-        node = node.value
-    return tuple(path) if isinstance(node, ast.Name) and node.id == name else ()
+    first, path = attributes_of(node)
+    return tuple(path) if isinstance(first, ast.Name) and first.id == name else ()
 
 
 def _arguments(names: list[str]) -> ast.arguments:

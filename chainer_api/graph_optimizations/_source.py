@@ -195,3 +195,19 @@ def _steps(code: CodeType) -> list[tuple[str, Any]]:
         found.append((name, value))
     targets = [(at, places.get(target)) for at, target in jumps]
     return [*found, ("jumps", targets)]
+
+
+def attributes_of(node: ast.expr) -> tuple[ast.expr, list[str]]:
+    """What an expression begins with, and the attributes that lead on from there.
+
+    >>> import ast
+    >>> from chainer.graph_optimizations._source import attributes_of
+    >>> first, path = attributes_of(ast.parse("x.y.z", mode="eval").body)
+    >>> first.id, path
+    ('x', ['y', 'z'])
+    """
+    path = list[str]()
+    while isinstance(node, ast.Attribute):
+        path.insert(0, node.attr)
+        node = node.value
+    return node, path

@@ -22,7 +22,7 @@ from chainer.variable import Variable
 
 from ._own import CONTAINERS, OWN, OwnObject, Weak
 from ._residual import NotProvable, Sym
-from ._source import syntax_of
+from ._source import attributes_of, syntax_of
 from ._tree import of_the_library
 
 if TYPE_CHECKING:
@@ -152,17 +152,14 @@ def _is_harmless(n: ast.AST) -> bool:
 
 def _calls_what_is_known(node: ast.expr, known: set[str], check: FunctionType) -> bool:
     """A function of the module for such checks, a method of a type, or one of Python's own."""
-    path = list[str]()
-    while isinstance(node, ast.Attribute):
-        path.insert(0, node.attr)
-        node = node.value
-    if not isinstance(node, ast.Name):
+    first, path = attributes_of(node)
+    if not isinstance(first, ast.Name):
         return False
-    if node.id in known:
+    if first.id in known:
         return bool(path)
-    found = check.__globals__.get(node.id)
-    if not path and node.id not in check.__globals__:
-        return node.id in _PLAIN_CALLS
+    found = check.__globals__.get(first.id)
+    if not path and first.id not in check.__globals__:
+        return first.id in _PLAIN_CALLS
     for name in path[:-1]:
         found = vars(found).get(name) if inspect.ismodule(found) else None
     return found is type_check

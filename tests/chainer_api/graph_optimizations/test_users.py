@@ -115,6 +115,21 @@ class OfChain(chainer.FunctionNode):
         return (gys[0] * np.float32(self.chain.rate),)
 
 
+class OfTable(OfChain):
+    def __init__(self, table, chain):
+        self.table = table
+        super().__init__(chain)
+
+    def forward(self, inputs):
+        return (inputs[0] * self.table * np.float32(self.chain.rate),)
+
+    def backward(self, indexes, gys):
+        return (gys[0] * self.table * np.float32(self.chain.rate),)
+
+
+TABLE = np.linspace(-1, 1, 4).astype("f")
+
+
 def keep(self, f):
     self.kept = f
     return f
@@ -148,6 +163,7 @@ PROVED = {
     "a result that is not used": lambda self, x: Two()(self.a(x), x)[1] * 2,
     "looks at it": lambda self, x: self.b(looked_at(Sign(), self.a(x))),
     "other object": lambda self, x: self.b(OfChain(self).apply((self.a(x),))[0]),
+    "array and object": lambda self, x: self.b(OfTable(TABLE, self).apply((self.a(x),))[0]),
     "without graph": lambda self, x: self.b(x) + without_graph(self, Reversal(), self.a(x)),
 }  # fmt: skip
 
