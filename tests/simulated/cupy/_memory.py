@@ -418,19 +418,35 @@ def alloc_pinned_memory(size):
 
 
 default_pool, default_pinned_pool = MemoryPool(), PinnedMemoryPool()
-_allocator = [default_pool.malloc]
+_allocator = [default_pool.malloc]  # of all threads
+
+
+class _OfThread(threading.local):
+    """The allocators of this thread alone, innermost last."""
+
+    def __init__(self):
+        self.allocators = []
+
+
+_of_thread = _OfThread()
 
 
 def alloc(size):
-    return _allocator[-1](size)
+    return get_allocator()(size)
 
 
 def get_allocator():
-    return _allocator[-1]
+    return (_of_thread.allocators or _allocator)[-1]
+
+
+def _plain(size):
+    return MemoryPointer(Memory(size), 0)
 
 
 def set_allocator(allocator=None):
-    _allocator[-1] = allocator or (lambda size: MemoryPointer(Memory(size), 0))
+    if _of_thread.allocators:
+        raise ValueError("Can't change the allocator inside of a `with using_allocator(...)`")
+    _allocator[-1] = allocator or _plain
 
 
 def set_pinned_memory_allocator(allocator=None):
@@ -439,8 +455,8 @@ def set_pinned_memory_allocator(allocator=None):
 
 @contextlib.contextmanager
 def using_allocator(allocator=None):
-    _allocator.append(allocator or (lambda size: MemoryPointer(Memory(size), 0)))
+    _of_thread.allocators.append(allocator or _plain)
     try:
         yield
     finally:
-        _allocator.pop()
+        _of_thread.allocators.pop()

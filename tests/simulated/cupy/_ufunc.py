@@ -15,16 +15,18 @@ from ._array import NAMES, check_device, check_dtype, ndarray, operand, to_devic
 #: NumPy's name and that of C.
 UNARY = {
     'arccos': 'acos', 'arccosh': 'acosh', 'arcsin': 'asin', 'arcsinh': 'asinh', 'arctan': 'atan',
-    'arctanh': 'atanh', 'cbrt': 'cbrt', 'cos': 'cos', 'cosh': 'cosh', 'exp': 'exp', 'exp2': 'exp2',
-    'expm1': 'expm1', 'log': 'log', 'log10': 'log10', 'log1p': 'log1p', 'log2': 'log2',
+    'arctanh': 'atanh', 'cbrt': 'cbrt', 'cos': 'cos', 'cosh': 'cosh', 'exp': 'exp',
+    'exp2': 'two_to', 'expm1': 'expm1', 'log': 'log', 'log10': 'log10', 'log1p': 'log1p',
+    'log2': 'log2',
     'sin': 'sin', 'sinh': 'sinh', 'tan': 'tan', 'tanh': 'tanh',
     # cupyx.scipy.special
     'erf': 'erf', 'erfc': 'erfc', 'gammaln': 'lgamma', 'gamma': 'tgamma',
 }
 BINARY = {'arctan2': 'atan2', 'fmod': 'fmod', 'hypot': 'hypot', 'power': 'pow',
           'maximum': 'maximum', 'minimum': 'minimum'}
-#: As on a GPU: a NaN goes on, and 0 is greater than -0.
-_MAXIMUM = """
+#: As on a GPU: a NaN goes on, and 0 is greater than -0. CuPy's exp2 is a power.
+_OWN = """
+static {T} two_to{f}({T} x) {{ return pow{f}(2, x); }}
 static {T} maximum{f}({T} a, {T} b) {{
   return a != a ? a : b != b ? b : a == b ? (signbit(a) ? b : a) : a > b ? a : b; }}
 static {T} minimum{f}({T} a, {T} b) {{
@@ -35,7 +37,7 @@ static {T} minimum{f}({T} a, {T} b) {{
 def _c_functions():
     lines = ['#include <math.h>']
     for c_type, end in (('float', 'f'), ('double', '')):
-        lines.append(_MAXIMUM.format(T=c_type, f=end))
+        lines.append(_OWN.format(T=c_type, f=end))
         for name in UNARY.values():
             lines.append(
                 f'extern "C" void u_{name}{end}(const {c_type}* x, {c_type}* y, long n)'
@@ -199,6 +201,13 @@ def wrap(result, bases):
 
 #: What CuPy has cuBLAS compute.
 BY_CUBLAS = {'dot', 'matmul', 'tensordot', 'inner', 'vdot', 'einsum'}
+#: For some of these CuPy makes a table of the arrays on the host, and copies it to the device.
+JOINED = {'concatenate', 'stack', 'hstack', 'vstack', 'dstack', 'column_stack'}
+
+
+def _are_vectors(args):
+    """Products of two vectors are a kernel of CuPy's own."""
+    return [getattr(x, 'ndim', None) for x in args[:2]] == [1, 1]
 
 
 @_capture.device_work
@@ -224,8 +233,11 @@ def function(name, signature, target):
                 signature.bind(*args, **kwargs)
             except TypeError as error:
                 raise TypeError(f'{name}() {error}') from None
-        if name in BY_CUBLAS or target.__module__ == 'numpy.linalg':
+        if (name in BY_CUBLAS and not _are_vectors(args)
+                or target.__module__ == 'numpy.linalg'):
             _capture.refuse_library('cuBLAS')
+        if name in JOINED:
+            _capture.refuse_in_stream()
         if name in PLACES_ON_HOST and len(args) > 1 and isinstance(args[1], np.ndarray):
             args = (args[0], args[1].tolist(), *args[2:])
         if name in ON_HOST:
@@ -304,7 +316,7 @@ def asfortranarray(a, dtype=None):
 
 def _method(name):
     def call(self, *args, **kwargs):
-        if name == 'dot':
+        if name == 'dot' and not _are_vectors((self, *args)):
             _capture.refuse_library('cuBLAS')
         return run(lambda x, *a, **k: getattr(x, name)(*a, **k), (self, *args), kwargs)
 
