@@ -132,8 +132,9 @@ def bandwidth(rounds, size=1 << 26):
     from chainwright.ir import Graph, build, make, placeholder
     from chainwright.ir.passes import PASSES_ANYWHERE
     cupy = cuda.cupy
-    source, copy = cupy.ones(size, 'f'), cupy.empty(size, 'f')
-    of_copy = 8 * size / seconds(lambda: cupy.copyto(copy, source), rounds, 10)
+    sources = [cupy.full(size, k + 1, 'f') for k in range(4)]
+    copy = cupy.empty(size, 'f')
+    of_copy = 8 * size / seconds(lambda: cupy.copyto(copy, sources[0]), rounds, 10)
     print(f'\ncopy                 {of_copy / 1e9:8.0f} GB/s')
     target = CudaTarget(cupy)
     for n in (1, 2, 4):
@@ -144,7 +145,7 @@ def bandwidth(rounds, size=1 << 26):
         graph = build(Graph(tuple(inputs), tuple(nodes), (nodes[-1],), 'f'), {}, target.passes,
                       PASSES_ANYWHERE).forward
         loaded = target.program(graph, 'bandwidth').load()
-        arrays, memory = [source] * n, (loaded.new_scratch(), loaded.new_kept())
+        arrays, memory = sources[:n], (loaded.new_scratch(), loaded.new_kept())
         spent = seconds(lambda run=loaded.function, a=arrays, m=memory: run(*a, *m), rounds, 10)
         rate = 4 * size * (n + 1) / spent
         print(f'kernel of {n} inputs   {rate / 1e9:8.0f} GB/s  {rate / of_copy:5.2f} of a copy')

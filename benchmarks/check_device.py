@@ -4,7 +4,8 @@
     python benchmarks/check_device.py --list
     python benchmarks/check_device.py graphs rows --limit 120
     python benchmarks/check_device.py --all           # with the tests that are marked as slow
-    PYTHONPATH=tests/simulated python benchmarks/check_device.py mistakes      # without a GPU
+    python benchmarks/check_device.py --jobs 6 --workers 3      # side by side; speed comes alone
+    PYTHONPATH=tests/simulated python benchmarks/check_device.py arrays        # without a GPU
 
 Needs CuPy, a GPU, pytest and the installed package (without a network: ``pip install --editable .
 --no-build-isolation --no-deps``). Each step is a process of its own, which is ended at its limit:
@@ -19,15 +20,18 @@ import signal
 import subprocess
 import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(HERE)
 LOGS = os.path.join(ROOT, 'build', 'check_device')
-_RESULT = re.compile(r'^(\S+::.*?) (PASSED|FAILED|ERROR|SKIPPED)\b', re.M)
+_RESULT = re.compile(  # of a test, also as a worker of pytest-xdist tells it
+    r'^(?:\[gw\d+\] \[ *\d+%\] (?P<state>[A-Z]+) (?P<name>\S+::.*\S)'
+    r'|(?P<name_alone>\S+::.*?) (?P<state_alone>PASSED|FAILED|ERROR|SKIPPED)\b)', re.M)
 _ERROR = re.compile(r'^E   .*$', re.M)
 _REASON = re.compile(r'^SKIPPED \[(\d+)\] \S+: (.*)$', re.M)
 
-Step = collections.namedtuple('Step', 'name what command')
+Step = collections.namedtuple('Step', 'name what command alone', defaults=(False,))
 Outcome = collections.namedtuple('Outcome', 'step state counts seconds log')
 
 
@@ -64,15 +68,17 @@ STEPS = [
     Step('examples', 'the examples with -g 0', tests('examples')),
     Step('contraction', 'functions of kernels, with and without contraction (NVRTC)', script(
         'check_cuda.py', '--functions')),
-    Step('speed', 'benchmarks/bench_cuda.py, whose table is in the log', script('bench_cuda.py')),
+    Step('speed', 'benchmarks/bench_cuda.py, whose table is in the log', script('bench_cuda.py'),
+         alone=True),
 ]
 
 
-def run(step, limit, everything, out):
+def run(step, args, out):
     """Do a step; what it prints goes to its log."""
     command = list(step.command)
     if 'pytest' in command:
-        command += ['-m', '' if everything else 'not slow']
+        command += ['-m', '' if args.all else 'not slow']
+        command += ['-n', str(args.workers)] if args.workers else []
     path = os.path.join(LOGS, step.name.replace(' ', '_') + '.log')
     started = time.monotonic()
     out(f'{step.name:20} {step.what} ...')
@@ -80,16 +86,22 @@ def run(step, limit, everything, out):
         process = subprocess.Popen(
             command, cwd=ROOT, stdout=log, stderr=subprocess.STDOUT, start_new_session=True)
         try:
-            code = process.wait(limit)
+            code = process.wait(args.limit)
         except subprocess.TimeoutExpired:
             code = None
             end(process)
     with open(path) as log:
-        counts = collections.Counter(result for _, result in _RESULT.findall(log.read()))
+        counts = collections.Counter(result for _, result in results(log.read()))
     state = 'out of time' if code is None else 'ok' if code == 0 else 'FAILED'
     made = Outcome(step, state, counts, time.monotonic() - started, path)
-    out(f'{"":20} {state}, {told(made)}{made.seconds:.0f} s')
+    out(f'{step.name:20} {state}, {told(made)}{made.seconds:.0f} s')
     return made
+
+
+def results(text):
+    """The tests of a log of pytest, and how each ended."""
+    return [(found['name'] or found['name_alone'], found['state'] or found['state_alone'])
+            for found in _RESULT.finditer(text)]
 
 
 def end(process):
@@ -109,7 +121,7 @@ def failures(outcome):
     """Lines about a step that failed: each test with its first error, or the end of the log."""
     with open(outcome.log) as file:
         text = file.read()
-    failed = [name for name, result in _RESULT.findall(text) if result in ('FAILED', 'ERROR')]
+    failed = [name for name, result in results(text) if result in ('FAILED', 'ERROR')]
     lines = []
     for name in failed:
         title = name.partition('::')[2].partition('::')[0]
@@ -145,6 +157,7 @@ def machine():
     """Print what else a report has to say."""
     import chainer
     from chainer.backends import cuda
+    from chainer.training.updaters import MultiprocessParallelUpdater
     from chainwright.runtime.cuda import blas
 
     chainer.print_runtime_info()
@@ -160,7 +173,9 @@ def machine():
               f'runtime {runtime.runtimeGetVersion()}')
     cuda.cupy.dot(cuda.cupy.ones((2, 2)), cuda.cupy.ones((2, 2)))  # CuPy loads cuBLAS now
     print('cuBLAS:', blas.library(runtime.runtimeGetVersion() // 1000))
-    print('NCCL:', cuda.cupy.cuda.nccl.get_version() if cuda.cupy.cuda.nccl.available else 'none')
+    if MultiprocessParallelUpdater.available():
+        from cupy.cuda import nccl
+    print('NCCL:', nccl.get_version() if MultiprocessParallelUpdater.available() else 'none')
 
 
 def main(arguments=None, steps=None, out=print):
@@ -170,6 +185,8 @@ def main(arguments=None, steps=None, out=print):
     parser.add_argument('steps', nargs='*', help='names of steps (all)')
     parser.add_argument('--limit', type=float, default=300, help='seconds for each step')
     parser.add_argument('--all', action='store_true', help='also tests that are marked as slow')
+    parser.add_argument('--jobs', type=int, default=1, help='steps at a time')
+    parser.add_argument('--workers', type=int, default=0, help='of pytest-xdist, for each step')
     parser.add_argument('--list', action='store_true', help='what the steps are')
     parser.add_argument('--machine', action='store_true', help=argparse.SUPPRESS)
     args = parser.parse_args(arguments)
@@ -181,13 +198,16 @@ def main(arguments=None, steps=None, out=print):
     if unknown:
         parser.error(f'there is no step {", ".join(sorted(unknown))}; see --list')
     os.makedirs(LOGS, exist_ok=True)
+    chosen = [step for step in steps if not args.steps or step.name in args.steps]
     outcomes = []
-    for step in steps:
-        if not args.steps or step.name in args.steps:
-            outcomes.append(run(step, args.limit, args.all, out))
-            text = summary(outcomes)  # also of what an interrupted run has found
-            with open(os.path.join(LOGS, 'summary.md'), 'w') as file:
-                file.write(text)
+    for alone in (False, True):
+        with ThreadPoolExecutor(1 if alone else args.jobs) as pool:
+            for outcome in pool.map(lambda step: run(step, args, out),
+                                    [step for step in chosen if step.alone is alone]):
+                outcomes.append(outcome)
+                text = summary(outcomes)  # also of what an interrupted run has found
+                with open(os.path.join(LOGS, 'summary.md'), 'w') as file:
+                    file.write(text)
     out('\n' + text)
     if any(outcome.state != 'ok' for outcome in outcomes):
         raise SystemExit(1)

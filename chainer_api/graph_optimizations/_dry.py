@@ -584,6 +584,8 @@ class Dry:
         def slot_of(x: Any) -> int:
             slot = slots.get(id(x))
             if slot is None:
+                if id(x) not in symbols:  # running statistics on a GPU, say
+                    raise NotProvable(f"{cls.__name__} has an array that is no argument of it")
                 made.leaves[count + len(new)] = Spec.of(x)
                 slot = slots[id(x)] = count + len(new)
                 new.append(x)

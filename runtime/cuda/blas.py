@@ -3,8 +3,9 @@
 CuPy refuses cuBLAS while a stream is captured, whatever the handle, so that cuBLAS itself is
 called. Which of its functions, settings and algorithms give the bits of CuPy's product cannot be
 known from outside of CuPy: for each form of a product (shapes, layouts, alignments) the ways are
-tried on random numbers, and the first one that gives CuPy's bits is taken. Where none does, or
-there is no cuBLAS to be found, the program that has the product stays calls of CuPy.
+tried on random numbers, and the first one that gives CuPy's bits is taken. CuPy copies some
+matrices before, so that copying belongs to the ways. Where none gives the bits, or there is no
+cuBLAS to be found, the program that has the product stays calls of CuPy.
 """
 
 from __future__ import annotations
@@ -22,10 +23,11 @@ _WORKSPACE = 32 << 20  # bytes: what cuBLAS itself takes on the newest devices
 _HANDLES = 8
 _N, _T = 0, 1
 _DEFAULT_ALGORITHM = -1
+_COMPARED = 256  # numbers, at least: a few may agree though they are sums in other orders
 _TYPES = {"e": 2, "f": 0, "d": 1}  # of cudaDataType
 #: For each dtype what is tried: a function, and for gemmEx how it computes.
 _SINGLE, _TENSOR, _DOUBLE = 68, 77, 70  # of cublasComputeType
-_WAYS: dict[str, tuple[tuple[str, int], ...]] = {
+_FUNCTIONS: dict[str, tuple[tuple[str, int], ...]] = {
     "e": (("gemm_ex", _SINGLE),),
     "f": (("gemm_ex", _SINGLE), ("gemm", 0), ("gemm_ex", _TENSOR)),
     "d": (("gemm_ex", _DOUBLE), ("gemm", 0)),
@@ -46,6 +48,15 @@ def library(version: int) -> Any:
     return ctypes.CDLL(name)
 
 
+class _Way(NamedTuple):
+    """How a product is computed."""
+
+    function: str
+    compute: int
+    copied: str  # what is copied first: "gaps" or "columns" (with gaps, too); or nothing
+    order: str = "C"  # of the copies
+
+
 class _Gemm(NamedTuple):
     """A row-major product as cuBLAS, which thinks in columns, is told of it."""
 
@@ -63,6 +74,10 @@ def _matrix(x: Any) -> tuple[int, int] | None:
     down, along = (s // size for s in x.strides[-2:])
     if any(s % size for s in x.strides):
         return None
+    if rows == 1 and down < columns:  # between rows that are not there
+        down = columns if along == 1 or columns == 1 else 1
+    if columns == 1 and along < rows:
+        along = 1
     if along == 1 and down >= columns:
         return 0, down
     if down == 1 and along >= rows:
@@ -78,7 +93,7 @@ def gemm_of(a: Any, b: Any, out: Any) -> _Gemm:
     """
     if a.ndim != b.ndim or a.ndim not in (2, 3) or not a.dtype == b.dtype == out.dtype:
         raise Refused("a product is none of matrices of one kind")
-    if a.dtype.char not in _WAYS or not out.size or not a.size:
+    if a.dtype.char not in _FUNCTIONS or not out.size or not a.size:
         raise Refused("cuBLAS has no such product")
     forms = [_matrix(x) for x in (a, b, out)]
     count = a.shape[0] if a.ndim == 3 else 1
@@ -92,13 +107,17 @@ def gemm_of(a: Any, b: Any, out: Any) -> _Gemm:
 
 
 def parts_of(cupy: Any, a: Any, b: Any, out: Any) -> list[tuple[Any, Any, Any]]:
-    """A product of stacks as products of matrices, or of stacks with one axis; all of them views.
+    """A product as products of matrices, or of stacks with one axis; all of them views.
 
     >>> import numpy as np
     >>> a, b, out = np.ones((2, 3)), np.ones((4, 1, 3, 5)), np.ones((4, 1, 2, 5))
     >>> [[x.shape for x in part] for part in parts_of(np, a, b, out)]
     [[(4, 2, 3), (4, 3, 5), (4, 2, 5)]]
     """
+    if a.ndim == 1:
+        a, out = a[None], out[..., None, :] if b.ndim > 1 else out[None]
+    if b.ndim == 1:
+        b, out = b[:, None], out[..., None]
     leading = out.shape[:-2]
     if a.ndim == b.ndim == out.ndim and out.ndim <= 3 and a.shape[:-2] == b.shape[:-2]:
         return [(a, b, out)]
@@ -124,7 +143,7 @@ class Blas:
         self._handle = ctypes.c_void_p()
         self._done(self._lib.cublasCreate_v2(ctypes.byref(self._handle)))
         self._workspace = cupy.cuda.alloc(_WORKSPACE)
-        self._ways: dict[Any, tuple[str, int]] = {}
+        self._ways: dict[Any, _Way] = {}
 
     @classmethod
     def of(cls, cupy: Any, stream: Any) -> Blas:
@@ -154,20 +173,41 @@ class Blas:
         form = _form(a, b, out)
         if form in self._ways:
             return
-        for part in parts_of(self._cupy, a, b, out):
-            gemm_of(*part)  # which may refuse
+        if a.dtype.char not in _FUNCTIONS or not out.size:
+            raise Refused("cuBLAS has no such product")
         drawn = np.random.Generator(np.random.PCG64(0))
-        x, y = (_like(self._cupy, array, drawn) for array in (a, b))
-        plain, other = (_like(self._cupy, out) for _ in range(2))
-        function(x, y, out=plain)
-        expected = plain.tobytes()
-        for way in _WAYS[a.dtype.char]:
-            other.fill(0)
-            self._do(way, x, y, other)
-            if other.tobytes() == expected:
-                self._ways[form] = way
-                return
-        raise Refused("no function of cuBLAS gives the bits of CuPy's product")
+        x, y, plain, other = (_like(self._cupy, array) for array in (a, b, out, out))
+        left = [way for way in _ways(a, b) if self._can(way, x, y, other)]
+        if not left:  # say why
+            self._do(_Way(*_FUNCTIONS[a.dtype.char][0], ""), x, y, other)
+        for _ in range(-(-_COMPARED // out.size)):
+            for array in (x, y):
+                array[...] = self._cupy.asarray(
+                    drawn.standard_normal(array.shape).astype(array.dtype))
+            function(x, y, out=plain)
+            expected = plain.tobytes()
+            left = [way for way in left if self._gives(expected, way, x, y, other)]
+        if not left:
+            raise Refused("no function of cuBLAS gives the bits of CuPy's product")
+        self._ways[form] = left[0]
+
+    def _can(self, way: _Way, a: Any, b: Any, out: Any) -> bool:
+        try:
+            self._do(way, a, b, out)
+        except Refused:
+            return False
+        return True
+
+    def _gives(self, expected: bytes, way: _Way, a: Any, b: Any, out: Any) -> bool:
+        out.fill(0)
+        self._do(way, a, b, out)
+        return out.tobytes() == expected
+
+    def reserve(self, a: Any, b: Any, out: Any) -> None:
+        """Take the memory once that `multiply` takes: in a capture CUDA gives none."""
+        way = self._ways[_form(a, b, out)]
+        made = [self._cupy.empty(x.shape, x.dtype) for x in (a, b) if _is_copied(x, way)]
+        del made
 
     def multiply(self, a: Any, b: Any, out: Any) -> None:
         """Compute a product of a form that has been learned.
@@ -180,12 +220,15 @@ class Blas:
             raise Refused("a product of another form came while it was captured")
         self._do(way, a, b, out)
 
-    def _do(self, way: tuple[str, int], a: Any, b: Any, out: Any) -> None:
+    def _do(self, way: _Way, a: Any, b: Any, out: Any) -> None:
+        a, b = (
+            self._cupy.array(x, order=way.order) if _is_copied(x, way) else x for x in (a, b)
+        )
         for part in parts_of(self._cupy, a, b, out):
             self._call(way, gemm_of(*part), *part)
 
-    def _call(self, way: tuple[str, int], gemm: _Gemm, a: Any, b: Any, out: Any) -> None:
-        name, compute = way
+    def _call(self, way: _Way, gemm: _Gemm, a: Any, b: Any, out: Any) -> None:
+        name, compute = way.function, way.compute
         char = out.dtype.char
         number = ctypes.c_double if char == "d" else ctypes.c_float
         one, zero = number(1), number(0)
@@ -218,17 +261,28 @@ class Blas:
             raise Refused(f"cuBLAS refuses, with status {status}")
 
 
+def _ways(a: Any, b: Any) -> list[_Way]:
+    """What may give the bits of CuPy's product of these arrays."""
+    copies = [("", "C"), ("gaps", "F"), ("gaps", "C"), ("columns", "C")]
+    ways = [_Way(*function, *copy) for copy in copies for function in _FUNCTIONS[a.dtype.char]]
+    return [way for way in ways if not way.copied or _is_copied(a, way) or _is_copied(b, way)]
+
+
+def _is_copied(x: Any, way: _Way) -> bool:
+    """Whether the way has this operand copied."""
+    if not way.copied or x.flags.c_contiguous:
+        return False
+    return way.copied == "columns" or not x.flags.f_contiguous
+
+
 def _form(*arrays: Any) -> tuple[Any, ...]:
     """What an algorithm may be chosen by."""
     return tuple([(a.dtype, a.shape, a.strides, a.data.ptr % _ALIGNMENT) for a in arrays])
 
 
-def _like(cupy: Any, array: Any, drawn: Any = None) -> Any:
-    """An array of the same form, of random numbers."""
+def _like(cupy: Any, array: Any) -> Any:
+    """An array of the same form."""
     size, before = extent(array.shape, array.strides, array.dtype.itemsize)
     memory = cupy.cuda.alloc(size + _ALIGNMENT)
     start = (array.data.ptr - before - memory.ptr) % _ALIGNMENT + before
-    made = cupy.ndarray(array.shape, array.dtype, memory + start, array.strides)
-    if drawn is not None:
-        made[...] = cupy.asarray(drawn.standard_normal(array.shape).astype(array.dtype))
-    return made
+    return cupy.ndarray(array.shape, array.dtype, memory + start, array.strides)

@@ -295,7 +295,7 @@ class GraphedProgram:
             (capture,) = made
             capture.copy_in(arguments)
             there = tuple([capture.static.get(k, a) for k, a in enumerate(arguments)])
-            self.products.learn(stream)
+            self.products.learn(stream, capture.malloc)
             try:
                 results, taken = self._run(there, capture.malloc, places)
                 self._settle(lambda: self._keep(capture, key, places, there, results, taken))

@@ -1,4 +1,5 @@
 """Rows of tables as parameters of tests: the first of each function or link is for each commit."""
+import contextlib
 import sys
 
 import numpy as np
@@ -16,14 +17,49 @@ def marked(rows, name=lambda row: row.name):
         for row in rows]
 
 
-def assert_close(found, expected, rtol, atol):
-    """The same gaps, types and shapes, and close numbers; integers are equal."""
+SIMULATED = cuda.available and 'simulated' in cuda.cupy.__file__
+
+
+@contextlib.contextmanager
+def draws():
+    """Yields a list, which is empty afterwards if nothing was drawn of NumPy's generator."""
+    found, seed = [], np.random.seed
+
+    def state():
+        _, words, *rest = np.random.get_state()
+        return words.tobytes(), *rest
+
+    def look():
+        if state() != undrawn[0]:
+            found.append(True)
+
+    def seeded(*args):
+        look()
+        seed(*args)
+        undrawn[0] = state()
+
+    undrawn = [state()]
+    np.random.seed = seeded
+    try:
+        yield found
+    finally:
+        np.random.seed = seed
+        look()
+
+
+def assert_close(found, expected, rtol, atol, drawn=()):
+    """The same gaps, types and shapes, and close numbers; integers are equal.
+
+    Numbers that are ``drawn`` are others on a real device, and NumPy's on the simulated one.
+    """
     assert len(found) == len(expected)
     for a, e in zip(found, expected, strict=True):
         if e is None or a is None:
             assert a is e
             continue
         assert (a.dtype, a.shape) == (e.dtype, e.shape)
+        if drawn and not SIMULATED:
+            continue
         if e.dtype.kind == 'f':
             np.testing.assert_allclose(a, e, rtol=rtol, atol=atol)
         else:
@@ -39,8 +75,7 @@ def has_same_bits(found, expected, model):
         return False
     if found.tobytes() == expected.tobytes():
         return True
-    simulated = 'simulated' in cuda.cupy.__file__
-    in_order = simulated and not sys.modules['cupy._ufunc'].settings.shuffled
+    in_order = SIMULATED and not sys.modules['cupy._ufunc'].settings.shuffled
     if in_order or all(p._schedule.repeatable for p in model.schedule_manager.programs):
         return False
     return np.allclose(found, expected, rtol=1e-4, atol=1e-5)

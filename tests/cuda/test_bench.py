@@ -75,6 +75,12 @@ def test_a_check_goes_on_after_a_failure(monkeypatch, tmp_path):
     assert 'OSError: gone' in text and 'out of time' in text and 'begun' in text
     assert '| last | a script | ok, - |' in (tmp_path / 'logs' / 'summary.md').read_text()
     assert check_device.main(['last'], steps, lines.append) is None
+    del lines[:]
+    with pytest.raises(SystemExit, match='1'):  # side by side, with workers of pytest-xdist
+        check_device.main(['first', 'last', '--jobs', '2', '--workers', '2'], steps, lines.append)
+    assert 'FAILED, 1 failed, 1 passed, 1 skipped' in lines[-1]
+    assert 'test_one[2]: AssertionError: two is wrong' in lines[-1]
+    assert lines[-1].index('| first |') < lines[-1].index('| last |')
     with pytest.raises(SystemExit):
         check_device.main(['nothing'], steps, lines.append)
 

@@ -5,16 +5,13 @@ import link_case
 import link_cases
 import numpy as np
 import pytest
-from device_rows import assert_close, has_same_bits, marked
+from device_rows import assert_close, draws, has_same_bits, marked
 
 import chainer
 import chainer.links as L
 from chainer.backends import cuda
 
 cupy = cuda.cupy
-SIMULATED = 'simulated' in cupy.__file__  # its random numbers are those of NumPy
-RANDOM = {'simplified_dropconnect', 'simplified_dropconnect_lazy', 'negative_sampling',
-          'negative_sampling_no', 'black_out', 'zoneout', 'zoneout_lazy', 'n_step_lstm_dropout'}
 ROWS = [row for rows in link_cases.FAMILIES.values() for row in rows]
 
 
@@ -49,17 +46,16 @@ def train(row, link, arrays, device):
 
 @pytest.mark.parametrize('row', marked(ROWS))
 def test_as_numpy(row):
-    if row.name in RANDOM and not SIMULATED:
-        pytest.skip('draws random numbers, which are others on the device')
     char = 'f' if 'f' in row.dtypes else row.dtypes[0]
     with link_case.using_config(chainer, dict(row.config, dtype=np.dtype(char))):
         np.random.seed(0)
         link = row.make(chainer.links)
         link_case.call(chainer, row, link, row.arrays(char))
         link_case.disturb(link)
-        expected = on(chainer.get_device('@numpy'), row, copy.deepcopy(link), char)
+        with draws() as drawn:
+            expected = on(chainer.get_device('@numpy'), row, copy.deepcopy(link), char)
         found = on(chainer.get_device('@cupy:0'), row, link, char)
-    assert_close(found, expected, *row.tolerances(char))
+    assert_close(found, expected, *row.tolerances(char), drawn)
 
 
 class Net(chainer.Chain):

@@ -60,9 +60,9 @@ def test_each_op_has_the_bits_of_cupy(char):
     assert len(lines) == len(g.nodes) - 1, "an op is in no kernel"
     x, y = (values(203, char, k).reshape(shape) for k in (0, 1))
     found = run(made, x, y)
-    for op, result in zip(names, found, strict=False):
-        expected = getattr(cupy, op)(*(x, y)[:OPS[op].arity])
-        assert same_bits(result, expected), op
+    wrong = [op for op, result in zip(names, found, strict=False)
+             if not same_bits(result, getattr(cupy, op)(*(x, y)[:OPS[op].arity]))]
+    assert not wrong
     assert same_bits(found[-1], cupy.where(x > y, x, y))
 
 

@@ -1,6 +1,7 @@
 """Scratch memory of library functions: whole batches at once on a device, within a limit."""
 import numpy as np
 import pytest
+from device_rows import has_same_bits
 
 import chainer
 import chainer.functions as F
@@ -123,5 +124,6 @@ def test_compiled_is_define_by_run(limit, scratch):
                 F.sum(y * y).backward()
         found.append([a.get() for a in (y.array, x.grad, *(p.grad for p in model.params()))])
     assert model.forward.__self__.schedule_manager.programs
+    # Windows that overlap: the sums of their gradients have no order on a real device.
     for a, b in zip(*found, strict=True):
-        np.testing.assert_array_equal(a, b)
+        assert has_same_bits(b, a, model)

@@ -31,7 +31,7 @@ def test_same_bits(name):
     assert compiled.schedule_manager.report()[0].hits == 4
     host = train(pair(name)[0], shape, device='@numpy')
     for a, e in zip(found, host, strict=True):
-        np.testing.assert_allclose(a, e, rtol=2e-4, atol=2e-5)
+        np.testing.assert_allclose(a, e, rtol=2e-4, atol=1e-4)  # of gradients that cancel out
 
 
 def test_half_precision():

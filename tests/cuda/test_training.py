@@ -164,7 +164,8 @@ def test_processes_that_fail(second, data, error):
 
 def test_without_the_library_of_nccl(monkeypatch):
     """CuPy 14 has the module then, without a communicator."""
-    monkeypatch.setattr(cupy.cuda, 'nccl', types.SimpleNamespace(available=False))
+    monkeypatch.setattr(
+        cupy.cuda, 'nccl', types.SimpleNamespace(available=False), raising=False)
     multiprocess_parallel_updater._nccl.cache_clear()
     try:
         assert not training.updaters.MultiprocessParallelUpdater.available()
@@ -179,7 +180,9 @@ def test_nccl_of_one_process(char):
     """The calls of it that are made, as far as one GPU can show them."""
     if not training.updaters.MultiprocessParallelUpdater.available():
         pytest.skip('NCCL is needed')
-    comm = cupy.cuda.nccl.NcclCommunicator(1, cupy.cuda.nccl.get_unique_id(), 0)
+    from cupy.cuda import nccl
+
+    comm = nccl.NcclCommunicator(1, nccl.get_unique_id(), 0)
     array = cupy.arange(5).astype(char)
     multiprocess_parallel_updater._all(comm.reduce, array, array, root=0)
     multiprocess_parallel_updater._all(comm.bcast, array, root=0)

@@ -51,15 +51,16 @@ def _to_order(x, order):
 
 
 def _summed_axes(axes, a_shape, b_shape):
-    """Lists of the axes of ``a`` and ``b`` that are summed over, none negative."""
+    """Tuples of the axes of ``a`` and ``b`` that are summed over, none negative."""
     if isinstance(axes, int):
         if axes > min(len(a_shape), len(b_shape)):
             raise ValueError(
                 f'dimension of input tensors must be greater equal to dot-axes count ({axes})')
-        a_axes, b_axes = list(range(len(a_shape) - axes, len(a_shape))), list(range(axes))
+        a_axes, b_axes = tuple(range(len(a_shape) - axes, len(a_shape))), tuple(range(axes))
     else:
         a_axes, b_axes = (
-            [i % len(shape) for i in (given if isinstance(given, (tuple, list)) else (given,))]
+            tuple([i % len(shape) for i in (
+                given if isinstance(given, (tuple, list)) else (given,))])
             for given, shape in zip(axes, (a_shape, b_shape), strict=True))
     if len(a_axes) != len(b_axes):
         raise ValueError('axes count mismatch')
