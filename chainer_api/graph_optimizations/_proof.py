@@ -434,7 +434,9 @@ class Proofs:
             elif not self.site.account.is_shared:
                 wrong = due.difference(values)
         self.site.ledger.checks += 1
-        if wrong is not None:
+        if wrong is not None and not proof.ready():  # forgotten while the call ran, by a thread
+            self._drop(proof)
+        elif wrong is not None:
             self._distrust(
                 proof, f"a call was expected to do the same as before, but {wrong}")
 

@@ -341,7 +341,11 @@ class Run:
             here.eager = here.eager or unknown_dtype([y._array for y in outs])
         child = next((c for c in known or () if c.gives(outs)), None)
         if child is None:
-            child = self._grow(made, key, known, func, outs)
+            child = self._grow(made, key, known, outs)
+            if child is None:  # the next call goes on from there
+                self.stopped, self.step = NEW, matches_nothing
+                self.noting += clock() - started
+                return outs
         self.noted += 1
         first = self.count
         for k, y in enumerate(outs):
@@ -363,7 +367,16 @@ class Run:
                 if known:
                     self.site.forget_programs()
 
-    def _grow(self, made: Application, key: Any, known: Any, func: Any, outs: Any) -> Application:
+    def _grow(
+        self, made: Application, key: Any, known: Any, outs: Any
+    ) -> Application | None:
+        """A new child; None where another thread has added what fits meanwhile."""
+        with self.site.lock:
+            if not known and self.app.child(made) is not None:
+                return None
+            return self._grown(made, key, known, outs)
+
+    def _grown(self, made: Application, key: Any, known: Any, outs: Any) -> Application:
         parent = self.app
         if known:  # its results have another form this time
             made.take_over(known[0])
@@ -375,8 +388,7 @@ class Run:
             key = self._key_of_variant(made, key)
         made.made(outs, self.count)
         made.renew()
-        with self.site.lock:
-            parent.children[key] = (*parent.children.get(key, ()), made)
+        parent.children[key] = (*parent.children.get(key, ()), made)
         return made
 
     def _key_of_variant(self, made: Application, key: Any) -> Any:

@@ -1968,6 +1968,46 @@ def test_threads_that_change_one_array():
     assert model.count[0] == 2 * n
 
 
+def test_threads_that_note_a_number_at_once(monkeypatch):
+    """One notes a number where the other has just made it an input: there are no two ways then."""
+
+    class Net(Base):
+        @chainer.static_graph
+        def forward(self, x, k):
+            return F.tanh(self.a(x) * k)
+
+    kind = F.math.basic_math.MulConstant
+    forward, between = kind.forward, []
+
+    def meanwhile(self, xs):
+        if between:
+            between.pop()()
+        return forward(self, xs)
+
+    monkeypatch.setattr(kind, "forward", meanwhile)
+    model = Net()
+
+    def call(k):
+        y, z = model(variable(0), k), Net.forward.__wrapped__(model, variable(0), k)
+        assert (y.array == z.array).all()
+
+    def in_a_thread():
+        thread = threading.Thread(target=call, args=(0.5,))
+        thread.start()
+        thread.join()
+
+    call(0.1)
+    call(0.1)
+    between.append(in_a_thread)
+    call(0.3)
+    (site,) = model.schedule_manager._sites.values()
+    (linear,) = site.root.all_children()
+    assert [child.numbers for child in linear.all_children()] == [(("value", float),)]
+    for k in range(40):
+        call(0.3 if k % 8 == 7 else 0.1 * k)
+    assert report(model).without_python > 20 and "distrusted" not in str(report(model))
+
+
 @pytest.mark.parametrize(
     ("sets", "told"),
     [
