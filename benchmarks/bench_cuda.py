@@ -10,11 +10,13 @@ Needs CuPy and a GPU; it has run on the simulated one only, where times mean not
 training step and of inference, in milliseconds, taken with events of the device around several
 steps: eager, with programs, and with programs as CUDA graphs. "equal" says whether parameters and
 results of all are the same bit for bit, "graphs" how many of the programs are CUDA graphs; the
-others say why not. The last table is the bandwidth of fused kernels of one, two and four inputs
-against that of a copy of as many bytes. With ``--peers`` the same workloads by PyTorch (eager and
-``torch.compile``) and JAX come before it, from ``benchmarks/peers``.
+others say why not. "MiB" is what each way has taken of the GPU's memory at the end, with what CuPy
+keeps for later and the code of kernels. The last table is the bandwidth of fused kernels of one,
+two and four inputs against that of a copy of as many bytes. With ``--peers`` the same workloads by
+PyTorch (eager and ``torch.compile``) and JAX come before it, from ``benchmarks/peers``.
 """
 import argparse
+import gc
 import statistics
 import traceback
 
@@ -85,8 +87,11 @@ def seconds(run, rounds, number):
 
 def compare(name, ways, rounds, number):
     """One row, of training and inference; whether all ways gave the same."""
-    found, states = [], []
+    found, states, memory = [], [], []
     for way in ways:
+        gc.collect()
+        cuda.cupy.get_default_memory_pool().free_all_blocks()
+        free = cuda.cupy.cuda.Device().mem_info[0]
         with chainer.using_config('static_cuda_graphs', way == 'graphs'):
             train, infer, state, model = steps(name, way)
             for _ in range(12):
@@ -95,6 +100,7 @@ def compare(name, ways, rounds, number):
             states.append(state())
             with chainer.using_config('static_check', 'never'):
                 found.append([1e3 * seconds(run, rounds, number) for run in (train, infer)])
+        memory.append((free - cuda.cupy.cuda.Device().mem_info[0]) >> 20)
     equal = all(state == states[0] for state in states)
     columns = '   '.join(
         ' '.join(f'{times[k]:9.3f}' for times in found) for k in (0, 1))
@@ -102,7 +108,7 @@ def compare(name, ways, rounds, number):
                 for program in report._schedule.cuda_graphs]
     graphs = sum(program.graphs > 0 for program in programs)
     print(f'{name:8} {columns}   {"equal" if equal else "differ"}   '
-          f'{graphs} of {len(programs)}')
+          f'{graphs} of {len(programs)}   {" ".join(map(str, memory))}')
     for program in programs:
         if not program.graphs:
             print(f'         {program.title}: {program.why_not or "its addresses are new"}')
@@ -167,7 +173,7 @@ def main():
     chainer.global_config.static_budget = None  # at once: it is the steady state that is measured
     ways = ('eager', 'graphs') if args.check else WAYS
     columns = ' '.join(f'{way:>9}' for way in ways)
-    print(f'train:   {columns}   {columns} (infer)   results, graphs')
+    print(f'train:   {columns}   {columns} (infer)   results, graphs, MiB')
     equal = []
     for name in args.workloads:
         try:

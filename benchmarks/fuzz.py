@@ -2,6 +2,7 @@
 
     make fuzz N=20000                                   (seeds 0 to 19999, on all cores)
     .venv/bin/python benchmarks/fuzz.py --count 500 --start 7000
+    .venv/bin/python benchmarks/fuzz.py --count 90000 --seconds 600      (as many as that gives)
     .venv/bin/python benchmarks/fuzz.py --seed 123      (one program: shown, checked, shrunk)
 
 What a seed gives is always the same program. Disagreements are printed as scripts, shrunk; the
@@ -12,6 +13,7 @@ as a crash, and its place is taken by a new one.
 import argparse
 import collections
 import json
+import math
 import os
 import pathlib
 import queue
@@ -28,8 +30,8 @@ sys.path[:0] = [str(HERE), str(PROGRAMS)]
 PATIENCE = 60
 
 
-def worker(start, stop, step):
-    """Check every ``step``-th seed; a line of JSON for each."""
+def worker(start, stop, step, until):
+    """Check every ``step``-th seed ``until`` that time; a line of JSON for each."""
     import gc
     import logging
 
@@ -38,6 +40,9 @@ def worker(start, stop, step):
 
     logging.getLogger("chainwright").propagate = False
     for seed in range(start, stop, step):
+        if time.time() > until:
+            print(json.dumps({"over": True}), flush=True)
+            return
         print(json.dumps({"begun": seed}), flush=True)
         gc.collect()
         gc.freeze()  # programs collect garbage: only theirs is to be looked at
@@ -57,8 +62,9 @@ def worker(start, stop, step):
 class Lane:
     """The programs of one core: a worker process, and another one when it dies or hangs."""
 
-    def __init__(self, start, stop, step, found):
+    def __init__(self, start, stop, step, until, found):
         self.next, self.stop, self.step, self.found = start, stop, step, found
+        self.until = until
         self.thread = threading.Thread(target=self._run, daemon=True)
         self.thread.start()
 
@@ -70,7 +76,10 @@ class Lane:
     def _process(self):
         command = [sys.executable, __file__, "--worker", str(self.next), str(self.stop)]
         process = subprocess.Popen(
-            [*command, str(self.step)], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
+            [*command, str(self.step), str(self.until)],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            text=True,
         )
         lines = queue.Queue()
         reader = threading.Thread(target=_read, args=(process.stdout, lines), daemon=True)
@@ -90,6 +99,8 @@ class Lane:
                 return
             message = json.loads(line)
             begun = message.get("begun", begun)
+            if "over" in message:
+                self.next = self.stop
             if "seed" in message:
                 self.next = message["seed"] + self.step
                 self.found.put(message)
@@ -134,9 +145,9 @@ def show(seed, everything):
         print(f"\n# The smallest that was found: {small.differs()}\n{small.source()}")
 
 
-def main(start, count, cores, shown):
+def main(start, count, cores, shown, seconds):
     begun, found = time.time(), queue.Queue()
-    lanes = [Lane(start + k, start + count, cores, found) for k in range(cores)]
+    lanes = [Lane(start + k, start + count, cores, begun + seconds, found) for k in range(cores)]
     figures, calls, failing = collections.Counter(), collections.Counter(), []
     while lanes:
         message = found.get()
@@ -155,7 +166,7 @@ def main(start, count, cores, shown):
         print(f"\n# ---- seed {seed} ----\n{shrunk(seed)}", flush=True)
     total = sum(calls.values()) or 1
     print(
-        f"\n{figures['programs']} programs (seeds {start} to {start + count - 1}), "
+        f"\n{figures['programs']} programs (of seeds {start} to {start + count - 1}), "
         f"{time.time() - begun:.0f} s: {figures['disagree']} disagree, "
         f"{figures['hangs']} hang, {figures['crashes']} crash"
     )
@@ -172,13 +183,15 @@ if __name__ == "__main__":
     parser.add_argument("--shown", type=int, default=5, help="failing programs that are shrunk")
     parser.add_argument("--seed", type=int, help="one program only")
     parser.add_argument("--shrink", type=int, help=argparse.SUPPRESS)
-    parser.add_argument("--worker", type=int, nargs=3, help=argparse.SUPPRESS)
+    parser.add_argument("--seconds", type=float, default=math.inf, help="none is begun after")
+    parser.add_argument("--worker", nargs=4, help=argparse.SUPPRESS)
     given = parser.parse_args()
     if given.worker:
-        worker(*given.worker)
+        *seeds, until = given.worker
+        worker(*map(int, seeds), float(until))
     elif given.shrink is not None:
         show(given.shrink, False)
     elif given.seed is not None:
         show(given.seed, True)
     else:
-        sys.exit(main(given.start, given.count, given.cores, given.shown))
+        sys.exit(main(given.start, given.count, given.cores, given.shown, given.seconds))
