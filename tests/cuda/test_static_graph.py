@@ -387,6 +387,8 @@ def test_statistics_are_written_once_in_each_call():
         found = [gradients_of(m, argument(k)) + [m.bn.avg_mean.tolist(), m.bn.avg_var.tolist()]
                  for m in models]
         assert found[0] == found[1], k
+    (report,) = models[0].schedule_manager.report()
+    assert 'BatchNormalization has an array that is no argument of it' in str(report)
 
 
 @pytest.mark.parametrize('modes', ['rw', 'wrw', 'rw w', 'w rw'])
