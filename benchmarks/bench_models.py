@@ -44,7 +44,7 @@ class Amounts:
         self.all = 40 if quick else 200
         self.steady = 15 if quick else 60
         self.settle = 200 if quick else 10000
-        self.tries = 1 if quick else 2
+        self.tries = 1 if quick else 6  # processes may be twice as slow by chance
         self.seconds = 12 if quick else 25  # for all calls of a model, and for the steady ones
         self.memory_calls = 0 if quick else 400  # programs and their native code run by then
 
