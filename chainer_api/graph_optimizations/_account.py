@@ -32,6 +32,7 @@ _GAIN_OF_PROOF, _GAIN_OF_SHORTCUT = 0.1, 0.05  # of a call's time
 _LONG_AGO = 64  # calls since another thread has called
 _GONE = 60.0  # seconds since then, until it is in no call any more
 _KNOWN = 8  # calls with programs, until it is known what they save
+_LEARNT = 32  # calls until others may be traced, if these are not used as often
 _LONGEST = 1024  # calls until it is asked again whether a trace pays
 _NOTINGS = 6  # calls that may be noted in any case: they tell numbers from constants
 _BACKWARD = 2.2  # times as long as forward: forward and backward, where functions are small
@@ -141,6 +142,7 @@ class Account:
         self._partly, self._saved_partly = 0, 0.0
         self._news: Hashable = NEWS.state()  # of how long functions take
         self._settles_at = 0  # the call from which on that is likely to stay
+        self._traced_at = -math.inf  # the call at which something was traced last
 
     @property
     def of_turns(self) -> bool:
@@ -151,6 +153,8 @@ class Account:
         """The seconds of this thread since ``since`` went into ``what``; gives them."""
         seconds = clock() - since
         self.ledger.spent[what] += seconds
+        if what == "trace":
+            self._traced_at = self.calls
         return seconds
 
     def wait_for_trace(
@@ -182,8 +186,14 @@ class Account:
         if instead:  # what the others save is not for these to spend
             wait = max(wait, self._comes_back_in(seconds, share * gain))
         if _budget() < math.inf:
-            wait = max(wait, self._settles_at - self.calls)
+            wait = max(wait, self._settles_at - self.calls, self._learns_in(served))
         return wait
+
+    def _learns_in(self, served: int) -> int:
+        """In how many calls it may be known what the programs save that were traced last."""
+        if served >= _KNOWN:
+            return 0
+        return max(min(_KNOWN - served, self._traced_at + _LEARNT - self.calls), 0)
 
     def _expected_gain(self, applications: int, results: int) -> float:
         """The part of a call's time that programs are expected to save, without its backward."""

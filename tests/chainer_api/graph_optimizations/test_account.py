@@ -48,6 +48,19 @@ def after(account, calls, spent=0.0, saved=0.0, hits=0):
     return account
 
 
+def test_what_was_traced_last_tells_first_what_it_saves(account):
+    assert after(account, 20).wait_for_trace(10, 10) == 0
+    account.spend("trace", _account.clock())
+    assert account.wait_for_trace(10, 10) == 8
+    assert after(account, 25, hits=5).wait_for_trace(10, 10) == 3
+    assert after(account, 28, hits=8, saved=4.0).wait_for_trace(10, 10) == 0
+    assert after(account, 49, hits=1).wait_for_trace(10, 10) == 3  # hardly used
+    assert after(account, 52, hits=1).wait_for_trace(10, 10) == 0
+    account.spend("trace", _account.clock())
+    account.spends_freely = True
+    assert account.wait_for_trace(10, 10) == 0
+
+
 def test_at_first_ten_calls_and_what_is_to_come_back(account):
     # Ten calls' time, and six tenths of what is left of the first 150.
     assert after(account, 2).wait_for_trace(98, 2) == 0
