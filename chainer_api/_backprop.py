@@ -489,7 +489,7 @@ def _backward_from(var, node, retain_grad, enable_double_backprop, loss_scale):
             _refuse_old_style(node)
         return
     # Without a gradient to start with, the functions tell what is wrong.
-    _show_functions([node], enable_double_backprop or gy is None, retain_grad)
+    _show_functions([node], gy is None, retain_grad)
     func = node._creator_node
     node._grad_var = None
     if func._is_piece and gy is not None and not retain_grad and not enable_double_backprop and (
@@ -500,7 +500,8 @@ def _backward_from(var, node, retain_grad, enable_double_backprop, loss_scale):
     old = entries.get('enable_backprop', entries)
     entries['enable_backprop'] = enable_double_backprop
     try:
-        if gy is not None and not retain_grad and loss_scale is None:
+        plainly = not (enable_double_backprop and FunctionNode._pieces_exist)
+        if gy is not None and not retain_grad and loss_scale is None and plainly:
             chain = _chain_behind(func)
             if chain is not None:
                 _backward_through(chain, func, node, gy)
@@ -514,15 +515,15 @@ def _backward_from(var, node, retain_grad, enable_double_backprop, loss_scale):
             entries['enable_backprop'] = old
 
 
-def _show_functions(nodes, enable_double_backprop, retain_grad=False):
+def _show_functions(nodes, all_of_them=False, retain_grad=False):
     """Dissolve the pieces before ``nodes`` where single functions matter.
 
-    They do where gradients are to be differentiated again, to hooks, and where several functions
-    draw random numbers when they run. Where gradients of results on the way matter, those pieces
-    do that have results computed from others of theirs.
+    They do to hooks, and where several functions draw random numbers when they run. Where gradients
+    of results on the way matter, those pieces do that have results computed from others of theirs.
+    Where gradients are to be differentiated again, it is seen on the way (see _goes_on).
     """
     watched = function_hook.functions_are_watched()
-    if enable_double_backprop or watched or _peek('debug') or (
+    if all_of_them or watched or _peek('debug') or (
             FunctionNode._some_draw_in_backward and FunctionNode._pieces_exist
             and _several_draw(nodes)):
         _dissolve(nodes, operator.attrgetter('_is_piece'))
@@ -671,7 +672,7 @@ def backward(outputs, grad_outputs=None, *, enable_double_backprop=False):
     nodes = [y._node for y in outputs]
     _tracing.settle('backward')
     with _tracing.aside():
-        _show_functions(nodes, enable_double_backprop)
+        _show_functions(nodes)
         _backward(outputs, grad_outputs, enable_double_backprop)
 
 
@@ -721,9 +722,13 @@ def _backward_to_leaves(grads, start, retain_grad, loss_scale):
         push(node._creator_node)
     debug = _peek('debug')
     lazy = _peek('lazy_grad_sum')
+    twice = FunctionNode._pieces_exist and _peek('enable_backprop')
     uses = None if _watch.tell is None else _uses_of_leaves(start)
 
     while heap:
+        if twice and _dissolve_those_beside_others(heap, order):
+            for y in list(grads):
+                push(y._creator_node)
         func = _heappop(heap)[4]
         if order is not None and (func._is_piece or order.late):
             key = order.waits(func)
@@ -770,6 +775,10 @@ def _backward_to_leaves(grads, start, retain_grad, loss_scale):
                 y.grad_var = gy
         if not targets:
             continue
+        if twice and not _goes_on(func, targets, gys, grads):
+            for y in list(grads):
+                push(y._creator_node)
+            continue
         _step(func, tuple(targets), tuple(gys), grads, True, debug, lazy, order, plainly)
         for x in inputs:
             creator = x._creator_node
@@ -788,6 +797,35 @@ def _backward_to_leaves(grads, start, retain_grad, loss_scale):
                 leaf = x.get_variable_or_none()
                 if leaf is not None:
                     leaf._loss_scale = loss_scale
+
+
+def _dissolve_those_beside_others(heap, order):
+    """Dissolve the pieces in ``heap``, and take them out, if anything else is there; give if any.
+
+    Gradients that are differentiated again are values of functions, whose order matters in turn: it
+    is that of define-by-run where nothing else runs before the last of a piece's functions would.
+    """
+    pieces = [entry[4] for entry in heap if entry[4]._is_piece] if len(heap) > 1 else ()
+    for func in pieces:
+        if order is not None:
+            order.runs(func)
+        func._dissolve()
+    if pieces:
+        heap[:] = [entry for entry in heap if not entry[4]._is_piece]
+        heapq.heapify(heap)
+    return bool(pieces)
+
+
+def _goes_on(func, targets, gys, grads):
+    """Return whether backward goes on through ``func``, where gradients are differentiated again.
+
+    If not, its own functions are in its place, and have the gradients that have reached it.
+    """
+    if func._goes_on_with_graph(tuple(targets), tuple(gys)):
+        return True
+    grads.update({y: [gy] for y, gy in zip(_outputs(func), gys, strict=True) if gy is not None})
+    func._dissolve()
+    return False
 
 
 def _outputs(func):
@@ -943,7 +981,12 @@ def grad(
     input_nodes = [x._node for x in inputs]
     _tracing.settle('chainer.grad')
     with _tracing.aside():
-        _show_functions(output_nodes, enable_double_backprop, retain_grad=True)
+        # Without a graph of gradients, pieces are not asked on the way. Between results of one of
+        # them there is no way at all.
+        matters = retain_grad or not enable_double_backprop or any(
+            [node._creator_node is not None and node._creator_node._has_inner_results
+             for node in input_nodes])
+        _show_functions(output_nodes, retain_grad=matters)
         results = _grad(outputs, input_nodes, grad_outputs, grad_inputs, retain_grad,
                         enable_double_backprop, loss_scale)
     if set_grad:
@@ -1015,6 +1058,7 @@ def _backward_between(grads, start, wanted, input_nodes, retain_grad):
     order, matters, plainly = None, _order_matters(), _nobody_sees_sums()
     debug = _peek('debug')
     lazy = _peek('lazy_grad_sum')
+    twice = FunctionNode._pieces_exist and _peek('enable_backprop')
 
     def push(node):
         nonlocal order
@@ -1025,14 +1069,28 @@ def _backward_between(grads, start, wanted, input_nodes, retain_grad):
             if func._is_piece and matters:
                 order = _with_piece(order, func, grads, plainly)
 
+    def push_functions():
+        """What stood for several functions does not any more."""
+        nonlocal wanted
+        wanted = _nodes_between(start, input_nodes)
+        for y in list(grads):
+            push(y)
+
     for node in start:
         push(node)
     while heap:
+        if twice and _dissolve_those_beside_others(heap, order):
+            push_functions()
         func = _heappop(heap)[4]
         if order is not None:
             key = order.waits(func)
             if key is not None:
                 _heappush(heap, key)
+                continue
+            if twice and func._is_piece and func._adds_in_between(grads):
+                order.runs(func)
+                func._dissolve()
+                push_functions()
                 continue
         if order is not None:
             order.runs(func)
@@ -1049,6 +1107,9 @@ def _backward_between(grads, start, wanted, input_nodes, retain_grad):
                 if retain_grad:
                     y.grad_var = gy
         targets = tuple([i for i, x in enumerate(func.inputs) if x in wanted])
+        if twice and not _goes_on(func, targets, gys, grads):
+            push_functions()
+            continue
         _step(func, targets, tuple(gys), grads, False, debug, lazy, order, plainly)
         for i in targets:
             x = func.inputs[i]

@@ -338,6 +338,10 @@ class FunctionNode:
     def _dissolve(self):
         """Put the functions that a piece stands for in its place (others: do nothing)."""
 
+    def _goes_on_with_graph(self, targets, gys):
+        """Return whether gradients of the inputs ``targets`` come with a graph of their own."""
+        return True
+
     def siblings_of(self, reached):
         """Return the indexes of the outputs whose set gradients count, where no gradient has
         reached them in backward. ``reached`` tells which outputs one has."""

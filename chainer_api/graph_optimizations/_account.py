@@ -62,6 +62,7 @@ _MAY_LOSE = 0.02  # of a method's time; programs become faster the longer they r
 ANY_SIZE = Rate.elsewhere(2.2e-3, 0.014)  # programs for any sizes are traced at several
 COMPILING, PROVING = Rate.elsewhere(8e-4, 0.014), Rate.elsewhere(7e-4, 0.015)
 NATIVE = Rate.elsewhere(1.1e-3, 0.013)  # native code of what is compiled, in the background
+_GAIN_OF_TWICE = 0.5  # of what forward and backward take, where gradients are differentiated
 _CHECKING = 0.4  # of what compiling takes: the first uses of programs are checked
 _OF_LATE = 0.05  # the weight of the last call in averages
 _EARNED = 100  # times what a call takes: what to compile it takes, and that for some kinds
@@ -288,6 +289,13 @@ class Account:
         seconds = self.spend("prove", since)
         self._longest_proof = max(self._longest_proof, seconds)
         PROVING.learn(seconds, applications)
+
+    def wait_for_twice(self, applications: int) -> int:
+        """In how many calls backward may be traced as a part of a program, of which gradients are
+        differentiated."""
+        seconds = self._seconds_to_compile(applications)
+        gain = self._weight * self.plain * _GAIN_OF_TWICE
+        return self._until(self._missing(seconds, gain), seconds, gain)
 
     def wait_for_lean(
         self, applications: int, fewer: int, calls: int, else_rests: bool, any_size: bool

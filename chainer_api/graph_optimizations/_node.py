@@ -54,6 +54,8 @@ class StaticScheduleFunction(FunctionNode):
     _checking = False
     _places: Sequence[int] = ()  # the numbers of the functions, if others came between them
     _made: Sequence[Any] = ()  # references to the arrays that the program gave
+    _found: Any = None  # gradients that have a graph, while backward hands them on
+    _program_may_come = False  # for those
     _results: Any = None  # of a large piece that is being checked, by slot
     _watched: Any = None  # bytes of gradients that somebody waits for, and how to tell of them
 
@@ -217,6 +219,9 @@ class StaticScheduleFunction(FunctionNode):
     def backward(
         self, target_input_indexes: tuple[int, ...], grad_outputs: tuple[Any, ...]
     ) -> tuple[Any, ...]:
+        if self._found is not None:
+            found, self._found = self._found, None
+            return found
         key = self._key(grad_outputs)
         found = None
         known = self._backwards.get(key)
@@ -231,6 +236,16 @@ class StaticScheduleFunction(FunctionNode):
         if found is None or self._checking:
             found = self._by_graph(found, grad_outputs)
         return tuple([found[i] if i < len(found) else None for i in target_input_indexes])
+
+    def _goes_on_with_graph(self, targets: tuple[int, ...], gys: Sequence[Any]) -> bool:
+        """Whether :meth:`backward` gives gradients with a graph of their own, made by a program."""
+        from ._twice import gradients_with_graph
+
+        with contextlib.ExitStack() as stack:
+            stack.enter_context(_tracing.aside())
+            found = gradients_with_graph(self, targets, gys)
+        self._found = None if found is None else tuple(found)
+        return found is not None
 
     def _key(self, grad_outputs: Any) -> Any:
         """What kind of backward this is."""
@@ -464,7 +479,8 @@ class StaticScheduleFunction(FunctionNode):
         started = clock()
         rebuilt = self.rebuild()
         piece, places = self._piece, {}
-        piece.was_dissolved()
+        if not self._program_may_come:
+            piece.was_dissolved()
         for slot, aliases in rebuilt.by_slot.items():
             k = piece.input_of.get(slot)
             for alias in aliases if k is not None else ():

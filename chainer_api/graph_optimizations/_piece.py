@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from chainer import _tracing, configuration, function_hook
-from chainer.function_node import next_number
+from chainer.function_node import FunctionNode, next_number
 from chainer.variable import Variable
 from chainwright.ir import Graph
 from chainwright.ir.layout import dense_strides
@@ -60,6 +60,7 @@ class Piece:
     is_cut = False  # see ends_here: whether others come in its place, and it runs until then
     #: What of the layout of a gradient a program has to be made for.
     layout: Callable[[Any], Any] = staticmethod(operator.attrgetter("strides"))
+    twice: Any = None  # programs for gradients that are differentiated themselves
     sizes_of: Callable[[Any, Any], tuple[int, ...]] | None = None  # of a program for any sizes
     programs = 1  # that are compiled to get native code
 
@@ -99,9 +100,8 @@ class Piece:
         more = sum([len(group) - 1 for group in self.same_leaf])
         self.adds_all = len(dict(self.uses)) + more == len(self.uses)
         self.chained = traced.chained
-        uses = Counter(slot for app in apps for slot in app.inputs)
         #: The numbers of the results that others are computed from, and how often they are used.
-        self.inner = {k: n for k, slot in enumerate(self.chained) if (n := uses[slot])}
+        self.inner = traced.inner_uses()
         self.plain = [s for s in self.results if s not in set(self.chained)]
         #: Which input of the node shows a leaf.
         self.node_inputs = [*[slot for slot, _ in self.uses], *traced.passive]
@@ -126,6 +126,7 @@ class Piece:
         self.shown = sorted({*self.retained_outputs, *traced.shown})
         self.distances, self.use_distances = traced.distances()
         #: Of each use: which function of the piece it is, which input of it, and its part_of.
+        self.functions = len(traced.functions)
         self.use_positions = [
             (use.app, use.input, self.part_of(use.app)) for use in traced.uses]
         self.order_matters = traced.leaves_of_order()
@@ -142,7 +143,7 @@ class Piece:
 
     def part_of(self, k: int) -> float:
         """Where a function stands among those of the piece, whose number is that of the last."""
-        return (k + 1) / (len(self.apps) + 1)
+        return (k + 1) / (self.functions + 1)
 
     def _order_of_inputs(self) -> None:
         slots = [i.slot for i in self.inputs]
@@ -343,6 +344,10 @@ class Piece:
         self.ends.update(slots)
         self.dropped = not self.is_cut
         self.account.coarse_pieces.append(self)
+
+    def with_backward(self) -> list[Piece]:
+        """It, and those in which gradients of its results are differentiated."""
+        return [self] if self.twice is None else [self, *self.twice.pieces()]
 
     def renew(self) -> None:
         """Compile again, with the kinds of backward that have come."""
@@ -628,6 +633,10 @@ class Piece:
         try:
             with np.errstate(all="ignore"):  # the program has warned
                 for k, app in enumerate(self.apps):
+                    if app.is_backward:
+                        functions += self._differentiated(
+                            app, values, by_slot, leaves, nodes, functions)
+                        continue
                     func = app.with_arrays(array, leaves.get(SIZES, ()))
                     numbers = leaves.get(NUMBERS, ())
                     for (j, name), number in zip(self.numbers, numbers, strict=True):
@@ -660,6 +669,19 @@ class Piece:
         outputs = [values[s] for s in self.chained]
         return Rebuilt(aliases, by_slot, values, functions, outputs)
 
+    def _differentiated(
+        self, app: Any, values: Any, by_slot: Any, leaves: Any, nodes: Any, functions: Any
+    ) -> list[FunctionNode]:
+        """Apply a backward through the functions before it; gives those that it applies."""
+        given = []
+        for slot in app.inputs:
+            given.append(self._new_alias(slot, leaves, nodes))
+        found, made = app.apply(
+            by_slot, values, given, functions,
+            lambda slot, k, i: self._alias(slot, {}, by_slot, leaves, nodes))
+        values.update(zip(app.output_slots, found, strict=True))
+        return made
+
     def _alias(self, slot: int, values: Any, by_slot: Any, leaves: Any, nodes: Any) -> Any:
         value = values.get(slot)
         if value is not None:
@@ -669,12 +691,17 @@ class Piece:
             return as_taken(values[self._same[slot]]._array, spec)
         if spec.requires_grad is None:
             return leaves[slot]
+        alias = self._new_alias(slot, leaves, nodes)
+        by_slot.setdefault(slot, []).append(alias)
+        return alias
+
+    def _new_alias(self, slot: int, leaves: Any, nodes: Any) -> Variable:
+        """A Variable that stands for a leaf."""
         k = self.input_of.get(slot) if nodes is not None else None
-        alias = Variable(leaves[slot], requires_grad=spec.requires_grad)
+        alias = Variable(leaves[slot], requires_grad=self._specs[slot].requires_grad)
         if k is not None:
             alias.node._rank = nodes[k]._rank
             alias.node.name = nodes[k].name
-        by_slot.setdefault(slot, []).append(alias)
         return alias
 
 
@@ -807,6 +834,10 @@ class Plan:
         self._written_early = {s for piece in self.pieces[:-1] for s in piece.written}
         self.dropped = False
         self.guessed = False  # whether nobody has seen yet what is held where it runs
+
+    def all_pieces(self) -> list[Piece]:
+        """The pieces, and those in which gradients of their results are differentiated."""
+        return [one for piece in self.pieces for one in piece.with_backward()]
 
     def ready(self) -> bool:
         """Whether the programs are there and trusted."""

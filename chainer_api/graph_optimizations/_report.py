@@ -33,7 +33,7 @@ def line_of(method: Callable[..., Any]) -> str:
 
 def programs_of(site: Site) -> list[CompiledProgram]:
     """The programs of a method."""
-    pieces = [piece for plan in site.plans() for piece in plan.pieces]
+    pieces = [piece for plan in site.plans() for piece in plan.all_pieces()]
     return [
         CompiledProgram(piece.schedule, label)
         for piece, label in zip(pieces, labels_of(site.name, pieces), strict=True)

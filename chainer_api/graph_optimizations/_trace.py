@@ -11,6 +11,7 @@ from __future__ import annotations
 import functools
 import os
 import sys
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence, Set
 from contextlib import contextmanager
 from typing import Any, NamedTuple
@@ -90,6 +91,82 @@ class Late(NamedTuple):
     number: Computed | None = None
 
 
+class Differentiation:
+    """Backward through the functions before it, as an application that comes after them.
+
+    ``uses`` are those of leaves (slots and ordinals) whose gradients it gives, ``results`` the
+    slots of what is differentiated, and ``inputs`` those of the gradients of these.
+    """
+
+    is_backward = True
+    draws, writes, numbers, eager = (), frozenset[int](), (), None
+    fails = in_try = kept = False
+    label = "backward"
+
+    def __init__(
+        self, first: Application, uses: Sequence[tuple[int, int]], results: Sequence[int],
+        inputs: Sequence[int], first_output: int, outputs: Sequence[Spec],
+    ) -> None:
+        self.uses, self.results, self.inputs = tuple(uses), tuple(results), tuple(inputs)
+        self.output_slots = range(first_output, first_output + len(outputs))
+        self.requires_grad = (True,) * len(outputs)  # of the gradients; known once it is traced
+        self.arrays: dict[Any, int] = {}
+        self.origin, self.settings, self.weight = first.origin, first.settings, first.weight
+
+    def apply(
+        self, aliases: dict[int, list[Variable]], values: dict[int, Any], given: list[Variable],
+        functions: Sequence[FunctionNode], alias_of: Callable[[int, int, int], Variable],
+    ) -> tuple[list[Variable], list[FunctionNode]]:
+        """The gradients, and the functions that have computed them.
+
+        ``aliases`` are those of the leaves, by slot, and ``functions`` those that were applied
+        before. What the new functions read of leaves is another use of them: ``alias_of`` gives
+        an alias for a slot, and the k-th new function's i-th input.
+
+        Raises:
+            _CannotBeApplied: If gradients are not there, or are others that are known already.
+        """
+        uses = [aliases[slot][k] for slot, k in self.uses]
+        with configuration.using_config("enable_backprop", True):
+            found = gradients(uses, [values[slot] for slot in self.results], given, (), ())
+        known = {id(func) for func in functions}
+        made, outputs = dict[int, FunctionNode](), set[int]()
+        stack = []
+        for g in found:
+            func = None if g is None else g.node._creator_node
+            if func is None or id(func) in known or id(g) in outputs:
+                raise _CannotBeApplied("a gradient is no result of a function in backward")
+            outputs.add(id(g))
+            stack.append(func)
+        while stack:
+            func = stack.pop()
+            if id(func) not in made:
+                made[id(func)] = func
+                creators = [node._creator_node for node in func.inputs or ()]
+                stack += [c for c in creators if c is not None and id(c) not in known]
+        functions = sorted(made.values(), key=lambda func: func.number)
+        slots = {id(a.node): slot for slot, several in aliases.items() for a in several}
+        slots.update({id(g.node): s for s, g in zip(self.inputs, given, strict=True)})
+        for k, func in enumerate(functions):
+            if func._draws_in_backward:
+                raise _CannotBeApplied("its backward draws random numbers")
+            inputs = list(func.inputs or ())
+            for i, node in enumerate(inputs):
+                slot = slots.get(id(node))
+                if slot is not None:
+                    alias = alias_of(slot, k, i)
+                    alias.node._rank = node._rank
+                    if node._data is not None:
+                        alias.node._data = alias._array
+                    inputs[i] = alias.node
+            func.inputs = tuple(inputs)
+        return found, functions
+
+
+class _CannotBeApplied(Exception):
+    """A backward is no application like others; the text says why."""
+
+
 def gpu_of_apps(apps: Sequence[Application], specs: Any) -> int | None:
     """Where all arrays of some applications are.
 
@@ -139,7 +216,10 @@ class Traced:
         self._in_backward = False
         with session.active():
             for app in apps:
-                self._apply(app)
+                if app.is_backward:
+                    self._differentiate(app)
+                else:
+                    self._apply(app)
             self._finish()
 
     def _apply(self, app: Application) -> None:
@@ -182,6 +262,53 @@ class Traced:
         if tuple(draws) != app.draws or writes != app.writes:
             app.draws, app.writes = tuple(draws), writes
             app.renew()
+
+    def _differentiate(self, app: Any) -> None:
+        """Apply a backward through what was applied before."""
+        rec, given = self.session.recorder, list[Variable]()
+        for slot in app.inputs:
+            array = self._array(slot)
+            self.inputs.append(Input(slot, rec.input(array, f"gy{slot}", "argument")))
+            self._values[slot] = array
+            given.append(Variable(array, requires_grad=self._specs[slot].requires_grad))
+
+        def alias_of(slot: int, k: int, i: int) -> Variable:
+            spec = self._specs[slot]
+            alias = Variable(self._values[slot], requires_grad=spec.requires_grad)
+            aliases = self._aliases.setdefault(slot, [])
+            if spec.requires_grad:
+                self.uses.append(Use(alias, slot, len(aliases), len(self.functions) + k, i))
+            aliases.append(alias)
+            return alias
+
+        before = app.settings.apply()
+        try:
+            found, functions = app.apply(
+                self._aliases, self._values, given, self.functions, alias_of)
+        except _CannotBeApplied as e:
+            raise Untraceable(app, str(e)) from e
+        finally:
+            Settings.restore(before)
+        if not rec.live:
+            assert rec.escaped is not None
+            raise Untraceable(app, rec.escaped.reason)
+        for slot, gx in zip(app.output_slots, found, strict=True):
+            if (gx.shape, gx.dtype) != self._specs[slot][1:3]:
+                raise Untraceable(app, "a gradient has another shape or dtype than its input")
+            self._values[slot] = gx
+        app.requires_grad = tuple([gx.requires_grad for gx in found])
+        self.functions += functions
+
+    @property
+    def _applied(self) -> list[tuple[FunctionNode, Application]]:
+        """The functions that are applications of their own."""
+        apps = [app for app in self.apps if not app.is_backward]
+        return [*zip(self.functions, apps, strict=False)]
+
+    @functools.cached_property
+    def _in_backward_of(self) -> list[FunctionNode]:
+        """The functions that have computed gradients."""
+        return self.functions[len(self._applied) :]
 
     def _array(self, slot: int) -> np.ndarray:
         """An array that stands for the leaf in ``slot``."""
@@ -278,11 +405,30 @@ class Traced:
         self.same_leaf = [] if self.apart else same_leaves([use.slot for use in self.uses])
         #: Slots of the leaves that the functions retain.
         self.retained = {
-            slot for func, app in zip(self.functions, self.apps, strict=True)
+            slot for func, app in self._applied
             for i in func._input_indexes_to_retain or ()
             if (slot := app.inputs[i]) in self._aliases
         }
+        if self._in_backward_of:
+            slots = self._slots_of_aliases()
+            self.retained |= {
+                slots[id(node)] for func in self._in_backward_of
+                for i in func._input_indexes_to_retain or ()
+                if id(node := (func.inputs or ())[i]) in slots}
         self.shown = self._results_that_are_retained()
+
+    def _slots_of_aliases(self) -> dict[int, int]:
+        """The slots of the leaves, by the ids of their nodes."""
+        return {id(a.node): slot for slot, several in self._aliases.items() for a in several}
+
+    def inner_uses(self) -> dict[int, int]:
+        """Of the chained results: how often others are computed from them, by their numbers."""
+        uses = Counter(slot for app in self.apps for slot in app.inputs)
+        slots = {id(self._values[slot].node): slot for slot in self.chained}
+        uses.update([
+            slots[id(node)] for func in self._in_backward_of for node in func.inputs or ()
+            if id(node) in slots])
+        return {k: n for k, slot in enumerate(self.chained) if (n := uses[slot])}
 
     def _results_that_are_retained(self) -> list[int]:
         """The numbers of the results with memory in which functions have retained something."""
@@ -311,12 +457,31 @@ class Traced:
 
         Of the functions that give the chained results, and of those of the uses.
         """
-        far = _distances(self.apps, set(self._aliases))
-        by_output = {slot: far[k] for k, a in enumerate(self.apps) for slot in a.output_slots}
+        apps = [app for app in self.apps if not app.is_backward]
+        far = _distances(apps, set(self._aliases))
+        by_output = {slot: far[k] for k, a in enumerate(apps) for slot in a.output_slots}
+        if self._in_backward_of:
+            by_output.update(self._distances_in_backward(far))
         return (
             [tuple(by_output[slot].items()) for slot in self.chained],
             [tuple(far[use.app].items()) for use in self.uses],
         )
+
+    def _distances_in_backward(self, far: list[dict[int, int]]) -> dict[int, dict[int, int]]:
+        """Put the distances of the functions of backward into ``far``; those of its results."""
+        known = {node: {slot: -1} for node, slot in self._slots_of_aliases().items()}
+        for k, func in enumerate(self.functions):
+            if k == len(far):
+                longest = {-1: 0}
+                for node in func.inputs or ():
+                    for leaf, d in known.get(id(node), {}).items():
+                        longest[leaf] = max(longest.get(leaf, 0), d + 1)
+                far.append(longest)
+            if func.inputs is not None:
+                made = [node for ref in func.outputs or () if (node := ref()) is not None]
+                known.update(dict.fromkeys([id(node) for node in made], far[k]))
+        slots = [slot for app in self.apps if app.is_backward for slot in app.output_slots]
+        return {slot: known[id(self._values[slot].node)] for slot in slots}
 
     def leaves_of_order(self) -> list[int]:
         """The leaves whose ranks decide the order of sums of three and more gradients, if any."""
@@ -327,8 +492,20 @@ class Traced:
             for slot in app.inputs:
                 if not self.apart or slot not in self._aliases:
                     counts[slot] = counts.get(slot, 0) + 1
+        if self._in_backward_of:
+            counts = self._counts_of_uses()
         compared = len(leaves) + self.takes_arrays
         return leaves if max(counts.values(), default=0) >= 3 and compared > 1 else []
+
+    def _counts_of_uses(self) -> dict[int, int]:
+        """How many gradients each value gets, where functions of backward are among the others."""
+        slots, counts = self._slots_of_aliases(), Counter[int]()
+        for func in self.functions:
+            for node in func.inputs or ():
+                slot = slots.get(id(node))
+                if slot is None or not self.apart:
+                    counts[id(node) if slot is None else -1 - slot] += 1
+        return counts
 
     @functools.cached_property
     def takes_arrays(self) -> bool:
@@ -401,7 +578,7 @@ class Traced:
             for alias in self._aliases[slot]:
                 alias._array = array
                 alias.node._data = array
-        for func, app in zip(self.functions, self.apps, strict=True):
+        for func, app in self._applied:
             for i in func._input_indexes_to_retain or () if func.inputs is not None else ():
                 if self._is_array(app.inputs[i]):
                     func.inputs[i]._data = self._late_leaf(app.inputs[i])

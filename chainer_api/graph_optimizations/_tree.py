@@ -316,6 +316,7 @@ class Application:
     anywhere = False  # whether it is part of a phrase, which comes at any place of the method
     weight = 1  # how many small functions it is worth
     sizes: Sizes | None = None  # of a way of any sizes: lengths are expressions of these
+    is_backward = False  # whether it is no function, but see _trace.Differentiation
 
     def __init__(self, parent: Application | None) -> None:
         self.parent = parent

@@ -562,7 +562,7 @@ class Site:
 
     def rest(self) -> None:
         """Programs make this method slower: leave it alone for a while."""
-        schedules = [piece.schedule for plan in self.plans() for piece in plan.pieces]
+        schedules = [piece.schedule for plan in self.plans() for piece in plan.all_pieces()]
         self._why, self._asleep, self._rests = _LEFT_ALONE, self._resting, True
         if self.proofs.become_lean():
             self._asleep = 0
@@ -912,7 +912,7 @@ class Site:
 
     def end_forward(self) -> None:
         for plan in self.plans():
-            for piece in plan.pieces:
+            for piece in plan.all_pieces():
                 piece.schedule.trim()
 
 
