@@ -1082,7 +1082,7 @@ def _backward_between(grads, start, wanted, input_nodes, retain_grad):
         if twice and _dissolve_those_beside_others(heap, order):
             push_functions()
         func = _heappop(heap)[4]
-        if order is not None:
+        if order is not None and (func._is_piece or order.late):
             key = order.waits(func)
             if key is not None:
                 _heappush(heap, key)
@@ -1115,7 +1115,7 @@ def _backward_between(grads, start, wanted, input_nodes, retain_grad):
             x = func.inputs[i]
             if x in grads:
                 push(x)
-        if order is not None:
+        if order is not None and order.longer:
             order.fold(heap)
     for node in input_nodes:
         if node not in results:

@@ -184,7 +184,7 @@ class StaticScheduleFunction(FunctionNode):
         if made is None:
             return False
         self._hand_out(made, known[1], gys)
-        piece.account.ledger.saved += piece.backward_meter.took(clock() - started)
+        piece.saves(piece.backward_meter.took(clock() - started))
         return True
 
     def _hand_out(self, made: Any, backward: Backward, gys: Any) -> None:
@@ -230,7 +230,7 @@ class StaticScheduleFunction(FunctionNode):
             found = self._by_program(known, grad_outputs)
             if not _tracing.state.inside:  # else the call has saved it
                 seconds = clock() - started + AROUND_NODE
-                piece.account.ledger.saved += piece.backward_meter.took(seconds)
+                piece.saves(piece.backward_meter.took(seconds))
         else:
             piece.wants(key)
         if found is None or self._checking:

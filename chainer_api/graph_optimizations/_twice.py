@@ -105,6 +105,10 @@ class TwicePiece(Piece):
         """Each order of leaves is one of its own: functions of backward have none of ours."""
         return ranks
 
+    def saves(self, seconds: float) -> None:
+        """It counts for the next call: none has it among its pieces."""
+        self.account.lose(-seconds)
+
     def ends_here(self, slots: Any) -> None:
         """It goes on behind its results: that is what it is for."""
 
@@ -268,11 +272,7 @@ def _run(node: StaticScheduleFunction, made: TwicePiece, gys: list[Any]) -> list
             new._small_results[slot] = node._small_results[slot]
         elif slot in app.output_slots and array.nbytes <= SMALL_RESULT:
             new._small_results[slot] = array.tobytes()
-    gain = made.forward_meter.took(clock() - started)
-    if gain >= 0.0:
-        piece.account.ledger.saved += gain
-    else:
-        piece.account.lose(-gain)
+    made.saves(made.forward_meter.took(clock() - started))
     if made.is_to_be_checked():
         made.check(new, found)
     return found
