@@ -809,6 +809,7 @@ def _dissolve_those_beside_others(heap, order):
     for func in pieces:
         if order is not None:
             order.runs(func)
+        func._why_dissolved = 'gradients that are differentiated come from several calls at once'
         func._dissolve()
     if pieces:
         heap[:] = [entry for entry in heap if not entry[4]._is_piece]
@@ -981,9 +982,8 @@ def grad(
     input_nodes = [x._node for x in inputs]
     _tracing.settle('chainer.grad')
     with _tracing.aside():
-        # Without a graph of gradients, pieces are not asked on the way. Between results of one of
-        # them there is no way at all.
-        matters = retain_grad or not enable_double_backprop or any(
+        # Between results of one piece there is no way.
+        matters = retain_grad or any(
             [node._creator_node is not None and node._creator_node._has_inner_results
              for node in input_nodes])
         _show_functions(output_nodes, retain_grad=matters)
@@ -1087,7 +1087,7 @@ def _backward_between(grads, start, wanted, input_nodes, retain_grad):
             if key is not None:
                 _heappush(heap, key)
                 continue
-            if twice and func._is_piece and func._adds_in_between(grads):
+            if func._is_piece and func._adds_in_between(grads):
                 order.runs(func)
                 func._dissolve()
                 push_functions()

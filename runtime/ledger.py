@@ -96,6 +96,11 @@ _ADVICE = (
         "report",
     ),
     ("debug mode", "chainer.config.debug is on, for which functions run one by one"),
+    (
+        "gradients that are differentiated",
+        "decorate the method that computes the whole loss: gradients that are differentiated are a "
+        "part of its program then",
+    ),
     ("no program was found", "if shapes differ from call to call: pad or bucket what comes in"),
 )
 

@@ -575,6 +575,8 @@ class Account:
         for piece in run.pieces:
             backward = piece.backward_meter
             backward.factor = factor
+            if piece.twice is not None:
+                piece.twice.corrects(factor)
             if backward.program:
                 gain += backward.gain
         if self.of_turns:

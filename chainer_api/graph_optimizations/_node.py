@@ -56,6 +56,7 @@ class StaticScheduleFunction(FunctionNode):
     _made: Sequence[Any] = ()  # references to the arrays that the program gave
     _found: Any = None  # gradients that have a graph, while backward hands them on
     _program_may_come = False  # for those
+    _why_dissolved = "the graph of its results is wanted"
     _results: Any = None  # of a large piece that is being checked, by slot
     _watched: Any = None  # bytes of gradients that somebody waits for, and how to tell of them
 
@@ -480,7 +481,7 @@ class StaticScheduleFunction(FunctionNode):
         rebuilt = self.rebuild()
         piece, places = self._piece, {}
         if not self._program_may_come:
-            piece.was_dissolved()
+            piece.was_dissolved(self._why_dissolved)
         for slot, aliases in rebuilt.by_slot.items():
             k = piece.input_of.get(slot)
             for alias in aliases if k is not None else ():

@@ -328,7 +328,7 @@ class Piece:
             self.dirty = True
             self.account.new_backwards.append(self)
 
-    def was_dissolved(self) -> None:
+    def was_dissolved(self, why: str) -> None:
         """The graph behind a node was wanted: where that is the rule, a program is in vain."""
         if self.inner:
             if not self.ends:
@@ -336,8 +336,13 @@ class Piece:
             return
         self._dissolved += 1
         if self._dissolved >= max(4, self.uses_since_check // 2):
-            self.dropped = True  # proofs rest on it, too
-            self._refused_all("the graph of its results is wanted")
+            self.refuse(why)
+
+    def refuse(self, why: str) -> None:
+        """Let the functions be define-by-run from now on."""
+        self.dropped = True  # proofs rest on it, too
+        self._refused_all(why)
+        self.account.ledger.add("define-by-run", why, self.apps[0].origin.place)
 
     def saves(self, seconds: float) -> None:
         """So much has been saved in a backward; a call counts on it already."""

@@ -147,6 +147,11 @@ class Differentiation:
         functions = sorted(made.values(), key=lambda func: func.number)
         slots = {id(a.node): slot for slot, several in aliases.items() for a in several}
         slots.update({id(g.node): s for s, g in zip(self.inputs, given, strict=True)})
+        leaves_and_results = known.union(slots).difference([id(g.node) for g in given])
+        read = [node for func in functions for node in func.inputs or ()]
+        if not leaves_and_results.intersection(
+                [id(x) for node in read for x in (node, node._creator_node)]):
+            raise _CannotBeApplied("gradients depend on nothing: one by one they take less")
         for k, func in enumerate(functions):
             if func._draws_in_backward:
                 raise _CannotBeApplied("its backward draws random numbers")

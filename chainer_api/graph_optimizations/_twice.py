@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 
 from chainer import _tracing
-from chainer.function_node import next_number
+from chainer.function_node import FunctionNode, next_number
 from chainer.variable import Variable, _make_gradient
 from chainwright.ir.layout import dense_strides
 
@@ -46,7 +46,7 @@ class TwicePiece(Piece):
     """A piece together with the functions that compute gradients of its results."""
 
     def __init__(self, piece: Piece, app: Differentiation, specs: dict[int, Spec]) -> None:
-        self.before, self.app = piece, app
+        self.before, self.app, self._in_vain = piece, app, 0
         super().__init__(
             piece.name, [*piece.apps, app], specs, {*piece.results, *app.output_slots},
             piece.account, piece._names, piece._apart, piece._arrays, piece._same)
@@ -112,11 +112,19 @@ class TwicePiece(Piece):
     def ends_here(self, slots: Any) -> None:
         """It goes on behind its results: that is what it is for."""
 
-    def was_dissolved(self) -> None:
+    def was_dissolved(self, why: str) -> None:
         """As for any piece, but that no method is the worse for it."""
         self._dissolved += 1
         if self._dissolved >= max(4, self.uses_since_check // 2):
             self.dropped = True
+
+    def was_in_vain(self, why: str) -> None:
+        """Functions behind it are applied: where that is the rule, programs of a part take longer
+        than none."""
+        self._in_vain += 1
+        if self._in_vain >= max(4, self.uses_since_check // 2):
+            self.dropped = True
+            self.before.refuse(why)
 
     def _refused_all(self, reason: str) -> Untraceable:
         """The functions of the piece itself can be compiled."""
@@ -149,6 +157,11 @@ class Twice:
             if key not in self._made:
                 self._made[key] = self._compiled(key, weight)
         return self._made[key]
+
+    def corrects(self, factor: float) -> None:
+        """Functions take so much of the time that they take where they are applied once more."""
+        for piece in self.pieces():
+            piece.forward_meter.factor = piece.backward_meter.factor = factor
 
     def pieces(self) -> list[Piece]:
         """The pieces that have programs, and those behind them."""
@@ -206,7 +219,14 @@ def gradients_with_graph(
     None, and nothing was done, if the functions are to be applied.
     """
     piece = node._piece
-    if not _is_ordinary(node, targets) or _depend_on(gys, node):  # it would come before itself
+    if not _is_ordinary(node, targets):
+        return None
+    between = _functions_between(gys, node)
+    if between is not None:  # the new node would come before itself
+        node._why_dissolved = "gradients that are differentiated depend on its results"
+        for func in between:
+            if isinstance(func, StaticScheduleFunction) and isinstance(func._piece, TwicePiece):
+                func._piece.was_in_vain(node._why_dissolved)
         return None
     if node._checking or node._rebuilt is not None:  # the functions have been applied
         node._program_may_come = True
@@ -278,17 +298,18 @@ def _run(node: StaticScheduleFunction, made: TwicePiece, gys: list[Any]) -> list
     return found
 
 
-def _depend_on(gys: Sequence[Any], node: StaticScheduleFunction) -> bool:
-    """Whether gradients were computed from results of a node."""
-    seen, stack = set[int](), [g._node._creator_node for g in gys if g is not None]
+def _functions_between(
+    gys: Sequence[Any], node: StaticScheduleFunction
+) -> list[FunctionNode] | None:
+    """The functions before some gradients, if these were computed from results of a node."""
+    seen = dict[int, FunctionNode]()
+    stack = [g._node._creator_node for g in gys if g is not None]
     while stack:
         func = stack.pop()
-        if func is node:
-            return True
         if func is not None and id(func) not in seen:
-            seen.add(id(func))
+            seen[id(func)] = func
             stack += [x._creator_node for x in func.inputs or ()]
-    return False
+    return [*seen.values()] if id(node) in seen else None
 
 
 def _are_live(node: StaticScheduleFunction, leaves: Any, live: Any) -> bool:

@@ -976,7 +976,7 @@ def an_exception_after_a_gradient():
     class Model(Base):
         def forward(self, x, t):
             y = self.bn(F.dropout(self.a(x), 0.3))
-            (g,) = chainer.grad([F.sum(y * y)], [x], enable_double_backprop=True)
+            (g,) = chainer.grad([F.sum(y * y)], [x])
             return F.select_item(F.relu(y + g), t)
 
         def step(self, k):

@@ -32,6 +32,7 @@ class Net(Base):
 
 METHODS = {
     "linear": lambda self, h: h * 2.5 + 1,
+    "without_weights": lambda self, h: F.sum(h, axis=1, keepdims=True) * np.ones((3, 4), "f"),
     "tanh": lambda self, h: F.tanh(h),
     "sigmoid": lambda self, h: F.sigmoid(h) * h,
     "softplus": lambda self, h: F.softplus(h),
@@ -185,6 +186,16 @@ def test_programs_give_them(method, way):
     assert report.eager_calls < 8
 
 
+@pytest.mark.parametrize("way, why", [
+    ("through_the_result", "depend on its results"),
+    ("of_two_calls", "come from several calls at once")])
+def test_the_report_says_why_there_is_no_program(way, why):
+    report = programs_of(model_of(METHODS["tanh"], WAYS[way]), 30)
+    reasons = [e.reason for e in report.events if e.kind == "define-by-run"]
+    assert reasons == [f"gradients that are differentiated {why}"]
+    assert any(["decorate the method that computes the whole loss" in a for a in report.advice])
+
+
 # -- Between the gradient and its backward ---------------------------------------------------------
 
 
@@ -240,6 +251,11 @@ def _retains_gradients(self, k, x, loss, found):
         loss.unchain_backward()
 
 
+def _raises(self, k, x, loss, found):
+    if k % 3 == 0:
+        F.select_item(loss * np.ones((1, 3), "f"), np.array([99]))
+
+
 def _goes_back_twice(self, k, x, loss, found):
     if k % 3 == 0:
         loss.backward()
@@ -258,7 +274,7 @@ BETWEEN = {
     f.__name__.strip("_"): f for f in (
         _looks_at_the_graph, _updates_in_place, _replaces_parameters, _writes_the_argument,
         _writes_results, _unchains_the_gradient, _unchains_the_result, _takes_another_gradient,
-        _retains_gradients, _goes_back_twice, _lets_go_of_results, _uses_the_result_more)
+        _raises, _retains_gradients, _goes_back_twice, _lets_go_of_results, _uses_the_result_more)
 }
 
 
