@@ -240,10 +240,9 @@ class StaticScheduleFunction(FunctionNode):
 
     def _goes_on_with_graph(self, targets: tuple[int, ...], gys: Sequence[Any]) -> bool:
         """Whether :meth:`backward` gives gradients with a graph of their own, made by a program."""
-        from ._twice import gradients_with_graph
+        from ._twice import gradients_with_graph  # which makes nodes like this one
 
-        with contextlib.ExitStack() as stack:
-            stack.enter_context(_tracing.aside())
+        with _tracing.aside():
             found = gradients_with_graph(self, targets, gys)
         self._found = None if found is None else tuple(found)
         return found is not None
