@@ -241,14 +241,15 @@ class Code:
         lines[last] = [f"{indent}{name}.run(carrier){drawn}"]
         arrays = self._arrays_of(need.ran)
         for k in range(first + 1, len(lines) if need.same else last):
-            slots = {arrays[word] for word in _words_of("".join(lines[k])) if word in arrays}
+            there = "".join(lines[k])  # which other needs may have changed
+            slots = {arrays[word] for word in _words_of(there) if word in arrays}
             if not slots:
                 continue
             if not need.same:  # what names results, or says what they are, comes behind them
                 lines[last] += lines[k] if slots <= plan.given else []
                 lines[k] = []
-            elif DISTINCT.fullmatch(self.lines[k]):
-                lines[k] = [distinct_of(self.lines[k], lambda name: name not in arrays)]
+            elif DISTINCT.fullmatch(there):
+                lines[k] = [distinct_of(there, lambda name: name not in arrays)]
             else:
                 lines[k] = []
 

@@ -35,6 +35,14 @@ def three_in_turn(self, x):
     return F.sum(h * h.array)
 
 
+def arrays_handed_on_before_values_and_behind_them(self, x):
+    """Two programs, each in the place of two."""
+    h = self.a(x)
+    h = F.exp(-h * h) * h.array + x.array
+    h = h * np.eye(4, dtype="f")[np.argmax(h.array, axis=1)]
+    return h * h.array
+
+
 def a_target_without_graph(self, x):
     with chainer.no_backprop_mode():
         target = F.max(self.b(x), axis=1, keepdims=True)
@@ -117,6 +125,7 @@ def a_variable_of_an_array_that_is_returned(self, x):
 #: And how many pieces of programs are left.
 JOINED = {
     policy: 1, array_and_variable_of_one_value: 1, three_in_turn: 1, a_target_without_graph: 1,
+    arrays_handed_on_before_values_and_behind_them: 3,
     draws_on_both_sides: 1, numbers_that_change: 1, statistics_before: 2, statistics_behind: 1,
     values_that_are_used_thrice: 1, variables_of_arrays: 1,
     one_variable_of_an_array_used_thrice: 1, noise_between: 1, an_array_that_nobody_uses: 1,
