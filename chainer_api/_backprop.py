@@ -725,10 +725,14 @@ def _backward_to_leaves(grads, start, retain_grad, loss_scale):
     twice = FunctionNode._pieces_exist and _peek('enable_backprop')
     uses = None if _watch.tell is None else _uses_of_leaves(start)
 
+    def push_functions():
+        """What stood for several functions does not any more."""
+        for y in list(grads):
+            push(y._creator_node)
+
     while heap:
-        if twice and _dissolve_those_beside_others(heap, order):
-            for y in list(grads):
-                push(y._creator_node)
+        if twice and order is not None and _dissolve_those_beside_others(heap, order):
+            push_functions()
         func = _heappop(heap)[4]
         if order is not None and (func._is_piece or order.late):
             key = order.waits(func)
@@ -738,8 +742,7 @@ def _backward_to_leaves(grads, start, retain_grad, loss_scale):
             if func._is_piece and func._adds_in_between(grads):
                 order.runs(func)
                 func._dissolve()
-                for y in list(grads):
-                    push(y._creator_node)
+                push_functions()
                 continue
         inputs = func.inputs
         targets = []
@@ -776,8 +779,7 @@ def _backward_to_leaves(grads, start, retain_grad, loss_scale):
         if not targets:
             continue
         if twice and not _goes_on(func, targets, gys, grads):
-            for y in list(grads):
-                push(y._creator_node)
+            push_functions()
             continue
         _step(func, tuple(targets), tuple(gys), grads, True, debug, lazy, order, plainly)
         for x in inputs:
@@ -807,8 +809,7 @@ def _dissolve_those_beside_others(heap, order):
     """
     pieces = [entry[4] for entry in heap if entry[4]._is_piece] if len(heap) > 1 else ()
     for func in pieces:
-        if order is not None:
-            order.runs(func)
+        order.runs(func)
         func._why_dissolved = 'gradients that are differentiated come from several calls at once'
         func._dissolve()
     if pieces:
@@ -1079,7 +1080,7 @@ def _backward_between(grads, start, wanted, input_nodes, retain_grad):
     for node in start:
         push(node)
     while heap:
-        if twice and _dissolve_those_beside_others(heap, order):
+        if twice and order is not None and _dissolve_those_beside_others(heap, order):
             push_functions()
         func = _heappop(heap)[4]
         if order is not None and (func._is_piece or order.late):

@@ -335,8 +335,12 @@ class Piece:
                 self.ends_here([self.chained[k] for k in self.inner])
             return
         self._dissolved += 1
-        if self._dissolved >= max(4, self.uses_since_check // 2):
+        if self._is_the_rule(self._dissolved):
             self.refuse(why)
+
+    def _is_the_rule(self, times: int) -> bool:
+        """Whether what has happened so often is what happens to most uses."""
+        return times >= max(4, self.uses_since_check // 2)
 
     def refuse(self, why: str) -> None:
         """Let the functions be define-by-run from now on."""

@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from chainer import _tracing
+from chainer import _backprop, _tracing
 from chainer.function_node import FunctionNode, next_number
 from chainer.variable import Variable, _make_gradient
 from chainwright.ir.layout import dense_strides
@@ -115,14 +115,13 @@ class TwicePiece(Piece):
     def was_dissolved(self, why: str) -> None:
         """As for any piece, but that no method is the worse for it."""
         self._dissolved += 1
-        if self._dissolved >= max(4, self.uses_since_check // 2):
-            self.dropped = True
+        self.dropped = self.dropped or self._is_the_rule(self._dissolved)
 
     def was_in_vain(self, why: str) -> None:
         """Functions behind it are applied: where that is the rule, programs of a part take longer
         than none."""
         self._in_vain += 1
-        if self._in_vain >= max(4, self.uses_since_check // 2):
+        if self._is_the_rule(self._in_vain):
             self.dropped = True
             self.before.refuse(why)
 
@@ -222,7 +221,7 @@ def gradients_with_graph(
     if not _is_ordinary(node, targets):
         return None
     between = _functions_between(gys, node)
-    if between is not None:  # the new node would come before itself
+    if between:  # the new node would come before itself
         node._why_dissolved = "gradients that are differentiated depend on its results"
         for func in between:
             if isinstance(func, StaticScheduleFunction) and isinstance(func._piece, TwicePiece):
@@ -298,18 +297,14 @@ def _run(node: StaticScheduleFunction, made: TwicePiece, gys: list[Any]) -> list
     return found
 
 
-def _functions_between(
-    gys: Sequence[Any], node: StaticScheduleFunction
-) -> list[FunctionNode] | None:
+def _functions_between(gys: Sequence[Any], node: StaticScheduleFunction) -> set[FunctionNode]:
     """The functions before some gradients, if these were computed from results of a node."""
-    seen = dict[int, FunctionNode]()
-    stack = [g._node._creator_node for g in gys if g is not None]
-    while stack:
-        func = stack.pop()
-        if func is not None and id(func) not in seen:
-            seen[id(func)] = func
-            stack += [x._creator_node for x in func.inputs or ()]
-    return [*seen.values()] if id(node) in seen else None
+    found = set[FunctionNode]()
+    for g in gys:
+        func = None if g is None else g._node._creator_node
+        if func is not None:
+            found |= {func, *_backprop._functions_before(func)}
+    return found if node in found else set()
 
 
 def _are_live(node: StaticScheduleFunction, leaves: Any, live: Any) -> bool:
