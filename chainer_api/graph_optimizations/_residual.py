@@ -9,7 +9,9 @@ different, used as if it were known.
 
 from __future__ import annotations
 
+import collections
 import functools
+import re
 from types import (
     BuiltinFunctionType,
     CodeType,
@@ -70,6 +72,7 @@ _UNIQUE = (
 )
 _ARRAY_FUNCTION = type(np.sum)  # of NumPy's Python functions, if it is a type of its own
 _UNIQUE = (*_UNIQUE, _ARRAY_FUNCTION)
+_SMALL = range(-5, 257)  # each of these is one object
 MISS = object()
 
 
@@ -252,6 +255,8 @@ class Residual:
             self.guard(f"{v} is not {k}")
         elif kind is np.bool_:
             self.guard(f"type({v}) is not {self.const(kind)} or {v} != {k}")
+        elif kind is int and value in _SMALL:
+            self.guard(f"{v} is not {k}")
         elif kind in (int, str, bytes):
             self.guard(f"{v} is not {k} and (type({v}) is not {kind.__name__} or {v} != {k})")
         elif kind is float:
@@ -293,11 +298,44 @@ class Residual:
 
     def function(self, arguments: str) -> Any:
         """Compile what has been written: ``replay(<arguments>)``."""
-        body = "\n    ".join(self.lines)
-        text = f"def replay({arguments}):\n    {body}\n"
-        self.text = text
-        exec(_compiled(text), self.names)
+        body = "\n    ".join(_joined(self.lines))
+        exec(_compiled(f"def replay({arguments}):\n    {body}\n"), self.names)
         return self.names["replay"]
+
+
+_GUARD = re.compile(r"    if (.*): return (.*)")
+
+
+def _joined(lines: list[str]) -> list[str]:
+    """The same code with guards in a row as one, and with one way out of most of them.
+
+    There may be a thousand guards, and Python's compiler takes its memory for each statement, and
+    for what each does where it fails.
+    """
+    first = next((k for k, line in enumerate(lines) if line.startswith("except")), None)
+    if first is None:
+        return lines
+    exits = collections.Counter([found[2] for line in lines if (found := _GUARD.fullmatch(line))])
+    usual = exits.most_common(1)[0][0] if exits else None
+    found, conditions, exit_of = list[str](), list[str](), ""
+
+    def end() -> None:
+        if conditions:
+            out = "break" if exit_of == usual else f"return {exit_of}"
+            found.append(f"        if {' or '.join(conditions)}: {out}")
+            conditions.clear()
+
+    for line in lines[1:first]:
+        guard = _GUARD.fullmatch(line)
+        if guard is None or guard[2] != exit_of:
+            end()
+        if guard is None:
+            found.append(f"    {line}")
+        else:
+            exit_of = guard[2]
+            conditions.append(f"({guard[1]})")
+    end()
+    return [lines[0], "    while True:", *found, f"    return {usual}", *lines[first:]]
 
 
 @functools.lru_cache(256)
