@@ -8,9 +8,13 @@ from __future__ import annotations
 import logging
 import time
 from collections import Counter, deque
+from collections.abc import Sequence
 from typing import NamedTuple
 
 logger = logging.getLogger("chainwright")
+
+
+_LONG = 200  # letters of a reason in a table
 
 
 class Event(NamedTuple):
@@ -29,9 +33,31 @@ class Event(NamedTuple):
     seconds: float
 
     def __str__(self) -> str:
+        return self.line(self.reason)
+
+    def line(self, text: str) -> str:
+        """A line of a table, with a text in the place of the reason."""
         took = f"{self.seconds * 1e3:9.2f} ms" if self.seconds else " " * 12
-        line = f"{self.kind:<13} {took}  {self.reason}"
+        line = f"{self.kind:<13} {took}  {text}"
         return f"{line}  [{self.where}]" if self.where else line
+
+
+def _lines_of(events: Sequence[Event]) -> list[str]:
+    """What a person can read: a line for events of one kind and place, and of long texts a part."""
+    together: dict[tuple[str, str, str], list[Event]] = {}
+    for event in events:
+        what = event.reason.partition(": ")[0]
+        together.setdefault((event.kind, what, event.where), []).append(event)
+    lines = []
+    for (kind, what, where), same in together.items():
+        if len(same) == 1:
+            text = same[0].reason
+            if len(text) > _LONG and kind != "distrusted":
+                text = f"{text[:_LONG].rpartition(' ')[0]} ..."
+        else:
+            text = f"{len(same)} x  {what}"
+        lines.append(Event(kind, what, where, sum([e.seconds for e in same])).line(text))
+    return lines
 
 
 class Stop(NamedTuple):
@@ -163,9 +189,13 @@ class Report(NamedTuple):
 
     def __str__(self) -> str:
         spent = ", ".join(f"{what} {s * 1e3:.1f} ms" for what, s in self.spent.items())
+        name = f"{self.name}: {self.hits} replayed, {self.eager_calls} define-by-run"
+        name += ", a part of calls" * self.is_part
+        if self.is_part and not self.hits and not self.failed_checks:  # nothing else to be told
+            why = max(self.plainly, key=self.plainly.__getitem__, default="")
+            return f"{name}: {why}" if why else name
         lines = [
-            f"{self.name}: {self.hits} replayed, {self.eager_calls} define-by-run"
-            + ", a part of calls" * self.is_part,
+            name,
             f"  calls     programs without Python {self.without_python}, "
             f"programs with Python {self.with_python}, define-by-run {self.eager_calls}",
             f"  seconds   spent: {spent or 'none'}; saved by programs: {self.saved * 1e3:.1f} ms",
@@ -173,7 +203,7 @@ class Report(NamedTuple):
         ]
         lines += [f"  stop      {s.count} x  {s.reason}  [{s.where}]" for s in self.stops]
         lines += [f"  plainly   {n} x  {reason}" for reason, n in self.plainly.items()]
-        lines += [f"  {event}" for event in self.events]
+        lines += [f"  {line}" for line in _lines_of(self.events)]
         lines += [f"  to do     {what}" for what in self.advice]
         return "\n".join(lines)
 

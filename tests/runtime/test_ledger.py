@@ -70,3 +70,38 @@ def test_other_threads_may_add_while_reasons_are_compared():
     found._said |= {("opaque", Reason("one"), ""), ("opaque", Reason("two"), "")}
     found.went_plainly("asleep")
     assert len(found._said) == 4 and found.report().plainly == {"asleep": 1}
+
+
+def test_a_line_is_for_all_events_of_one_place():
+    found = ledger(50, {})
+    for k in range(5):
+        why = f"a new kind of backward has come: {', '.join(['float32[4,12]'] * 30)} {k}"
+        found.add("compile", why, "here.py:1", 0.25)
+    found.add("compile", "a new kind of backward has come: float32[4]", "here.py:2", 0.25)
+    found.add("slower", "programs were slower than define-by-run: Net.forward", "here.py:2")
+    text = str(found.report())
+    together, alone, slower = text.splitlines()[4:7]
+    assert together.split() == (
+        "compile 1250.00 ms 5 x a new kind of backward has come [here.py:1]".split())
+    assert alone.endswith("250.00 ms  a new kind of backward has come: float32[4]  [here.py:2]")
+    assert slower.endswith("programs were slower than define-by-run: Net.forward  [here.py:2]")
+    assert found.report().traces == 6 and len(found.report().events) == 7  # they are all there
+
+
+def test_long_reasons_end_where_a_line_does(caplog):
+    found = ledger(50, {})
+    found.add("compile", "the same functions: " + ", ".join(["float32[4,12]"] * 90), "here.py:1")
+    found.add("distrusted", "a compiled program gave " + 30 * "another value " + "here", "x.py:1")
+    compiled, distrusted = str(found.report()).splitlines()[4:6]
+    assert len(compiled) < 250 and compiled.endswith("float32[4,12], ...  [here.py:1]")
+    assert distrusted.endswith("another value here  [x.py:1]")
+
+
+def test_a_part_that_runs_no_programs_is_a_line():
+    found = Ledger("M.forward, loop at line 3", is_part=True)
+    found.plain_calls = 12
+    assert str(found.report()) == f"{found.name}: 0 replayed, 12 define-by-run, a part of calls"
+    found.went_plainly("left alone for a while")
+    assert str(found.report()).endswith("a part of calls: left alone for a while")
+    found.with_python += 1
+    assert len(str(found.report()).splitlines()) > 3
