@@ -14,7 +14,10 @@ from typing import Any
 
 import numpy as np
 
-_LARGE = 1 << 15  # bytes from which on results are replaced
+_LARGE = 1 << 15  # bytes from which on a result has memory of its own
+_SMALL = 1 << 9  # bytes from which on floating-point results are replaced
+_CHUNK = 1 << 20  # bytes that smaller results have together
+_ALIGNED = 64
 
 
 class _Mode(threading.local):
@@ -22,6 +25,12 @@ class _Mode(threading.local):
 
     def __init__(self) -> None:
         self.fresh: list[mmap.mmap] = []
+        self.chunk: mmap.mmap | None = None
+        self.used = 0  # bytes of it
+
+    def leave(self) -> None:
+        self.fresh.clear()
+        self.chunk = None  # it lasts as long as an array that lies in it
 
 
 _mode = _Mode()
@@ -41,17 +50,31 @@ def blank(shape: Any, dtype: Any, strides: Any = None) -> np.ndarray:
         natural.append(size)
         size *= n
     if strides is None or tuple(strides) == tuple(reversed(natural)):
-        return np.ndarray(shape, dtype, _memory(size))
+        return np.ndarray(shape, dtype, *_memory(size))
     spans = [(n - 1) * s for n, s in zip(shape, strides, strict=True)]
     first = -sum(s for s in spans if s < 0)
     last = sum(s for s in spans if s > 0)
-    return np.ndarray(shape, dtype, _memory(first + last + dtype.itemsize), first, strides)
+    memory, offset = _memory(first + last + dtype.itemsize)
+    return np.ndarray(shape, dtype, memory, offset + first, strides)
 
 
-def _memory(size: int) -> Any:
-    """Zeros, which take memory only where they are written."""
-    if size < _LARGE or not hasattr(mmap, "MAP_PRIVATE"):
-        return np.zeros(size, np.uint8)
+def _memory(size: int) -> tuple[Any, int]:
+    """Zeros, which take memory only where they are written, and where they begin."""
+    if not hasattr(mmap, "MAP_PRIVATE") or size < _LARGE and (not _mode.on or size < _SMALL):
+        return np.zeros(size, np.uint8), 0
+    if size >= _LARGE:
+        return _mapped(size), 0
+    chunk, used = _mode.chunk, _mode.used
+    if chunk is None or used + size > _CHUNK:
+        chunk, used = _mapped(_CHUNK), 0
+        _mode.chunk = chunk
+    elif chunk not in _mode.fresh:
+        _mode.fresh.append(chunk)
+    _mode.used = used + size + -size % _ALIGNED
+    return chunk, used
+
+
+def _mapped(size: int) -> mmap.mmap:
     # What is freed and given out again the allocator would have to fill with zeros.
     memory = mmap.mmap(-1, size, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
     if _mode.on:
@@ -60,31 +83,35 @@ def _memory(size: int) -> Any:
 
 
 def let_go() -> None:
-    """Have large arrays that were made since the last time be zeros again, without memory."""
+    """Have arrays that were made since the last time be zeros again, without memory."""
     for memory in _mode.fresh:
         memory.madvise(mmap.MADV_DONTNEED)
     _mode.fresh.clear()
 
 
 def is_virtual() -> bool:
-    """Whether the values of large results are let go of in this thread."""
+    """Whether the values of results are let go of in this thread."""
     return _mode.on
 
 
 @contextmanager
 def virtual() -> Iterator[None]:
-    """Have recording arrays of this thread let go of the values of large results."""
+    """Have recording arrays of this thread let go of the values of results, but for tiny ones.
+
+    Those of integers stay until they are large: they may be indices.
+    """
     was, _mode.on = _mode.on, True
     try:
         yield
     finally:
         _mode.on = was
-        _mode.fresh.clear()
+        _mode.leave()
 
 
 def emptied(result: Any) -> Any:
     """A result without its values, where :func:`virtual` asks for it."""
-    if _mode.on and type(result) is np.ndarray and result.nbytes >= _LARGE:
-        if not result.dtype.hasobject:
-            return blank(result.shape, result.dtype, result.strides)
+    if _mode.on and type(result) is np.ndarray and result.nbytes >= _SMALL:
+        dtype = result.dtype
+        if dtype.kind in "fc" or result.nbytes >= _LARGE and not dtype.hasobject:
+            return blank(result.shape, dtype, result.strides)
     return result

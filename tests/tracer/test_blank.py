@@ -55,3 +55,39 @@ def test_how_things_are_recorded_is_a_matter_of_the_thread_and_the_block():
     with pytest.raises(ValueError), kernels.recording(for_any_sizes=True):
         raise ValueError
     assert not kernels.RECORDING.for_any_sizes
+
+
+def test_small_results_have_no_memory_either():
+    """Those of numbers that no index can be: they lie in memory that nothing is written to."""
+    rec = tracer.Recorder()
+    x, tiny = rec.wrap(np.ones((8, 40), "f")), rec.wrap(np.ones((2, 40), "f"))
+    with tracer.virtual():
+        y, z = x + x, x * x
+        small = tiny + tiny
+        index = rec.wrap(np.ones((8, 40), "i4")) + rec.wrap(np.ones((8, 40), "i4"))
+    assert not y.held.any() and y.held.strides == (160, 4)
+    assert not np.may_share_memory(y.held, z.held)
+    assert (small.held == 2).all() and (index.held == 2).all()
+    assert ((x + x).held == 2).all()
+
+
+def test_what_is_written_to_them_is_let_go_of():
+    with tracer.virtual():
+        first = tracer.blank((16, 16), "f4")
+        first[...] = 1
+        tracer.let_go()
+        assert not first.any()
+        backwards = tracer.blank((16, 16), "f4", (64, -4))
+        backwards[...] = 2
+        assert (backwards == 2).all() and not first.any()
+    after = tracer.blank((16, 16), "f4")
+    after[...] = 3
+    assert (backwards == 2).all()
+
+
+def test_many_small_ones_are_apart():
+    with tracer.virtual():
+        found = [tracer.blank((k % 7 + 3, 333), "f4") for k in range(400)]
+        for k, array in enumerate(found):
+            array[...] = k
+    assert all([(array == k).all() for k, array in enumerate(found)])
