@@ -417,6 +417,8 @@ def _step(func, targets, gys, grads, check, debug, lazy, order, plainly):
         else:
             for node, arrived in longer.items():
                 grads[node] = _Sum((_sum(arrived, plainly),))
+    if not plainly and func._account is not None and _peek('enable_backprop'):
+        func._account.was_differentiated()
     if hooks is not None:
         for hook in hooks:
             hook.backward_postprocess(func, in_data, gy_data)
@@ -500,8 +502,7 @@ def _backward_from(var, node, retain_grad, enable_double_backprop, loss_scale):
     old = entries.get('enable_backprop', entries)
     entries['enable_backprop'] = enable_double_backprop
     try:
-        plainly = not (enable_double_backprop and FunctionNode._pieces_exist)
-        if gy is not None and not retain_grad and loss_scale is None and plainly:
+        if gy is not None and not (retain_grad or enable_double_backprop) and loss_scale is None:
             chain = _chain_behind(func)
             if chain is not None:
                 _backward_through(chain, func, node, gy)

@@ -14,6 +14,8 @@ from chainwright.runtime import NEWS, OPTIONS, Ledger
 from chainwright.runtime.rate import Rate, measure_pace, pace
 
 if TYPE_CHECKING:
+    from chainer.function_node import FunctionNode
+
     from ._dry import Carrier
     from ._piece import Piece, Plan
     from ._proof import Proof
@@ -36,6 +38,10 @@ _LEARNT = 32  # calls until others may be traced, if these are not used as often
 _LONGEST = 1024  # calls until it is asked again whether a trace pays
 _NOTINGS = 6  # calls that may be noted in any case: they tell numbers from constants
 _BACKWARD = 2.2  # times as long as forward: forward and backward, where functions are small
+# How much longer where gradients are differentiated: backward with a graph, and backward through
+# that (4 to 7 in small networks); and so many times, as for second derivatives, at most.
+_BACKWARD_TWICE, _MOST_TIMES = 4.0, 3
+TIMES_TWICE = 3  # as many functions with those of backward
 _WARM, _COLD = 3, 0.4  # the first calls are slow; what is a usual call's time then
 _STEP = 0.1  # by which a call may change what is thought a usual call's time
 _GAIN_OF_PHRASE = 0.3
@@ -128,7 +134,9 @@ class Account:
         self.ways = 1  # that calls have gone, as far as they were looked at
         self.seen = 0  # calls of which the way was noted
         self.calls = self._notings = 0
-        self._weight = 1.0
+        self._usual_weight = 1.0
+        # Functions of calls that were noted, and how often gradients through them had a graph.
+        self._followed = self._differentiated = 0
         self._thread = self._shared_until = 0  # who has called last; see is_shared
         self._shared_at = -math.inf  # when another thread has called
         self._balance = 0.0  # of the last calls: seconds saved
@@ -144,6 +152,26 @@ class Account:
         self._news: Hashable = NEWS.state()  # of how long functions take
         self._settles_at = 0  # the call from which on that is likely to stay
         self._traced_at = -math.inf  # the call at which something was traced last
+
+    @property
+    def _weight(self) -> float:
+        """How many times as long as a call all takes that comes of it, backward for instance."""
+        of_training = (self._usual_weight - 1.0) / (_BACKWARD - 1.0)
+        return self._usual_weight + self._again * _BACKWARD_TWICE * of_training
+
+    @property
+    def _again(self) -> float:
+        """How many gradients through a function are differentiated themselves, on average."""
+        return min(self._differentiated / max(self._followed, 1), _MOST_TIMES)
+
+    def follows(self, func: FunctionNode) -> None:
+        """Hear whether gradients through a function of a call are differentiated."""
+        self._followed += 1
+        func.__dict__["_account"] = self  # whatever the user's class does where one is set
+
+    def was_differentiated(self) -> None:
+        """Gradients through one of these functions have a graph of their own."""
+        self._differentiated += 1
 
     @property
     def of_turns(self) -> bool:
@@ -181,7 +209,8 @@ class Account:
         if served >= _KNOWN and not instead:
             gain = (ledger.saved - self._saved_partly) / served
         share, least = max(self._share(calls), share), _LEAST * self._weight * self.plain
-        seconds = self._seconds_to_compile(applications, any_size)
+        more = round(self._again * TIMES_TWICE * applications)  # which come soon
+        seconds = self._seconds_to_compile(applications + more, any_size)
         missing = self._missing(seconds, share * max(gain, 0.0))
         wait = self._until(missing, seconds, share * max(gain, least))
         if instead:  # what the others save is not for these to spend
@@ -387,7 +416,8 @@ class Account:
         """A call has ended; whether programs pay."""
         weight = _BACKWARD if run.settings.backprop else 1.0
         # On average: the calls of an evaluation do not tell what a way of training gains.
-        self._weight += (weight - self._weight) * (_OF_LATE if self.calls else 1.0)
+        weight -= self._usual_weight
+        self._usual_weight += weight * (_OF_LATE if self.calls else 1.0)
         app = run.app if run.phrases is None else run.phrases.root
         app.last = self.calls
         if run.programs:

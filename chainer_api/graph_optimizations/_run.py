@@ -355,6 +355,8 @@ class Run:
         self.app = child
         if child.eager:
             self.first = child.depth + 1
+        if settings.backprop:
+            self.site.account.follows(func)
         self.noting += clock() - started
         return outs
 

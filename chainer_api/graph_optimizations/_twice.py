@@ -25,7 +25,7 @@ from chainer.function_node import FunctionNode, next_number
 from chainer.variable import Variable, _make_gradient
 from chainwright.ir.layout import dense_strides
 
-from ._account import COMPILING, clock
+from ._account import COMPILING, TIMES_TWICE, clock
 from ._errors import raising
 from ._node import NUMBERS, SMALL_RESULT, StaticScheduleFunction
 from ._piece import Piece
@@ -38,7 +38,6 @@ from ._values import copied, same_bytes
 logger = logging.getLogger("chainwright")
 _ref = weakref.ref
 
-_TIMES = 3  # as many functions with those of backward
 _KINDS = 8  # of gradients of one piece, for which there may be programs
 
 
@@ -148,7 +147,8 @@ class Twice:
             if len(self._seen) < _KINDS:
                 self._seen.add(key)
             return None
-        account, weight = self._piece.account, _TIMES * sum([a.weight for a in self._piece.apps])
+        account = self._piece.account
+        weight = TIMES_TWICE * sum([a.weight for a in self._piece.apps])
         # Without the first, the piece itself is in vain.
         if self._made and account.wait_for_twice(weight):
             return None

@@ -117,8 +117,60 @@ def test_what_programs_have_saved_tells_what_others_will(account):
 
 
 def test_backward_counts(account):
-    account._weight = 3.0
+    account._usual_weight = 3.0
     assert after(account, 200).wait_for_trace(60, 200) == 0
+
+
+class Unwilling(chainer.FunctionNode):
+    """A function that has its own mind about attributes."""
+
+    def __setattr__(self, name, value):
+        assert name != "_account"
+        super().__setattr__(name, value)
+
+    def forward(self, inputs):
+        return (inputs[0] * 2,)
+
+    def backward(self, indexes, grads):
+        return (grads[0] * 2,)
+
+
+class Differentiated(chainer.Chain):
+    def __init__(self):
+        super().__init__()
+        with self.init_scope():
+            self.a = L.Linear(3, 2)
+
+    @chainer.static_graph
+    def forward(self, x):
+        return F.tanh(self.a(Unwilling().apply((x,))[0]))
+
+
+@pytest.mark.parametrize("how", ["grad", "backward", "twice", "once", "not"])
+def test_gradients_that_are_differentiated_count(how):
+    net = Differentiated()
+    x = chainer.Variable(np.ones((4, 3), "f"))
+    with chainer.using_config("static_budget", 1e-9):
+        y = F.sum(net(x))
+    if how == "backward":
+        y.backward(enable_double_backprop=True)
+    elif how != "not":
+        times = {"grad": 1, "twice": 2, "once": 1}[how]
+        for _ in range(times):
+            chainer.grad([y], [x], enable_double_backprop=how != "once")
+    (site,) = net.schedule_manager._sites.values()
+    account = site.account
+    assert account._again == {"grad": 1, "backward": 1, "twice": 2, "once": 0, "not": 0}[how]
+    usual = account._usual_weight
+    assert account._weight == pytest.approx(usual + 4 * account._again)
+
+
+def test_gradients_that_are_differentiated_pay_for_more_functions(account):
+    account._usual_weight = _account._BACKWARD
+    assert after(account, 200).wait_for_trace(60, 200) > 0
+    account._followed = account._differentiated = 5
+    assert after(account, 200).wait_for_trace(30, 200) == 0  # which are four times as many soon
+    assert after(account, 200).wait_for_trace(60, 200) > 0
 
 
 def test_native_code_is_a_part_of_what_a_trace_costs(account, monkeypatch):
