@@ -98,7 +98,10 @@ class Watch:
         method = getattr(self, f"_{type(node).__name__.lower()}", None)
         if method is None:
             raise Moving
-        return method(node)
+        try:
+            return method(node)
+        except (LookupError, AttributeError) as e:  # the call itself has taken it away
+            raise Moving from e
 
     def _constant(self, node: ast.Constant) -> Any:
         return node.value

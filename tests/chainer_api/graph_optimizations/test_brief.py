@@ -297,3 +297,30 @@ def test_arrays_that_are_changed_in_place():
     for k in range(CALLS):
         assert stepped(both[0], k) == stepped(both[1], k)
         assert both[0].running.tobytes() == both[1].running.tobytes()
+
+
+def test_what_the_call_takes_away(caplog):
+    """A list that the call has emptied is another one when guards are looked at, after it."""
+
+    class Saved(chainer.Chain):
+        def __init__(self):
+            super().__init__()
+            with self.init_scope():
+                self.a = L.Linear(4, 3)
+            self.saved, self.options = [], {}
+
+        @chainer.static_graph
+        def forward(self):
+            loss = F.sum(self.a(self.options["x"]))
+            for h in self.saved:
+                loss = loss + F.sum(F.square(self.a(h)))
+            self.saved, self.options = [], {}
+            return loss
+
+    model, x = Saved(), np.ones((2, 4), "f")
+    for k in range(CALLS):
+        model.saved, model.options = [x * k, x], {"x": x}
+        found = model()
+    model.saved, model.options = [x * k, x], {"x": x}
+    assert found.array == Saved.forward.__wrapped__(model).array
+    assert not caplog.records

@@ -2196,3 +2196,35 @@ def test_results_that_values_decide_are_no_mistakes_of_a_proof(name):
         model.step(k)
     assert "distrusted" not in {e.kind for e in report(model).events}
     assert report(model).without_python > 2
+
+
+def test_a_decorated_link_is_another_one_all_at_once():
+    """That its first call makes its ``schedule_manager`` is nothing that the user's code does."""
+
+    class Inner(chainer.Chain):
+        def __init__(self):
+            super().__init__()
+            with self.init_scope():
+                self.a = L.Linear(6, 6)
+
+        @chainer.static_graph
+        def forward(self, x):
+            return F.relu(self.a(x))
+
+    class Outer(chainer.Chain):
+        def __init__(self):
+            super().__init__()
+            with self.init_scope():
+                self.inner, self.b = Inner(), L.Linear(6, 1)
+
+        @chainer.static_graph
+        def forward(self, x):
+            return self.b(self.inner(x))
+
+    model, x = Outer(), np.ones((6, 6), "f")
+    for k in range(120):
+        if k % 5 == 4:
+            model.inner = Inner()
+        expected = model.b(F.relu(model.inner.a(x)))
+        assert np.array_equal(model(x).array, expected.array)
+    assert report(model).without_python > 40
