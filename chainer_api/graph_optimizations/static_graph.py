@@ -202,7 +202,7 @@ class Site:
                 form = self.forms.of((args, kwargs))
         elif self._rests or self._uncounted > 0:
             return self._left_alone(chain, args, kwargs)
-        elif self._waits_for(form := self.forms.of((args, kwargs))) or not self.forms.wakes(form):
+        elif not self.forms.wakes(form := self.forms.of((args, kwargs))):
             return self._left_alone(chain, args, kwargs)
         settings = settings_now()
         if settings is None:
@@ -256,11 +256,6 @@ class Site:
     def waits(self) -> bool:
         """Whether there is something to be compiled, as soon as it pays."""
         return self._waiting is not None or self.any_sizes.waiting() is not None
-
-    def _waits_for(self, form: int) -> bool:
-        """Whether it is known what such calls apply, which is to be compiled when that pays."""
-        waiting = self._waiting
-        return waiting is not None and waiting.form == form
 
     @property
     def _may_go_any_way(self) -> bool:
@@ -473,7 +468,7 @@ class Site:
 
     def _may_have_its_own(self, form: int, calls: int) -> bool:
         """Whether a form that goes a way of any sizes comes so often that others would pay."""
-        if self._waits_for(form):
+        if self._waiting is not None and self._waiting.form == form:
             return False
         often, rest = divmod(calls, _OFTEN)  # it takes a while to know, and is asked seldom
         if rest > 1 or often & (often - 1) or not often:
