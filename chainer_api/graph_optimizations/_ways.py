@@ -24,6 +24,7 @@ _TURNS = 8  # times as many calls without a way as lie between two of its like: 
 _FORMS = 1024  # forms of arguments that are remembered
 _USUAL_FORMS = 4  # of arguments: of training, of evaluation, of last batches
 _OFTEN = 7  # earlier calls with arguments of one form, where there are more than these
+_LATE = 4  # calls of one form, of which it is known which ways they have gone of late
 _WORTH = 4  # calls that leave a way in the middle lose what a call gains that follows it
 _LONG = 1024  # calls for which those of a form are not looked at, where it led nowhere
 _COUNTING = 1e-3  # seconds that calls take of which the forms may be counted always
@@ -40,6 +41,7 @@ class Forms:
         #: Of each form: whether its calls go ways with programs (above 0), or leave them.
         self.hot: dict[int, int] = {}
         self._seen: dict[int, int] = {}  # calls of each of which the way was noted
+        self._last: dict[int, tuple[int, ...]] = {}  # ways of the last ones, by their ids
         self.differ = False  # whether calls have left such ways
 
     def of(self, arguments: object) -> int:
@@ -57,6 +59,7 @@ class Forms:
             old, _ = calls.popitem(last=False)
             self.hot.pop(old, None)
             self._seen.pop(old, None)
+            self._last.pop(old, None)
         return form
 
     def uncounted(self, seconds: float) -> int:
@@ -82,18 +85,24 @@ class Forms:
         """The calls between two with arguments of this form, on average."""
         return self._all / max(self._calls.get(form, 1), 1) if form is not None else 1.0
 
-    def was_seen(self, form: int) -> None:
+    def was_seen(self, form: int, way: object) -> None:
         """The way was noted that a call with such arguments has gone."""
         self._seen[form] = self._seen.get(form, 0) + 1
+        self._last[form] = (*self._last.get(form, ())[1 - _LATE :], id(way))
 
-    def share(self, form: int | None, calls: int) -> float:
+    def share(self, form: int | None, calls: int, way: object) -> float:
         """The part of the calls to come that go a way which ``calls`` of those noted have gone.
 
-        It is that of calls with such arguments, which are counted also where nobody looks.
+        It is that of calls with such arguments, which are counted also where nobody looks. Where
+        most have gone it of late, they are likely to: a method may go another way from some day on.
         """
         if form is None or form not in self._seen:
             return 0.0
-        return min((calls - 1) / max(self._seen[form] - 1, 1), 1.0) / self.every(form)
+        part = min((calls - 1) / max(self._seen[form] - 1, 1), 1.0)
+        of_late = self._last[form].count(id(way))
+        if of_late >= _LATE - 1:
+            part = max(part, (of_late - 1) / (_LATE - 1))
+        return part / self.every(form)
 
     def are_many(self) -> bool:
         """Whether there are more forms than a method usually has."""

@@ -597,7 +597,7 @@ class Site:
             seen = sync.app.sightings[sync.first] = sync.app.sightings.get(sync.first, 0) + 1
             least = min(least, seen)
         if run.form is not None and run.syncs:
-            self.forms.was_seen(run.form)
+            self.forms.was_seen(run.form, app)
         if run.noted and run.syncs:
             self._noted += 1
             self._noted_again += least >= 2
@@ -608,7 +608,7 @@ class Site:
         waits = self.account.of_turns and self.any_sizes.may_serve(app)
         if run.syncs and least >= 2 and not waits and self._has_room(app, run.form):
             functions = sum([a.weight for s in run.syncs for a in s.app.path(s.first)])
-            share = self.forms.share(run.form, least)
+            share = self.forms.share(run.form, least, app)
             wait = self.account.wait_for_trace(
                 functions, least, _results(run.syncs), share, instead=self._gained())
             if any(map(_was_guessed, run.syncs)):
@@ -639,7 +639,7 @@ class Site:
                 self._waiting = None
             elif wait := self.account.wait_for_trace(
                 waiting.functions, waiting.calls, _results(waiting.syncs),
-                self.forms.share(waiting.form, waiting.calls), instead=self._gained(),
+                self.forms.share(waiting.form, waiting.calls, waiting.app), instead=self._gained(),
             ):
                 self._is_left_alone_for(wait)
             elif self._has_room(waiting.app, None):

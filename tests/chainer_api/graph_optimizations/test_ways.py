@@ -247,10 +247,27 @@ def test_a_way_without_a_function_that_a_program_computes_is_left():
 def test_the_share_of_a_way_is_that_of_its_form_though_few_calls_are_looked_at():
     forms = Forms()
     found = [forms.of((np.zeros(k % 4, "f"),)) for k in range(100)]
-    assert forms.share(found[0], 2) == 0.0  # nobody knows which way its calls go
-    forms.was_seen(found[0])
-    forms.was_seen(found[0])
-    assert forms.share(found[0], 2) == 0.25
-    forms.was_seen(found[0])
-    assert forms.share(found[0], 2) == 0.125  # one of them has gone another way
-    assert forms.share(None, 2) == forms.share(found[1], 2) == 0.0
+    way, other = object(), object()
+    assert forms.share(found[0], 2, way) == 0.0  # nobody knows which way its calls go
+    forms.was_seen(found[0], way)
+    forms.was_seen(found[0], way)
+    assert forms.share(found[0], 2, way) == 0.25
+    forms.was_seen(found[0], other)
+    assert forms.share(found[0], 2, way) == 0.125  # one of them has gone another way
+    assert forms.share(None, 2, way) == forms.share(found[1], 2, way) == 0.0
+
+
+def test_a_form_may_go_another_way_from_some_day_on():
+    forms, before, now = Forms(), object(), object()
+    form = forms.of(((), {}))
+    for way in [before] * 12 + [now, now]:
+        forms.was_seen(form, way)
+    assert forms.share(form, 2, now) == pytest.approx(1 / 13)
+    forms.was_seen(form, now)
+    assert forms.share(form, 3, now) == pytest.approx(2 / 3)
+    forms.was_seen(form, now)
+    assert forms.share(form, 4, now) == 1.0
+    assert forms.share(form, 12, before) == pytest.approx(11 / 15)
+    for way in [before, now] * 4:  # in turns
+        forms.was_seen(form, way)
+    assert forms.share(form, 8, now) == pytest.approx(7 / 23)
