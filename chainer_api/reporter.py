@@ -131,11 +131,15 @@ def _without_graph(value):
     return value
 
 
+class _NoReporter(RuntimeError, IndexError):
+    """No reporter is current: an ``IndexError`` in Chainer, which code may catch."""
+
+
 def get_current_reporter():
     """Return the current reporter of the thread.
 
     Raises:
-        RuntimeError: If no reporter is current.
+        RuntimeError: If no reporter is current; it is an ``IndexError``, too, as in Chainer.
 
     .. doctest::
 
@@ -146,7 +150,7 @@ def get_current_reporter():
     """
     reporters = _thread_local.reporters
     if not reporters:
-        raise RuntimeError('no reporter is current in this thread; enter one: `with reporter:`')
+        raise _NoReporter('no reporter is current in this thread; enter one: `with reporter:`')
     return reporters[-1]
 
 

@@ -9,7 +9,7 @@ from chainer import serializers
 
 
 def test_current_reporter():
-    with pytest.raises(RuntimeError, match='no reporter is current'):
+    with pytest.raises(IndexError, match='no reporter is current'):
         chainer.get_current_reporter()
     with pytest.raises(RuntimeError, match='no reporter is current'):
         chainer.report_scope({})
