@@ -417,8 +417,8 @@ def _step(func, targets, gys, grads, check, debug, lazy, order, plainly):
         else:
             for node, arrived in longer.items():
                 grads[node] = _Sum((_sum(arrived, plainly),))
-    if not plainly and func._account is not None and _peek('enable_backprop'):
-        func._account.was_differentiated()
+    if not plainly and func._static_account is not None and _peek('enable_backprop'):
+        func._static_account.was_differentiated()
     if hooks is not None:
         for hook in hooks:
             hook.backward_postprocess(func, in_data, gy_data)

@@ -86,7 +86,7 @@ class FunctionNode:
     #: Whether this is a program of a compiled method, which stands for several functions.
     _is_piece = False
     #: Is told when gradients through the function are to be differentiated themselves.
-    _account = None
+    _static_account = None
     _layouts = None  # of inputs and outputs, of those that know of layouts
 
     _input_indexes_to_retain = None

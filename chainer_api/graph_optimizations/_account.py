@@ -167,7 +167,7 @@ class Account:
     def follows(self, func: FunctionNode) -> None:
         """Hear whether gradients through a function of a call are differentiated."""
         self._followed += 1
-        func.__dict__["_account"] = self  # whatever the user's class does where one is set
+        func.__dict__["_static_account"] = self  # whatever the user's class does where one is set
 
     def was_differentiated(self) -> None:
         """Gradients through one of these functions have a graph of their own."""

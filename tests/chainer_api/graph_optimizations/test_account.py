@@ -125,7 +125,7 @@ class Unwilling(chainer.FunctionNode):
     """A function that has its own mind about attributes."""
 
     def __setattr__(self, name, value):
-        assert name != "_account"
+        assert name != "_static_account"
         super().__setattr__(name, value)
 
     def forward(self, inputs):
