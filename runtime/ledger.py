@@ -12,8 +12,6 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 logger = logging.getLogger("chainwright")
-
-
 _LONG = 200  # letters of a reason in a table
 
 
@@ -191,7 +189,7 @@ class Report(NamedTuple):
         spent = ", ".join(f"{what} {s * 1e3:.1f} ms" for what, s in self.spent.items())
         name = f"{self.name}: {self.hits} replayed, {self.eager_calls} define-by-run"
         name += ", a part of calls" * self.is_part
-        if self.is_part and not self.hits and not self.failed_checks:  # nothing else to be told
+        if self.is_part and not (self.hits or self.traces or self.failed_checks):
             why = max(self.plainly, key=self.plainly.__getitem__, default="")
             return f"{name}: {why}" if why else name
         lines = [
