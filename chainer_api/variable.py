@@ -123,6 +123,10 @@ class VariableNode:
         """Array of the variable, if it is retained (otherwise ``None``)."""
         if _run_state.trace is not None:
             _run_state.trace.looked_at(sys._getframe(1))
+        elif self._data is None:
+            self.creator_node  # noqa: B018 - a program's results have what its functions retain
+        if _run_state.run is not None:
+            _run_state.run.looked_at(self, self._data)
         return self._data
 
     @data.setter

@@ -380,7 +380,7 @@ class Proofs:
             between = sum([app.eager is not None for app in path])
             whole = between <= run.realized <= between + sum([bool(a.writes) for a in path])
         if type(due) is Failed:
-            if not raised and run.app is due.proof.app:
+            if not (raised or run.has_raised) and run.app is due.proof.app:
                 self._distrust(due.proof, f"programs raised {due.error}, and the functions did not")
             return
         if due is not None:

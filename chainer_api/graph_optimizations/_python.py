@@ -13,7 +13,7 @@ import logging
 import sys
 from contextlib import nullcontext
 from types import CodeType
-from typing import Any
+from typing import Any, NamedTuple
 
 logger = logging.getLogger("chainwright")
 refs = sys.getrefcount
@@ -29,9 +29,18 @@ def _of_a_local() -> int:
 LOCAL = _of_a_local()
 
 
+class Handled(NamedTuple):
+    """Instructions from which exceptions do not simply go on to the caller."""
+
+    first: int
+    last: int
+    #: Line and column of a ``with`` statement; None for ``try``.
+    with_at: tuple[int, int] | None
+
+
 @functools.lru_cache(1024)
-def guarded(code: CodeType) -> list[tuple[int, int]]:
-    """The ranges of instructions inside of ``try``; a ``with`` block hands exceptions on."""
+def handled(code: CodeType) -> list[Handled]:
+    """The ranges of instructions inside of ``try`` and ``with``."""
     if not code.co_exceptiontable:
         return []
     found = list(dis.get_instructions(code))
@@ -40,9 +49,20 @@ def guarded(code: CodeType) -> list[tuple[int, int]]:
     for entry in dis.Bytecode(code).exception_entries:
         k = by_offset.get(entry.target, 0)
         names = [i.opname for i in found[k : k + 2]]
-        if "WITH_EXCEPT_START" not in names and "PUSH_EXC_INFO" in names:
-            ranges.append((entry.start, entry.end))
+        if "PUSH_EXC_INFO" in names:
+            at = None
+            if "WITH_EXCEPT_START" in names:
+                where = found[k].positions
+                at = where.lineno or 0, where.col_offset or 0
+            ranges.append(Handled(entry.start, entry.end, at))
     return ranges
+
+
+def ends_of_loops(code: CodeType, first: int) -> list[int]:
+    """The last instructions of the loops that an instruction is inside of."""
+    return [
+        i.offset for i in dis.get_instructions(code)
+        if i.opname.startswith("JUMP_BACKWARD") and i.argval <= first <= i.offset]
 
 
 @functools.cache
@@ -94,11 +114,12 @@ def _counts_hold() -> bool:
 
 
 def _tries_show() -> bool:
-    seen = dict[str, bool]()
+    seen = dict[str, list[bool]]()
 
     def at(name: str) -> None:
         frame = sys._getframe(1)
-        seen[name] = any([a <= frame.f_lasti < b for a, b in guarded(frame.f_code)])
+        seen[name] = [
+            r.with_at is None for r in handled(frame.f_code) if r.first <= frame.f_lasti < r.last]
 
     at("before")
     try:
@@ -111,4 +132,5 @@ def _tries_show() -> bool:
         at("finally")
     finally:
         at("after")
-    return [name for name, inside in seen.items() if inside] == ["try", "finally"]
+    wanted = {"before": [], "try": [True], "with": [False], "finally": [True], "after": []}
+    return seen == wanted

@@ -32,6 +32,8 @@ from ._tree import (
     any_attributes,
     error_state,
     errors,
+    errors_are_raised,
+    is_caught,
     leaves_more,
     matches_nothing,
     of_the_library,
@@ -56,6 +58,7 @@ _new = object.__new__
 _HELD_FUNCTION = 2 + LOCAL  # of a pending function that nobody else holds, as counted below
 NEW = "arguments of these shapes have not come before, or nothing new may be traced now"
 _NOTHING = object()
+_IN_TRY = "it may raise, and its value is read where that would be caught"
 _VARIANTS = 6  # attributes at one place until they count as different in every call
 
 
@@ -102,10 +105,12 @@ class Run:
         self.states: dict[Application, Any] = {}  # the generator before each of these draws
         #: Arrays that pending functions have used, which somebody may write to, and copies.
         self.guards: dict[int, tuple[np.ndarray, np.ndarray]] = {}
-        self.lapsed: set[int] = set()  # the slots of those that were guarded before
+        #: Ids of what owns the memory of arrays that somebody has got, and may write to later on.
+        self.handed: set[int] = set()
         self.aliases: list[tuple[int, Variable]] = []  # detached Variables of pending outputs
         self._sets: list[_Set] = []  # attributes of links, while something was pending
         self.errors, self.warns = errors(), Warns()
+        self.raises = errors_are_raised()
         self.syncs: list[Sync] = []
         self.stopped: str | None = None  # why the rest of the call is define-by-run
         self.programs = self.realized = self.noted = 0
@@ -114,7 +119,6 @@ class Run:
         self.stops: list[tuple[str, str]] = []  # sync points: why, and the user's line
         self.statistics: set[int] = set()  # ids of arrays of the library's links; see WrittenArray
         self.looked: set[int] = set()  # ids of arrays that are written, and that the user knows
-        self._looks: list[Any] = []
         # While noting: slots of what has been seen, by id.
         self._seen: dict[int, tuple[int, Any]] | None = None
         self.count = 0
@@ -127,6 +131,7 @@ class Run:
         self.any_size = False  # whether it follows a way of any sizes
         self.sizes: dict[int, int] = {}  # that attributes of its functions have
         self.outside = False  # whether it has been found to go none of these
+        self.has_raised = False  # whether a function has, applied at once
         self.has_strayed = False  # whether it has left one in the middle
         self.phrases: Phrases | None = None  # that it follows, where it knows no way
         self.phrase_syncs: list[Sync] = []
@@ -162,8 +167,7 @@ class Run:
                 return outs
         if self._seen is None:
             if errors() is not self.errors:
-                self.sync("numpy.errstate")
-                self.errors = errors()
+                self._errors_change()
                 outs = self.app.go(self, func, inputs)
                 if outs is not None:
                     return outs
@@ -186,11 +190,14 @@ class Run:
                 return self.other(func, inputs)
         return self._note(func, inputs)
 
+    def _errors_change(self) -> None:
+        self.sync("numpy.errstate")
+        self.errors, self.raises = errors(), errors_are_raised()
+
     def _other_of_any_size(self, func: FunctionNode, inputs: Any) -> Any:
         """Another way of any sizes than the last call's; None if the call is to be noted."""
         if errors() is not self.errors:
-            self.sync("numpy.errstate")
-            self.errors = errors()
+            self._errors_change()
         for child in self.app.all_children():
             outs = child.match(self, func, inputs) if child.hot else None
             if outs is not None:
@@ -218,7 +225,7 @@ class Run:
                 self.sync("end")
                 self.begin_phrase()
         if outs is None and self.stopped is None:
-            self.errors = errors()
+            self.errors, self.raises = errors(), errors_are_raised()
             outs = phrases.find(self, self.app, func, inputs)
         if outs is None:
             self.missed += 1
@@ -229,14 +236,18 @@ class Run:
         """What comes begins a phrase, or is none; nothing is pending."""
         assert self.phrases is not None
         self.app, self.first = self.phrases.root, 1
-        self.values, self.bound, self.given, self._looks = [], {}, set(), []
-        self.guards, self.lapsed = {}, set()
+        self.values, self.bound, self.given = [], {}, set()
+        self.guards, self.handed = {}, set()
         self.step = self.app.go
 
     def plainly(self, func: FunctionNode, inputs: Any) -> Any:
         """Apply a function as always, with this run put aside."""
-        with _tracing.aside():
-            return func._apply(inputs)
+        try:
+            with _tracing.aside():
+                return func._apply(inputs)
+        except BaseException:
+            self.has_raised = True  # the method may catch it
+            raise
 
     def _candidates(self, func: FunctionNode, inputs: Any) -> list[Application]:
         slots = {id(v): k for k, v in enumerate(self.values)}
@@ -432,6 +443,9 @@ class Run:
         """A sync point of calls that follow this way."""
         if self._seen is None or self.app.depth < self.first or self.stopped:
             return
+        if is_caught():
+            for app in self.app.path(self.first):
+                app.read_in_try = True
         self.syncs.append(Sync(self.app, self.first, self._noted_alive()))
         self.first = self.app.depth + 1
 
@@ -467,6 +481,9 @@ class Run:
         if self._seen is not None or len(values) != n:
             raise AssertionError("a run has lost its place")
         self._lapse()
+        if not of_the_library(type(func)):  # the user's code may have kept what it was given
+            for x in (*inputs, *outs):
+                self._hand_out(x if type(x) in ARRAYS else x._array)
         self.app, self.step = app, app.go
         self.first = app.depth + 1
         known = [*values, *outs], self.sizes
@@ -514,9 +531,20 @@ class Run:
             # Some are of the function that is being compared, which is not pending yet.
             self.guards = {k: (a, copied(a)) for k, (a, _) in guards.items()}
 
-    def looked_at(self, x: Variable, array: Any) -> None:
-        """The array of a Variable that is no promise was read."""
-        if self.stopped is not None:
+    def guard_handed(self, slot: int) -> None:
+        """A known value is used: guard it, if somebody has got its array, or a view of it."""
+        x = self.values[slot]
+        array = x if type(x) in ARRAYS else x._array
+        if type(array) is not _Promise and id(_owner(array)) in self.handed:
+            self.guard(slot)
+
+    def _hand_out(self, array: Any) -> None:
+        if type(array) is not _Promise:
+            self.handed.add(id(_owner(array)))
+
+    def looked_at(self, x: Any, array: Any) -> None:
+        """The array of a Variable (or its node) was read, which is no promise; None is no array."""
+        if self.stopped is not None or array is None:
             return
         if self._seen is not None:
             found = self._seen.get(id(x))
@@ -525,9 +553,18 @@ class Run:
             return
         if self.funcs and id(x) in self.bound:
             self.sync("the array of a parameter or argument, used before")
-        if self.values and (self.funcs or self.phrases is None):
-            self._looks.append(x)
-            self.step = _check_looks
+        if self.funcs:
+            self._guard_pending(array)
+        self._hand_out(array)
+
+    def _guard_pending(self, array: Any) -> None:
+        """Somebody gets an array, and may write to it at once: pending functions have read it."""
+        owner = _owner(array)
+        for slot in {slot for app in self.app.path(self.first) for slot in reads(app)}:
+            x = self.values[slot]
+            found = x if type(x) in ARRAYS else x._array
+            if type(found) is not _Promise and _owner(found) is owner and slot not in self.guards:
+                self.guards[slot] = (found, copied(found))
 
     def looked_at_array(self, array: Any) -> None:
         """An array that functions write to (running statistics) was read."""
@@ -541,18 +578,6 @@ class Run:
         if self.funcs and id(array) in self.bound:
             self.sync("an array that functions write to")
         self.looked.add(id(array))
-
-    def check_looks(self) -> None:
-        """Arrays that the user has looked at may be written by him from now on."""
-        self._go_on()
-        looked, self._looks = self._looks, []
-        for x in looked:
-            for slot, value in enumerate(self.values):
-                if value is x:
-                    # The Variable's, the loop's and the call's; a graph's.
-                    if refs(x._array) > 3:
-                        self.guards[slot] = (x._array, copied(x._array))
-                    break
 
     def rebinds(self, x: Variable, array: Any) -> None:
         """A Variable gets another array."""
@@ -647,6 +672,7 @@ class Run:
         """Keep the promise of a Variable."""
         if _tracing.state.run is self:
             self.sync(why)
+            self._hand_out(x._array)
             return
         with self.lock:  # a look from another thread, or from code that put this run aside
             self.halted = threading.get_ident() != self.thread
@@ -655,6 +681,7 @@ class Run:
             was, _tracing.state.run = _tracing.state.run, self
             try:
                 self.sync(why)
+                self._hand_out(x._array)
             finally:
                 _tracing.state.run = was
                 self.halted = False
@@ -673,6 +700,8 @@ class Run:
         plan = app.plans.get(first)
         if why != "end":
             self.stops.append((why, user_line(2)))
+            if is_caught():
+                self._is_read_in_try()
         if plan is None or not plan.ready():
             if self.phrases is not None:
                 self._compute_beginning()
@@ -702,6 +731,19 @@ class Run:
         if why != "end":
             self.given.update([id(values[slot]) for slot in plan.slots])
         self._done()
+
+    def _is_read_in_try(self) -> None:
+        """What pending functions raise meets a handler here: next time they raise at once."""
+        for app in self.app.path(self.first):
+            app.read_in_try = True
+            if app.fails and app.eager is None:
+                if self.any_size:
+                    self.site.any_sizes.give_up(self.app)
+                    return
+                app.eager = _IN_TRY
+                app.renew()
+                if not app.anywhere:
+                    self.site.forget_programs()
 
     def _compute_beginning(self) -> None:
         """Of a phrase that was left, compute the longest beginning that has a program."""
@@ -788,7 +830,8 @@ class Run:
     def _lapse(self) -> None:
         """Nothing is pending: leaves may change, and are guarded when they are used again."""
         if self.guards:
-            self.lapsed.update(self.guards)
+            for array, _ in self.guards.values():
+                self._hand_out(array)
             self.guards = {}
 
     def _alive(self) -> frozenset[int]:
@@ -878,6 +921,13 @@ class Run:
         return None
 
 
+def _owner(array: Any) -> Any:
+    """What owns the memory that an array shows."""
+    while (base := getattr(array, "base", None)) is not None:
+        array = base
+    return array
+
+
 def _written(guards: dict[int, tuple[Any, Any]]) -> dict[int, tuple[Any, Any]]:
     """Arrays that were written since functions have got them, and other views of their memory.
 
@@ -914,11 +964,6 @@ def _begin_phrase(run: Run, func: FunctionNode, inputs: Any) -> Any:
 def _count(run: Run, func: FunctionNode, inputs: Any) -> Any:
     run.missed += 1
     return run.plainly(func, inputs)
-
-
-def _check_looks(run: Run, func: FunctionNode, inputs: Any) -> Any:
-    run.check_looks()
-    return run.step(run, func, inputs)
 
 
 def _check_settings(run: Run, func: FunctionNode, inputs: Any) -> Any:

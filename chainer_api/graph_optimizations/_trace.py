@@ -100,7 +100,7 @@ class Differentiation:
 
     is_backward = True
     draws, writes, numbers, eager = (), frozenset[int](), (), None
-    fails = in_try = kept = False
+    fails = in_try = read_in_try = kept = False
     label = "backward"
 
     def __init__(
@@ -257,7 +257,7 @@ class Traced:
         if fails is not app.fails:
             app.fails = fails
             app.renew()
-        if app.fails and (app.in_try or _uses_linear_algebra(rec.nodes[mark:])):
+        if app.fails and (app.in_try or app.read_in_try or _uses_linear_algebra(rec.nodes[mark:])):
             raise Untraceable(app, f"{app.label} may raise an exception for some values")
         writes = frozenset(
             s for s in app.arrays.values()

@@ -30,10 +30,12 @@ from chainwright.ir.size import source_of, symbol, symbols_in
 from chainwright.tracer import is_library, user_frame
 
 from ._account import Meter, clock
+from ._contexts import hands_on
 from ._device import ARRAYS, elsewhere, gpu_of
-from ._python import LOCAL, guarded, is_known, refs
+from ._python import LOCAL, ends_of_loops, handled, is_known, refs
 from ._random import PLAIN_DRAWS, draw_function, generator_state, whole_generator_state
 from ._values import Incomparable, differs, image
+from ._warned import FILTER, matches
 
 
 class Spec(NamedTuple):
@@ -339,6 +341,7 @@ class Application:
         self.writes: frozenset[int] = frozenset()  # slots of arrays that it changes; likewise
         self.followed = self.proof_tries = 0  # calls that have ended here, and tries of a proof
         self.fails = False  # whether it may raise for some values; known then, too
+        self.read_in_try = False  # whether calls have stopped behind it where that is caught
         self.plain = 0.0  # seconds of a call that ends here, without programs
         self.last = 0  # the call that has ended here last
         self.meter = Meter()  # of calls that end here
@@ -598,16 +601,11 @@ def _applied(func: FunctionNode) -> tuple[Origin, bool, bool]:
                 direct = frame is first
             if place not in places[-1:]:  # a comprehension has a frame of its own
                 places.append(place)
-            caught = caught or any([a <= frame.f_lasti < b for a, b in guarded(code)])
+            caught = caught or frame.f_lasti < _handlers(frame).until
         frame = frame.f_back
     (file, line), *calls = places or [("?", 0)]
     via = tuple([f"{path}:{number}" for path, number in calls])
     return Origin(file, line, func.label, via), direct, caught
-
-
-@functools.cache
-def _tries(code: CodeType) -> list[tuple[int, int]]:
-    return [] if is_library(code.co_filename) else guarded(code)
 
 
 def by_user() -> bool:
@@ -619,12 +617,59 @@ def by_user() -> bool:
     return not is_library(name)
 
 
-def within_try() -> bool:
-    """Whether the method would catch an exception of the function that is being applied."""
+class _Handlers(NamedTuple):
+    """Where a function's code deals with exceptions; the code is held, since its id tells it."""
+
+    code: CodeType
+    ranges: list[tuple[int, int]]
+    until: int  # the last instruction from which one of these is reached
+
+
+_handlers_of: dict[int, _Handlers] = {}
+
+
+def _handlers(frame: FrameType) -> _Handlers:
+    code = frame.f_code
+    found = _handlers_of.get(id(code))
+    if found is None or found.code is not code:
+        if len(_handlers_of) > 4096:
+            _handlers_of.clear()
+        found = _handlers_of[id(code)] = _handlers_in(code, frame.f_globals)
+    return found
+
+
+def _handlers_in(code: CodeType, names: dict[str, Any]) -> _Handlers:
+    if is_library(code.co_filename):
+        return _Handlers(code, [], 0)
+    ranges, ends = list[tuple[int, int]](), [0]
+    for first, last, with_at in handled(code):
+        if with_at is None or not hands_on(code, names, with_at):
+            ranges.append((first, last))
+            ends += [last, *ends_of_loops(code, first)]
+    return _Handlers(code, ranges, max(ends))
+
+
+def may_be_caught() -> bool:
+    """Whether what a function raises late could meet other handlers than what it raises now.
+
+    A function of the user's that is being run deals with exceptions, here or further below: by
+    ``try``, or by ``with`` and something that is not known to hand them on.
+    """
     entry = _CALL_CODE.get("run")
     frame: FrameType | None = sys._getframe(2)
     while frame is not None and frame.f_code is not entry:
-        for first, last in _tries(frame.f_code):
+        if frame.f_lasti < _handlers(frame).until:
+            return True
+        frame = frame.f_back
+    return False
+
+
+def is_caught() -> bool:
+    """Whether an exception would meet a handler inside of the method."""
+    entry = _CALL_CODE.get("run")
+    frame: FrameType | None = sys._getframe(2)
+    while frame is not None and frame.f_code is not entry:
+        for first, last in _handlers(frame).ranges:
             if first <= frame.f_lasti < last:
                 return True
         frame = frame.f_back
@@ -727,11 +772,13 @@ class _Writer:
                 self._value("x", slot, new)
         for spec in app.outputs if app.eager is None else ():
             self._check_lengths(spec.shape)
-        if app.anywhere:
-            # Whoever applies a function himself may look at what it leaves on itself; and late, an
-            # exception would not be caught.
-            tests = "by_user()" + " or within_try()" * app.fails
-            self.guards.insert(0, f"if {tests}: {_between(_BY_USER)}")
+        # Late, an exception would not be caught, or by others. In parts that come anywhere, whoever
+        # applies a function himself may look at what it leaves on itself, too.
+        tests = ["by_user()"] * app.anywhere
+        if app.eager is None:
+            tests.append("may_be_caught()" if app.fails else "run.raises and may_be_caught()")
+        if tests:
+            self.guards.insert(0, f"if {' or '.join(tests)}: {_between(_BY_USER)}")
         lines += self.guards
         if app.eager is not None:
             lines.append(_between(app.eager))
@@ -748,8 +795,10 @@ class _Writer:
                 return
             again = f"if {known} in run.guards: run.guard_again({known})"
             # An array may have been written only, so far.
-            lapsed = "else" if self._is_array(slot) else f"elif {known} in run.lapsed"
-            self.guards.append(f"{again}\n    {lapsed}: run.guard({known})")
+            own = self._is_array(slot)
+            late = f"else: run.guard({known})" if own else (
+                f"elif run.handed: run.guard_handed({known})")
+            self.guards.append(f"{again}\n    {late}")
             return
         new.discard(slot)
         spec, k = self.app.leaves[slot], self.bind
@@ -992,6 +1041,43 @@ def errors_are_heard() -> bool:
     return heard
 
 
+def _warnings_raise() -> bool:
+    """Whether a warning of floating-point errors in one of the library's functions may raise."""
+    for entry in warnings.filters:
+        action, text, kind, module, line = entry
+        if entry is not FILTER and issubclass(RuntimeWarning, kind):
+            if action == "error" and any([
+                matches(module, name) for name in list(sys.modules) if name.startswith("chainer.")
+            ]):
+                return True
+            if text is None and module is None and line == 0:
+                return False
+    return False
+
+
+_raised: tuple[Any, Any, bool] = (object(), None, False)
+
+
+def errors_are_raised() -> bool:
+    """Whether functions may raise for floating-point errors, or whoever hears of them may.
+
+    >>> from chainer.graph_optimizations._tree import errors_are_raised
+    >>> with np.errstate(over="raise"):
+    ...     errors_are_raised()
+    True
+    >>> with np.errstate(all="ignore"):
+    ...     errors_are_raised()
+    False
+    """
+    global _raised
+    now, filters, (state, known, raised) = errors(), tuple(warnings.filters), _raised
+    if now is not state or now is None or filters != known:
+        how = set(np.geterr().values())
+        raised = not how.isdisjoint({"raise", "call"}) or "warn" in how and _warnings_raise()
+        _raised = now, filters, raised
+    return raised
+
+
 @contextmanager
 def error_state(state: Any) -> Iterator[None]:
     """Treat floating-point errors as when ``state`` was what :func:`errors` gave."""
@@ -1018,7 +1104,7 @@ _NAMES = {
     "errors": errors,
     "warnings": warnings,
     "by_user": by_user,
-    "within_try": within_try,
+    "may_be_caught": may_be_caught,
     "handed_out": _tracing.handed_out,
     "note_function": _tracing.note_function,
 }

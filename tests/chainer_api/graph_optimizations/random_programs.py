@@ -368,6 +368,16 @@ try:
 except IndexError:
     {o} = {a} * 3
 ---
+{o} = {a} + {b}[:, np.array([next(self.count) % 6])]
+try:
+    {o} = {o} * float(F.mean({o}).array)
+except IndexError:
+    {o} = {a} * 3
+---
+{o} = {b}
+with contextlib.suppress(IndexError):
+    {o} = {a} + {b}[:, np.array([next(self.count) % 6])]
+---
 try:
     if next(self.count) % 3 == 1:
         raise ValueError
@@ -410,6 +420,22 @@ self.kept = (self.kept if self.n % 2 else self.bn.avg_mean)[::-1]
 {o} = F.fixed_batch_normalization({a}, self.table, self.mean, self.kept, self.one)
 {o} = F.batch_normalization({o}, self.p[0], self.p[1], running_mean=self.kept, running_var=self.one)
 self.numbers.append(float(self.kept.sum()))
+---
+{o} = F.tanh({a}) * {b}
+{a}.array[...] = 0.{n}
+---
+values = {a}.array
+{o} = F.sigmoid({a}) + {b}
+values[::2] *= -0.5
+{o} = {o} + {a}
+---
+{o} = F.exp(-{a} * {a}) + {b}
+{a}.array[{b}.array > 0] = 0.{n}
+{o} = {o} * {a}
+---
+parts = F.split_axis({a}, 2, 1)
+{o} = F.concat([F.tanh(parts[1]), parts[0]]) + {b}
+parts[{n} % 2].array[0] = {n}
 ---
 np.random.seed({n})
 {o} = F.dropout({a})

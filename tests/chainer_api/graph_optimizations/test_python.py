@@ -66,11 +66,11 @@ class NoEntries:
 def test_another_python_runs_all_define_by_run(
     anew, monkeypatch, caplog, where, name, other, words
 ):
-    _python.guarded.cache_clear()
+    _python.handled.cache_clear()
     monkeypatch.setattr(where, name, other, raising=False)
     found = report()
     assert found.hits == found.traces == 0 and found.eager_calls == 5
     (record,) = caplog.records
     assert record.levelname == "WARNING"
     assert re.match(rf"compiled methods go define-by-run: how Python \S+ {words}", record.message)
-    _python.guarded.cache_clear()
+    _python.handled.cache_clear()

@@ -637,6 +637,181 @@ def argument_written_and_then_wrapped():
     return Model
 
 
+# -- The arrays of results, written by the method itself -------------------------------------------
+
+
+def writes(forward):
+    """A method that writes into the arrays of what functions have given it."""
+
+    def make():
+        return simple(forward)
+
+    make.__name__ = forward.__name__
+    return fault(make)
+
+
+@writes
+def result_written_after_its_use(self, x):
+    h = self.a(x)
+    values = h.array
+    y = F.tanh(h)
+    values[...] = 0
+    return y
+
+
+@writes
+def result_read_and_written_after_its_use(self, x):
+    h = self.a(x)
+    h.array.sum()
+    y = F.tanh(h)
+    h.array[...] = 0
+    return y
+
+
+@writes
+def result_got_after_its_use(self, x):
+    h = self.a(x)
+    h.array.sum()
+    y = F.tanh(h)
+    values = h.array
+    values[...] = 0
+    return y, h
+
+
+@writes
+def part_beside_one_that_was_read(self, x):
+    p, q = F.split_axis(self.a(x), 2, 1)
+    p.array.sum()
+    y = F.tanh(q)
+    q.array[...] = 0
+    return y, p
+
+
+@writes
+def view_of_a_result_written(self, x):
+    h = self.a(x)
+    r = F.reshape(h, (4, 3))
+    values = r.array
+    y = F.tanh(h)
+    values[...] = 0
+    return y, r
+
+
+@writes
+def rows_of_a_result_written(self, x):
+    h = self.a(x)
+    r = F.transpose(h)
+    rows = h.array[1:]
+    y = F.tanh(r)
+    rows[...] = 0
+    return y, r
+
+
+@writes
+def results_masked_in_a_loop(self, x):
+    h = self.a(x)
+    for _ in range(3):
+        g, values = self.b(h), h.array
+        h = F.tanh(g) + h
+        values[values < 0] = 0
+    return h
+
+
+@writes
+def result_written_between_its_uses(self, x):
+    h = self.a(x)
+    values = h.array
+    y = F.tanh(h)
+    values *= 2
+    z = F.sigmoid(h)
+    values *= 2
+    w = F.exp(h)
+    values *= 0
+    return y, z, w
+
+
+@writes
+def results_of_two_programs_written(self, x):
+    h = self.a(x)
+    g = F.tanh(h)
+    float(F.sum(g).array)
+    y = F.sigmoid(g) * F.tanh(h)
+    g.array[...] = 1
+    h.array[...] = 2
+    return y
+
+
+@writes
+def result_of_a_draw_written(self, x):
+    h = F.dropout(self.a(x))
+    values = h.array
+    y = F.tanh(h)
+    values[...] = 0
+    return y
+
+
+@writes
+def items_written_one_by_one(self, x):
+    h = self.a(x)
+    values, ys = h.array, []
+    for k in range(3):
+        ys.append(F.tanh(h[k]))
+        values[k] = 0
+    return ys
+
+
+@writes
+def array_of_a_node_written(self, x):
+    h = F.sigmoid(self.a(x))
+    F.sum(h).array.sum()
+    y = F.tanh(h)
+    values = h.node.data
+    values[...] = 0
+    return y
+
+
+@writes
+def result_written_through_a_view_of_its_bytes(self, x):
+    h = self.a(x)
+    view = memoryview(h.array)
+    y = F.tanh(h)
+    np.asarray(view)[...] = 0
+    return y
+
+
+@writes
+def result_outside_of_the_graph_written(self, x):
+    h = self.a(x)
+    h.unchain_backward()
+    values = h.array
+    y = F.tanh(h)
+    values[...] = 0
+    return y + self.b(x)
+
+
+class Buffered(chainer.FunctionNode):
+    """Gives the same array each time."""
+
+    def __init__(self, buffer):
+        self.buffer = buffer
+
+    def forward(self, inputs):
+        self.buffer[...] = inputs[0]
+        return (self.buffer,)
+
+    def backward(self, indexes, gys):
+        return gys
+
+
+@writes
+def array_that_a_function_of_the_users_keeps(self, x):
+    buffer = np.zeros((3, 4), "f")
+    h = Buffered(buffer).apply((self.a(x),))[0]
+    y = F.tanh(h)
+    buffer[...] = 0
+    return y
+
+
 @pytest.mark.parametrize("make", FAULTS, ids=lambda f: f.__name__)
 def test_arrays(make):
     check(make)
