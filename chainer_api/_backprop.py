@@ -945,7 +945,9 @@ def grad(
 
     Unlike :meth:`Variable.backward`, it returns the gradients, and leaves ``grad`` of all
     variables as it is unless told otherwise. Only functions on ways from ``inputs`` to
-    ``outputs`` are differentiated.
+    ``outputs`` are differentiated. An input that does not require a gradient gets one from those
+    of these functions that use it; it is the beginning of no way itself, unless a function that
+    has made one of the ``outputs`` uses it.
 
     A variable counts once: where one stands several times in ``outputs``, or in ``inputs``, the
     last gradient given for it is taken, not their sum.
@@ -963,7 +965,8 @@ def grad(
         loss_scale (float): Factor for the gradients of ``outputs`` made by default.
 
     Returns:
-        list of Variable: The gradients, ``None`` for inputs on which no output depends.
+        list of Variable: The gradients, ``None`` for inputs on which no output depends, or on
+        no such way.
 
     .. doctest::
 
@@ -1043,7 +1046,8 @@ def _nodes_between(output_nodes, input_nodes):
         if node in between:
             continue
         between.add(node)
-        for user in users.get(node, ()):
+        # What depends on an input that requires no gradient, and on nothing else, has none.
+        for user in users.get(node, ()) if node._requires_grad else ():
             if isinstance(user, FunctionNode):
                 stack.extend([y for y in _outputs(user) if y is not None])
             else:
@@ -1089,11 +1093,14 @@ def _backward_between(grads, start, wanted, input_nodes, retain_grad):
             if key is not None:
                 _heappush(heap, key)
                 continue
-            if func._is_piece and func._adds_in_between(grads):
+        targets = tuple([i for i, x in enumerate(func.inputs) if x in wanted])
+        if func._is_piece and (not func._gives_gradients(targets) or
+                               order is not None and func._adds_in_between(grads)):
+            if order is not None:
                 order.runs(func)
-                func._dissolve()
-                push_functions()
-                continue
+            func._dissolve()
+            push_functions()
+            continue
         if order is not None:
             order.runs(func)
             if func._adds_inside:
@@ -1108,7 +1115,6 @@ def _backward_between(grads, start, wanted, input_nodes, retain_grad):
                     results[y] = gy
                 if retain_grad:
                     y.grad_var = gy
-        targets = tuple([i for i, x in enumerate(func.inputs) if x in wanted])
         if twice and not _goes_on(func, targets, gys, grads):
             push_functions()
             continue

@@ -112,6 +112,10 @@ class StaticScheduleFunction(FunctionNode):
         assert self.outputs is not None
         return min([node._rank for ref in self.outputs if (node := ref())], default=1)
 
+    def _gives_gradients(self, targets: Any) -> bool:
+        """Whether the inputs ``targets`` are all of those that require a gradient."""
+        return max(targets, default=0) < len(self._piece.uses)
+
     def _gradient_places(self, targets: Any) -> list[Any]:
         levels = self._levels.places
         if self._places:

@@ -321,6 +321,52 @@ def grad_where_not_required():
     return plain(chainer.grad([net('y', x)], [x]))
 
 
+def ways_of_gradients():
+    """Graphs in which some variables require no gradient: outputs, and what is asked for."""
+    def variables():
+        return (variable(1, 2), variable(1, 2, requires_grad=False),
+                variable(3, 1, requires_grad=False), variable(2, 1))
+
+    w, x, u, z = variables()
+    yield 'product', [F.sum(w * x)], ([x], [x, w], [w, x])
+    w, x, u, z = variables()
+    yield 'alone', [x * x], ([x],)
+    w, x, u, z = variables()
+    h = x * 3
+    yield 'computed', [F.sum(w * h)], ([h], [x], [x, w], [h, w])
+    w, x, u, z = variables()
+    h = w * x
+    yield 'longer', [F.sum(h ** 2)], ([x], [x, h], [x, w])
+    w, x, u, z = variables()
+    yield 'beside', [F.sum(w * x * z)], ([x, z], [x, w], [x])
+    w, x, u, z = variables()
+    yield 'results', [x * u, w * x], ([x], [x, w], [u, x])
+    w, x, u, z = variables()
+    h = x * z
+    yield 'twice', [F.sum((h + x) * w)], ([x, z], [x], [x, w])
+    w, x, u, z = variables()
+    h = w * x
+    yield 'behind', [F.sum(h * u)], ([u, x, h], [h], [u], [u, w])
+    w, x, u, z = variables()
+    yield 'parts', [F.sum(F.split_axis(w * x, 2, 0)[0])], ([x, w], [x])
+    w, x, u, z = variables()
+    yield 'choice', [F.sum(F.where(np.array([True, False]), x, w))], ([x], [x, w])
+
+
+@case
+def grad_where_some_do_not_require_one():
+    found = {}
+    for name, outputs, asked in ways_of_gradients():
+        found[name] = [plain(chainer.grad(outputs, inputs)) for inputs in asked]
+    w, x = variable(1, 2), variable(1, 2, requires_grad=False)
+    y = F.sum(w * x)
+    found['given'] = plain(chainer.grad([y], [x], grad_inputs=[variable(1, 1)]))
+    found['set'] = [plain(chainer.grad([y], [x], set_grad=True)), grads(w, x)]
+    gw, = chainer.grad([F.sum((w * x) ** 2)], [w], enable_double_backprop=True)
+    found['second'] = [plain(chainer.grad([F.sum(gw)], inputs)) for inputs in ([x], [x, w])]
+    return found
+
+
 @case
 def grad_none():
     net, x = Network(), variable(1)

@@ -1139,3 +1139,40 @@ def test_the_graph_with_programs_that_are_large(make, monkeypatch):
     """Their checks hold no two sets of intermediate values, or of gradients, at a time."""
     monkeypatch.setattr(_piece, "_LARGE", -1)
     check(make)
+
+
+# -- Gradients with respect to what requires none --------------------------------------------------
+
+METHODS = {
+    "product": lambda m, x: (m.a(x),),
+    "computed": lambda m, x: (F.sum(m.a(F.exp(x))),),
+    "kept": lambda m, x: (F.sum(m.a(h := F.exp(x)) * 2), h),
+    "beside": lambda m, x: (F.tanh(x * m.a.W) * x,),
+    "several": lambda m, x: (F.tanh(m.a(x)), F.exp(x) * m.b(x)),
+    "choice": lambda m, x: (F.sum(F.where(np.eye(4) > 0, x, m.a.W)),),
+    "rows": lambda m, x: (F.embed_id(np.array([1, 0, 2]), x) * m.b.W[:3], m.a(x)),
+    "wrapped": lambda m, x: (F.linear(chainer.as_variable(x.array), m.a.W) + m.b(x),),
+}
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_gradients_of_what_requires_none(name):
+    def make():
+        class Model(Base):
+            def forward(self, x):
+                return METHODS[name](self, x)
+
+            def step(self, k):
+                x = chainer.Variable(variable(k, 4, 4).array, requires_grad=False)
+                ys = self(x)
+                asked = [[x], [x, self.a.W], [self.a.W], [self.b.W, x], [x, *ys[1:]]][k % 5]
+                found = chainer.grad(ys[:1], asked, enable_double_backprop=k % 3 == 1)
+                if k % 3 == 1 and found[-1] is not None and found[-1].requires_grad:
+                    found += chainer.grad([F.sum(found[-1] ** 2)], asked)
+                if k % 4 == 3:
+                    found += chainer.grad(ys, [x], grad_inputs=[x])
+                return ys, found
+
+        return Model
+
+    check(make, 30)
