@@ -873,6 +873,7 @@ class Plan:
             piece.run(run, drawn, places and places[: len(piece.apps)])
             return
         before = [(run.values[slot], copied(run.values[slot])) for slot in self._written_early]
+        guards = {slot: run.guards[slot] for slot in self._written_early if slot in run.guards}
         try:
             for piece in self.pieces:
                 n, m = piece.draws, len(piece.apps)
@@ -881,6 +882,7 @@ class Plan:
         except BaseException:
             for array, copy in before:  # who applies the functions instead writes them again
                 array[...] = copy
+            run.guards.update(guards)
             raise
 
 

@@ -97,6 +97,62 @@ def a_counter_after_it():
     return Model
 
 
+def statistics(forward):
+    """A model with this method, which raises behind a program that has written statistics."""
+
+    class Model(Embedded):
+        def __init__(self):
+            super().__init__()
+            with self.init_scope():
+                self.other = L.BatchNormalization(4)
+
+        def step(self, k):
+            self.t = np.array([0, 9 if k in BAD else 3, k % 4], "i")
+            try:
+                y = self(variable(k))
+            except (IndexError, ValueError) as e:
+                return chained(e)
+            total(y).backward()
+            return y
+
+    Model.forward = forward
+    return Model
+
+
+@fault
+def statistics_written_and_read_before_it():
+    def forward(self, x):
+        y = self.bn(self.a(x))
+        with chainer.using_config("train", False):
+            z = self.bn(self.b(x))
+        return F.softmax_cross_entropy(y + z, self.t), y
+
+    return statistics(forward)
+
+
+@fault
+def statistics_written_and_read_around_draws_before_it():
+    def forward(self, x):
+        y = F.dropout(self.bn(self.a(x)))
+        with chainer.using_config("train", False):
+            z = self.bn(self.b(x))
+        return F.softmax_cross_entropy(y + z, self.t), y, F.dropout(z)
+
+    return statistics(forward)
+
+
+@fault
+def statistics_written_before_it_and_behind():
+    def forward(self, x):
+        self.h = y = self.bn(self.a(x))
+        with chainer.using_config("train", False):
+            z = self.bn(self.b(x)) + self.other(y)
+        loss = F.softmax_cross_entropy(y + z, self.t)
+        return loss, self.other(z), y
+
+    return statistics(forward)
+
+
 @fault
 def noise_after_it():
     class Model(Embedded):
