@@ -28,13 +28,17 @@ def budget(monkeypatch):
 def account(monkeypatch):
     """One of a method whose calls take a second; to trace a function takes one, too.
 
-    Programs are expected to save six tenths of a call, and checks take no time.
+    Programs are expected to save six tenths of a call, a proof one, and checks take no time.
     """
     monkeypatch.setattr(_account, "COMPILING", Rate(1.0, 0.0))
     monkeypatch.setattr(_account, "PROVING", Rate(1.0, 0.0))
     monkeypatch.setattr(_account, "_CHECKING", 0.0)
     monkeypatch.setattr(_account, "_GAIN_OF_TIME", 1.0)
     monkeypatch.setattr(_account, "_GOES_ON", 0.0)
+    monkeypatch.setattr(_account, "_UNNOTICED", 0.0)
+    monkeypatch.setattr(_account, "_GAIN_OF_PROOF", 0.1)
+    monkeypatch.setattr(_account, "_GAIN_OF_PROVED", 0.0)
+    monkeypatch.setattr(_account, "_GAIN_OF_SHORTCUT", 0.05)
     monkeypatch.setattr(_account, "pace", lambda: 1.0)
     found = _account.Account(Ledger("forward"))
     found.plain = 1.0
@@ -103,6 +107,21 @@ def test_what_has_gone_on_is_expected_to_go_on(account, monkeypatch):
     assert after(account, 200).wait_for_trace(51, 200) > 0
     # Where programs have saved nothing, nothing is expected.
     assert after(account, 208, saved=0.0, hits=8).wait_for_trace(21, 200) > 0
+
+
+def test_what_is_hardly_noticed_is_expected_in_as_many_calls_as_there_were(account, monkeypatch):
+    monkeypatch.setattr(_account, "_UNNOTICED", 40.0)
+    assert after(account, 199).wait_for_trace(50, 199) > 0
+    assert after(account, 200).wait_for_trace(60, 200) == 0  # 20, and 40
+    assert after(account, 200).wait_for_trace(61, 200) > 0
+    assert after(account, 200).wait_for_trace(60, 60) > 0  # 0.3 of 200 calls save it
+
+
+def test_a_proof_gains_by_functions(account, monkeypatch):
+    monkeypatch.setattr(_account, "_GAIN_OF_PROVED", 0.5)
+    # Of 100 seconds ten calls' are there, and what comes back in 140 by 0.1 and 0.5 a function.
+    assert after(account, 10, spent=100.0).wait_for_proof(1, 10) > 0
+    assert after(account, 10, spent=100.0).wait_for_proof(2, 10) == 0
 
 
 def test_a_smaller_and_smaller_part_where_nothing_has_paid(account):
