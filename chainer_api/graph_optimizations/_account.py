@@ -68,7 +68,7 @@ _MAY_LOSE = 0.02  # of a method's time; programs become faster the longer they r
 
 # For each function application, as learned on this machine. The first time modules are imported,
 # templates and the library's sources read.
-ANY_SIZE = Rate.elsewhere(2.2e-3, 0.014)  # programs for any sizes are traced at several
+ANY_SIZE = Rate.elsewhere(7e-3, 0.014)  # programs for any sizes are traced at several
 COMPILING, PROVING = Rate.elsewhere(8e-4, 0.014), Rate.elsewhere(7e-4, 0.015)
 NATIVE = Rate.elsewhere(1.1e-3, 0.013)  # native code of what is compiled, in the background
 _GAIN_OF_TWICE = 0.5  # of what forward and backward take, where gradients are differentiated
@@ -363,7 +363,8 @@ class Account:
         expected = gain * max(_SOON - self.calls, 0)
         if self.calls >= _HORIZON:
             expected = gain * self.calls
-            expected = max(_GOES_ON * expected, min(expected, _UNNOTICED))
+            unnoticed = 0.0 if self.of_turns else _UNNOTICED  # of all parts it would be
+            expected = max(_GOES_ON * expected, min(expected, unnoticed))
         hope = 1.0
         if self.ledger.spent["trace"]:
             # What has not paid in many calls is not likely to do so later.

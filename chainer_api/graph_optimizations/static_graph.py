@@ -675,7 +675,7 @@ class Site:
 
     @_without_collection
     def _make_any_size(self, kind: Kind) -> None:
-        started, new = clock(), list[Piece]()
+        started, new, functions = clock(), list[Piece](), kind.functions
         why: Any = "none of its functions may be part of one"
         shortest = (1, 2) if kind.have_ones else (2,)
         known = kind.way if kind.lacks_programs_only else None
@@ -700,7 +700,7 @@ class Site:
             return
         self.forms.differ = True
         seconds = clock() - started
-        ANY_SIZE.learn(seconds, kind.functions)
+        ANY_SIZE.learn(seconds, functions)
         labels = "; ".join(dict.fromkeys(label_of(self.name, piece) for piece in new))
         reason = f"the same functions have come with arrays of other sizes: {labels}"
         self.ledger.add("compile", reason, line_of(self.method), seconds)
