@@ -25,16 +25,21 @@ _HARMLESS = (contextlib.nullcontext, warnings.catch_warnings, np.errstate, np.pr
 def hands_on(code: CodeType, names: dict[str, Any], where: tuple[int, int]) -> bool:
     """Whether the ``with`` at a line and column is one of these; ``names`` are the code's globals.
 
+    Where Python tells the place of one of its items (since 3.13), whether that is.
+
     >>> from chainer.graph_optimizations._contexts import hands_on
     >>> hands_on(hands_on.__code__, {}, (1, 4))  # there is none
     False
     """
     cells = tuple([CellType() for _ in code.co_freevars])
     tree = syntax_of(FunctionType(code, names, code.co_name, None, cells))
+    own = {*code.co_varnames, *code.co_cellvars, *code.co_freevars}
     for node in ast.walk(tree) if tree is not None else ():
-        if isinstance(node, ast.With) and (node.lineno, node.col_offset) == where:
-            own = {*code.co_varnames, *code.co_cellvars, *code.co_freevars}
-            return all([_is_harmless(item.context_expr, names, own) for item in node.items])
+        entered = [item.context_expr for item in node.items] if isinstance(node, ast.With) else []
+        if not entered or (node.lineno, node.col_offset) != where:
+            entered = [e for e in entered if (e.lineno, e.col_offset) == where]
+        if entered:
+            return all([_is_harmless(e, names, own) for e in entered])
     return False
 
 
