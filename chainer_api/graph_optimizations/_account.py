@@ -32,7 +32,7 @@ _UNNOTICED = 0.05  # seconds up to which it may be expected in as many as there 
 # were measured (see Rate). The least part of a call that is tried for.
 _GAIN, _GAIN_OF_FUNCTION, _GAIN_OF_TIME, _OF_RESULT, _LEAST = 0.6, 9.5e-6, 0.15, 40e-6, 0.15
 # What a call and its backward save at least without the method's Python, besides what each function
-# of it saves; and without most guards. Seconds of the pace; 12 small models: 75 to 500, 45 to 440 us.
+# of it saves; and without most guards. Seconds of the pace (12 small models: 75 to 500, 45 to 440).
 _GAIN_OF_PROOF, _GAIN_OF_PROVED, _GAIN_OF_SHORTCUT = 20e-6, 8e-6, 35e-6
 _LONG_AGO = 64  # calls since another thread has called
 _GONE = 60.0  # seconds since then, until it is in no call any more

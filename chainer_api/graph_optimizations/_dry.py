@@ -206,6 +206,7 @@ class Dry:
                 result = self.interpreter.run_function(
                     self.site.method, [chain, *positional], named
                 )
+                self.interpreter.check_generators()
                 if self.pending:
                     self.sync()
         finally:

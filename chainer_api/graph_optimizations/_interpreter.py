@@ -81,6 +81,7 @@ class Interpreter(Objects):
         self.steps = 0
         self.failed_at = ""
         self.all_frames: list[Frame] = []
+        self._open: list[Frame] = []  # of generators that have begun and are not at their end
         self._expressions = {
             name: getattr(self, f"_{name.lower()}")
             for name in _EXPRESSIONS
@@ -171,15 +172,23 @@ class Interpreter(Objects):
         yield from self._block(frame.node.body)
 
     def _generator(self, frame: Frame, body: Any) -> Iterator[Any]:
+        self._open.append(frame)
         while True:
             self.frames.append(frame)
             try:
                 value = next(body)
             except (StopIteration, _Return):
+                self._open.remove(frame)
                 return
             finally:
                 self.frames.pop()
             yield value
+
+    def check_generators(self) -> None:
+        """A generator that is left in the middle does what it has in ``finally`` when it goes."""
+        for frame in self._open:
+            if any([isinstance(n, (ast.Try, ast.With)) for n in ast.walk(frame.node)]):
+                raise NotProvable("a generator with try or with is left before its end")
 
     # -- names
 

@@ -345,6 +345,70 @@ def complex_numbers():
     return _of_dtype("F", lambda self, x: (self.a(F.cast(x, "f")), F.cast(x * 2, "f")))
 
 
+def left_in_the_middle(use):
+    """A generator that has something to do when it is left: define-by-run lets it go at once."""
+
+    def make():
+        class Model(Base):
+            done = None
+
+            def layers(self):
+                for k in range(3):
+                    try:
+                        yield self.a
+                    finally:
+                        self.done = k
+
+            def scopes(self):
+                for k in range(3):
+                    with chainer.using_config("train", k > 0):
+                        yield self.bn
+                self.done = -1
+
+            def forward(self, x):
+                return use(self, x), self.done
+
+            def step(self, k):
+                y = self(variable(k))
+                total(y).backward()
+                return y
+
+        return Model
+
+    make.__name__ = use.__name__
+    return fault(make)
+
+
+@left_in_the_middle
+def generator_left_by_a_break(self, h):
+    for layer in self.layers():
+        h = F.tanh(layer(h))
+        if h.shape[0] > 1:
+            break
+    return h * self.done
+
+
+@left_in_the_middle
+def generator_left_by_a_shorter_one(self, h):
+    for layer, k in zip(self.layers(), range(2)):  # noqa: B905
+        h = F.tanh(layer(h)) * k + h
+    return h
+
+
+@left_in_the_middle
+def generator_of_which_one_is_taken(self, h):
+    return next(self.layers())(h)
+
+
+@left_in_the_middle
+def generator_left_within_a_context(self, h):
+    for layer in self.scopes():
+        h = layer(h)
+        if h.shape[0] > 1:
+            break
+    return self.bn(h)
+
+
 @pytest.mark.parametrize("fault", FAULTS, ids=lambda f: f.__name__)
 def test_found_by_strangers(fault):
     check(fault, 2 * CALLS)
