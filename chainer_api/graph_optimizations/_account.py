@@ -603,6 +603,8 @@ class Account:
         else:
             gain = sum([piece.forward_meter.gain for piece in run.pieces])
             factor = 1.0
+        if self.of_turns:
+            gain -= _AROUND_TURNS + 2 * AROUND_NODE * (len(run.pieces) - 1)
         self.ledger.saved += calls * gain
         if run.realized:
             self._partly += 1
@@ -614,8 +616,6 @@ class Account:
                 piece.twice.corrects(factor)
             if backward.program:
                 gain += backward.gain
-        if self.of_turns:
-            gain -= _AROUND_TURNS + 2 * AROUND_NODE * (len(run.pieces) - 1)
         self._deficit = max(self._deficit - (calls - 1) * gain, 0.0)
         return self.pays(gain)
 
