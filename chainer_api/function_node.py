@@ -330,6 +330,7 @@ class FunctionNode:
         rank, number = -self.rank, -self.number
         return [(rank, number, i) for i in targets]
 
+    _may_raise = True  # for some values: False where its own indexes are right by construction
     #: How many small functions it is worth, to those who ask what compiling it takes.
     _weight = 1
     _has_inner_results = False

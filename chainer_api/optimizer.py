@@ -8,7 +8,7 @@ from typing import Any, Self
 import numpy
 
 import chainer
-from chainer import _backprop, configuration, optimizer_hooks, variable
+from chainer import _backprop, configuration, optimizer_hooks, utils, variable
 from chainer import link as link_module
 from chainer import serializer as serializer_module
 from chainer.backends import _chainerx
@@ -456,7 +456,7 @@ def _unscale_grad(param):
     param._loss_scale = None
     if param.grad is not None:
         # Not in place, for backward may have set a read-only array.
-        param.grad = param.grad / param.dtype.type(scale)
+        param.grad = utils.force_array(param.grad / param.dtype.type(scale))
 
 
 class Optimizer(_Hookable):

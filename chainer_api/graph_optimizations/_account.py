@@ -316,6 +316,12 @@ class Account:
         seconds, gain = self._longest_proof, pace() * _GAIN_OF_SHORTCUT
         return self._until(self._missing(seconds, gain), seconds, gain)
 
+    def patience_with_proof(self, applications: int) -> float:
+        """Seconds that reading a call may take at most: its Python may do more than it applies."""
+        if _budget() == math.inf:
+            return 2.0 + 20 * PROVING.of(applications)
+        return 0.2 + 5 * PROVING.of(applications)
+
     def proved(self, applications: int, since: float) -> None:
         """A call has been read that applies so many functions, whether that was a proof or not."""
         seconds = self.spend("prove", since)

@@ -17,7 +17,7 @@ from chainer.variable import Variable
 from chainwright.ir.layout import reuse_matters
 from chainwright.tracer import DIFFERENT_LAYOUTS
 
-from ._own import CONTAINERS, MISSING, OWN, Bound, OwnObject
+from ._own import CONTAINERS, IS_MADE, MISSING, OWN, Bound, OwnObject, View
 from ._residual import PLAIN, NotProvable, Sym, is_number
 
 
@@ -46,7 +46,7 @@ class Computing:
                 raise NotProvable("a Variable is handed to code that is not read")
             if type(real) is _tracing.Promise:
                 raise NotProvable("values that are still to be computed are read")
-            return real
+            return _of_known_kind(real)
         if kind is tuple or kind is list:
             return kind([self.native(v) for v in value])
         if isinstance(value, tuple):
@@ -174,12 +174,27 @@ class Computing:
             )
         raise NotProvable("an operator of a list")
 
+    def _tried(self, a: Any, b: Any, name: str, reflected: str) -> list[tuple[Any, Any, str]]:
+        """Which methods of which operand are asked first: those of a class below the other's."""
+        ways = [(a, b, name), (b, a, reflected)]
+        if self._plain_object(a) and self._plain_object(b):
+            first, second = self.class_of(a), self.class_of(b)
+            if first is second and name != reflected and name not in _COMPARISONS:
+                return ways[:1]
+            if first is not second and issubclass(second, first):
+                if name in _COMPARISONS or (
+                    self._static(second, reflected) is not self._static(first, reflected)
+                ):
+                    return ways[::-1]
+        return ways
+
     def _by_method(self, name: str, reflected: str, a: Any, b: Any) -> Any:
         """Operators of classes written in Python."""
-        for own, other, method in ((a, b, name), (b, a, reflected)):
+        for own, other, method in self._tried(a, b, name, reflected):
             if type(own) is OwnObject or type(own) is Sym and not self._has_plain_operators(own):
                 cls = self.class_of(own)
                 if self._static(cls, method) is MISSING:
+                    self.stays_without(cls, method)
                     continue
                 found = self.special(own, method, [other])
                 if found is not NotImplemented:
@@ -196,7 +211,10 @@ class Computing:
 
     def inplace(self, op: str, a: Any, b: Any) -> Any:
         if type(a) is list and op == "Add":
-            a.extend(self.iterate(b))
+            self.extend(a, b)
+            return a
+        if type(a) is list and op == "Mult":
+            a *= self.residual.fix(b)
             return a
         if type(a) is Sym and type(a.value) is np.ndarray:
             self.dry.changes(a)
@@ -260,15 +278,23 @@ class Computing:
         if op == "NotIn":
             return not self.contains(a, b)
         name, symbol = _COMPARE[op]
-        for own, other, method in ((a, b, name), (b, a, _MIRROR[name])):
+        for own, other, method in self._tried(a, b, f"__{name}__", f"__{_MIRROR[name]}__"):
             if type(own) is OwnObject or type(own) is Sym and not self._has_plain_operators(own):
                 cls = self.class_of(own)
-                found = self._static(cls, f"__{method}__")
+                found = self._static(cls, method)
                 if isinstance(found, FunctionType):
-                    result = self.special(own, f"__{method}__", [other])
+                    result = self.special(own, method, [other])
                     if result is not NotImplemented:
                         return result
-                elif name in ("eq", "ne") and found is getattr(object, f"__{method}__"):
+                elif name in ("eq", "ne") and found is getattr(object, method):
+                    self.stays(cls, method, found)
+                    # What is not equal is what __eq__ says, where nothing else does.
+                    if name == "ne" and self._static(cls, "__eq__") is not object.__eq__:
+                        result = self.special(own, "__eq__", [other])
+                        if result is not NotImplemented:
+                            return not self.truth(result)
+                    elif name == "ne":
+                        self.stays(cls, "__eq__", object.__eq__)
                     continue
                 elif found is not MISSING:
                     raise NotProvable(f"a {cls.__name__} is compared")
@@ -279,6 +305,8 @@ class Computing:
         function = getattr(operator, name)
         if self.known(a, b):
             return self._folded(lambda: function(self.native(a), self.native(b)))
+        if View in (type(a), type(b)):
+            raise NotProvable("what a dictionary shows is compared")
         if self._is_container(a) or self._is_container(b):
             if self.dry.any_size and op in ("Eq", "NotEq") and type(a) is type(b) is tuple:
                 return self._same_items(a, b) is (op == "Eq")
@@ -298,6 +326,28 @@ class Computing:
 
     def _is_container(self, v: Any) -> bool:
         return isinstance(v.value if type(v) is Sym else v, CONTAINERS)
+
+
+def _of_known_kind(value: Any) -> Any:
+    """Plain data, in which there is no object whose own code may run where NumPy computes with it.
+    """
+    kind = type(value)
+    if kind is np.ndarray:
+        if value.dtype.hasobject:
+            raise NotProvable("an array of objects")
+    elif isinstance(value, np.ndarray):
+        raise NotProvable(f"a {kind.__name__}")
+    elif kind in (list, tuple):
+        for item in value:
+            _of_known_kind(item)
+    elif kind is dict:
+        for item in value.values():
+            _of_known_kind(item)
+    elif kind.__flags__ & IS_MADE and not (
+        callable(value) or isinstance(value, (np.generic, np.dtype))
+    ):
+        raise NotProvable(f"a {kind.__name__} is handed to code that is not read")
+    return value
 
 
 def _shares(array: np.ndarray, values: Any) -> bool:
@@ -329,4 +379,5 @@ _COMPARE = {
     "Eq": ("eq", "=="), "NotEq": ("ne", "!="), "Lt": ("lt", "<"), "LtE": ("le", "<="),
     "Gt": ("gt", ">"), "GtE": ("ge", ">="),
 }  # fmt: skip
+_COMPARISONS = frozenset({f"__{name}__" for name, _ in _COMPARE.values()})
 _MIRROR = {"eq": "eq", "ne": "ne", "lt": "gt", "le": "ge", "gt": "lt", "ge": "le"}

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ast
 import builtins
+import math
 import sys
 from collections.abc import Generator, Iterator
 from inspect import CO_GENERATOR
@@ -17,12 +18,14 @@ from typing import Any
 
 from chainwright.tracer import is_library
 
+from ._account import clock
 from ._objects import Objects
 from ._own import Closure, Super
 from ._residual import NotProvable
 from ._source import syntax_of
 
 _STEPS = 2_000_000  # nodes of syntax trees that one proof may take
+_BETWEEN_LOOKS = 512  # at the clock
 _DEPTH = 120  # calls inside of calls
 _UNBOUND = object()
 
@@ -64,6 +67,10 @@ class _Continue(Exception):
     pass
 
 
+class TooMuch(NotProvable):
+    """To read the method would take too long, each time."""
+
+
 class Raised(Exception):
     """The interpreted code has raised an exception of its own."""
 
@@ -79,6 +86,8 @@ class Interpreter(Objects):
         super().__init__(residual, dry)
         self.frames: list[Frame] = []
         self.steps = 0
+        self._looks_at = 0
+        self.until = math.inf  # when it is to have ended, by the clock of the account
         self.failed_at = ""
         self.all_frames: list[Frame] = []
         self._open: list[Frame] = []  # of generators that have begun and are not at their end
@@ -227,8 +236,8 @@ class Interpreter(Objects):
             raise NotProvable(f"there is no {name}")
         return r.load(f"{r.const(vars(builtins))}[{name!r}]", getattr(builtins, name))
 
-    def store(self, name: str, value: Any) -> None:
-        frame = self.frames[-1]
+    def store(self, name: str, value: Any, frame: Frame | None = None) -> None:
+        frame = frame or self.frames[-1]
         if name in frame.globals_declared:
             raise NotProvable(f"the global {name} is set")
         if name in frame.nonlocals:
@@ -259,8 +268,10 @@ class Interpreter(Objects):
 
     def _step(self) -> None:
         self.steps += 1
-        if self.steps > _STEPS:
-            raise NotProvable("the method does too much")
+        if self.steps > self._looks_at:
+            self._looks_at = self.steps + _BETWEEN_LOOKS
+            if self.steps > _STEPS or clock() > self.until:
+                raise TooMuch("the method does too much for it to be read")
 
     def _expr_(self, node: Any) -> Generator[Any, None, None]:
         value = node.value
@@ -364,10 +375,10 @@ class Interpreter(Objects):
                 raise NotProvable("something is deleted")
 
     def _functiondef(self, node: Any) -> None:
-        closure = self._closure(node)
-        value: Any = closure
-        for decorator in reversed(node.decorator_list):
-            value = self.call(self.eval(decorator), [value], {})
+        decorators = [self.eval(decorator) for decorator in node.decorator_list]
+        value: Any = self._closure(node)
+        for decorator in reversed(decorators):
+            value = self.call(decorator, [value], {})
         self.store(node.name, value)
 
     def _closure(self, node: Any) -> Closure:
@@ -588,7 +599,8 @@ class Interpreter(Objects):
             if k is None:
                 found.update(self.items_of(self.eval(v)))
             else:
-                found[self.key(self.eval(k))] = self.eval(v)
+                key = self.key(self.eval(k))
+                found[key] = self.eval(v)
         return found
 
     def _inner(self) -> Frame:
@@ -609,7 +621,7 @@ class Interpreter(Objects):
                 try:
                     item = next(items)
                     self.assign(part.target, item)
-                    taken = all([self.truth(self.eval(c)) for c in part.ifs])
+                    taken = all(self.truth(self.eval(c)) for c in part.ifs)
                     last = k + 1 == len(node.generators)
                     value = give() if taken and last else None
                     inner = None if last or not taken else self.iterate(
@@ -648,7 +660,11 @@ class Interpreter(Objects):
 
     def _namedexpr(self, node: Any) -> Any:
         value = self.eval(node.value)
-        self.store(node.target.id, value)
+        frame = self.frames[-1]
+        while frame.comprehension:  # it names what is outside of comprehensions
+            assert frame.outer is not None
+            frame = frame.outer
+        self.store(node.target.id, value, frame)
         return value
 
     def _joinedstr(self, node: Any) -> Any:

@@ -8,6 +8,7 @@ without effects, the proof ends.
 from __future__ import annotations
 
 import abc
+import collections
 import functools
 import threading
 import weakref
@@ -34,6 +35,7 @@ from . import _safe
 from ._computing import Computing
 from ._own import (
     CONTAINERS,
+    IS_MADE,
     MISSING,
     OWN,
     Bound,
@@ -42,6 +44,7 @@ from ._own import (
     OwnObject,
     Partial,
     Super,
+    View,
     Weak,
 )
 from ._residual import PLAIN, NotProvable, Sym
@@ -56,11 +59,13 @@ class Objects(Computing):
         self.residual, self.dry = residual, dry
         self.written: dict[int, dict[str, Any]] = {}  # attributes set in the call, by object
         self.writers: dict[int, Sym] = {}
-        self.blind: set[int] = set()  # containers that grow, and are not to be read
+        self.blind: set[int] = residual.blind
+        self.shown: set[int] = set()  # objects whose dictionaries were read, and these
 
     # What the interpreter adds.
     run_function: Any
     run_closure: Any
+    _step: Any
     in_library: Any
 
     # -- kinds
@@ -79,8 +84,8 @@ class Objects(Computing):
             return functools.partial
         if kind is Weak:
             return weakref.ref
-        if kind is Super or kind is Context:
-            raise NotProvable("super() is used as an object")
+        if kind in (Super, Context, View):
+            raise NotProvable(f"a {kind.__name__.lower()} is used as an object")
         return kind
 
     def truth(self, value: Any) -> bool:
@@ -96,13 +101,30 @@ class Objects(Computing):
             return self._object_truth(value, value.cls)
         if kind in (Closure, Bound, Partial, Weak):
             return True
+        if kind is View:
+            return self.length(value) > 0
         return bool(value)
 
     def _object_truth(self, value: Any, cls: type) -> bool:
         for name in ("__bool__", "__len__"):
             if self._static(cls, name) is not MISSING:
                 return self.truth(self.special(value, name, []))
+            self.stays_without(cls, name)
         return True
+
+    # -- classes, which may become others
+
+    def stays_without(self, cls: type, name: str) -> None:
+        """The proof rests on that instances of a class have no such method."""
+        if cls.__flags__ & IS_MADE and not is_library_class(cls):
+            r = self.residual
+            r.guard(f"{r.const(_has)}({r.const(cls)}, {name!r})")
+
+    def stays(self, cls: type, name: str, found: Any) -> None:
+        """It rests on that a class has this method."""
+        if cls.__flags__ & IS_MADE and not is_library_class(cls):
+            r = self.residual
+            r.guard(f"{r.const(cls)}.{name} is not {r.const(found)}")
 
     # -- attributes
 
@@ -139,16 +161,36 @@ class Objects(Computing):
             return Bound(name, obj)
         if kind in OWN:
             raise NotProvable(f"the attribute {name} of a {kind.__name__.lower()}")
-        if isinstance(obj, tuple) and name in getattr(obj, "_fields", ()):
-            return obj[obj._fields.index(name)]  # type: ignore[attr-defined]
+        if isinstance(obj, tuple):
+            return self._tuple_attribute(obj, name, default)
         if isinstance(obj, FunctionType):
             if not hasattr(obj, name):
                 return self._lacks(obj, name, default)
             return r.load(f"{r.const(obj)}.{name}", getattr(obj, name))
         return self._plain_attribute(obj, name, default)
 
+    def _tuple_attribute(self, obj: Any, name: str, default: Any) -> Any:
+        """A field of a named tuple that the call has made, or what its class has besides."""
+        cls, r = type(obj), self.residual
+        found = self._static(cls, name)
+        if type(found) is _FIELD:
+            return obj[obj._fields.index(name)]
+        if found is MISSING:
+            return self._lacks(cls, name, default)
+        if isinstance(found, property):
+            r.guard(f"{r.const(cls)}.{name} is not {r.const(found)}")
+            return self.call(found.fget, [obj], {})
+        if isinstance(found, FunctionType):
+            r.guard(f"{r.const(cls)}.{name} is not {r.const(found)}")
+            return Bound(found, obj)
+        if name in tuple.__dict__ and self._static(cls, name) is tuple.__dict__[name]:
+            return Bound(name, obj)
+        return self._class_attribute(cls, name, default)
+
     def _plain_attribute(self, obj: Any, name: str, default: Any) -> Any:
         """An attribute of plain data that cannot change."""
+        if type(obj).__flags__ & IS_MADE and not isinstance(obj, (np.dtype, np.generic)):
+            raise NotProvable(f"the attribute {name} of a {type(obj).__name__}")
         try:
             value = getattr(obj, name)
         except AttributeError:
@@ -270,10 +312,16 @@ class Objects(Computing):
         if name == "__dict__":
             if written or id(value) in self.blind:
                 raise NotProvable("the dictionary of an object that was changed")
+            if not self.in_library():
+                self.shown.update((id(value), id(value.__dict__)))
             return r.load(f"{obj.ref}.__dict__", value.__dict__)
         if name == "__class__":
             return cls
         own = getattr(value, "__dict__", {})
+        if hasattr(type(found), "__set__") and not isinstance(
+            found, (MemberDescriptorType, GetSetDescriptorType)
+        ):
+            raise NotProvable(f"the attribute {name} of a {cls.__name__} is computed")
         if name in own or isinstance(found, (MemberDescriptorType, GetSetDescriptorType)):
             try:
                 return r.load(f"{obj.ref}.{name}", getattr(value, name))
@@ -314,12 +362,18 @@ class Objects(Computing):
             raise NotProvable("what a function has left on itself is read")
         found = self._static(obj.cls, name)
         r = self.residual
+        if obj.cls.__getattribute__ is not object.__getattribute__:
+            raise NotProvable(f"a {obj.cls.__name__} has a __getattribute__ of its own")
         if isinstance(found, property):
             r.guard(f"{r.const(obj.cls)}.{name} is not {r.const(found)}")
             return self.call(found.fget, [obj], {})
         if type(found) is cached_property:
             getter = r.load(f"{r.const(obj.cls)}.{name}", found)
             return self.call(cached_property.__get__, [getter, obj, obj.cls], {})
+        if hasattr(type(found), "__set__") and not isinstance(
+            found, (MemberDescriptorType, GetSetDescriptorType)
+        ):
+            raise NotProvable(f"the attribute {name} of a {obj.cls.__name__} is computed")
         if name in obj.attributes:
             return obj.attributes[name]
         if name == "__class__":
@@ -453,6 +507,9 @@ class Objects(Computing):
             raise NotProvable(f"{name} of a {cls.__name__} is set")
         if not self._sets_plainly(cls):
             raise NotProvable(f"a {cls.__name__} has a __setattr__ of its own")
+        if id(real) in self.shown:
+            raise NotProvable("an object is changed whose dictionary was read")
+        self.stays(cls, "__setattr__", cls.__setattr__)
         if isinstance(real, Link):
             # Elsewhere links and parameters are registered, too.
             self.residual.guard(f"{obj.ref}._within_init_scope is not False")
@@ -573,7 +630,7 @@ class Objects(Computing):
             self.residual.line(f"{self.ref(obj)}[{self.ref(key)}] = {self.ref(value)}")
         elif kind is OwnObject:
             self.special(obj, "__setitem__", [key, value])
-        elif kind is Sym and type(obj.value) is dict:
+        elif kind is Sym and type(obj.value) is dict and id(obj.value) not in self.shown:
             key = self.key(key)
             self.blind.add(id(obj.value))
             self.dry.effect("item", obj, key, value)
@@ -605,6 +662,8 @@ class Objects(Computing):
                 self.residual.guard(f"len({obj.ref}) != {n}")
                 return n
             return self.special(obj, "__len__", [])
+        if kind is View:
+            return self.length(obj.owner)
         if kind is OwnObject:
             return self.special(obj, "__len__", [])
         return len(obj)
@@ -615,6 +674,8 @@ class Objects(Computing):
             return self._iterate_sym(obj)
         if kind is OwnObject:
             return self._iterate_object(obj)
+        if kind is View:
+            return self._iterate_view(obj.owner, obj.name)
         if kind in OWN or not hasattr(obj, "__iter__"):
             raise NotProvable(f"a {self.class_of(obj).__name__} is iterated over")
         if isinstance(obj, (set, frozenset)) and len(obj) > 1:
@@ -627,18 +688,40 @@ class Objects(Computing):
             # Each when its turn comes, as Python does: a function is applied for it.
             return (self.getitem(obj, k) for k in range(r.fix(self.length(obj))))
         if isinstance(value, (list, tuple)) and type(value).__iter__ in _ITERATORS:
-            return iter([self.getitem(obj, k) for k in range(self.length(obj))])
+            return self.unchanged(obj, [self.getitem(obj, k) for k in range(self.length(obj))])
         if type(value) in (dict, OrderedDict):
             self.readable(obj)
             keys = r.fix(tuple(value))
             r.guard(f"tuple({obj.ref}) != {r.const(keys)}")
-            return iter(keys)
+            return self.unchanged(obj, keys)
         if type(value) in (set, frozenset):
             ordered = tuple(value)
             r.fix(ordered)
             r.guard(f"tuple({obj.ref}) != {r.const(ordered)}")
             return iter(ordered)
         return self._iterate_object(obj)
+
+    def unchanged(self, obj: Sym, items: Any) -> Iterator[Any]:
+        """The items of a container of the outside, as long as the call does not change it."""
+        for item in items:
+            self.readable(obj)
+            yield item
+        self.readable(obj)
+
+    def _iterate_view(self, owner: Any, name: str) -> Iterator[Any]:
+        keys = self.iterate(owner)
+        if name == "keys":
+            return keys
+        if name == "values":
+            return (self.getitem(owner, k) for k in keys)
+        return ((k, self.getitem(owner, k)) for k in keys)
+
+    def extend(self, own: list[Any], items: Any) -> None:
+        """``own.extend(items)``."""
+        found = self.iterate(items)
+        for item in [*found] if type(items) in (list, tuple, Sym) else found:
+            self._step()
+            own.append(item)
 
     def _iterate_object(self, obj: Any) -> Iterator[Any]:
         cls = self.class_of(obj)
@@ -670,13 +753,19 @@ class Objects(Computing):
             return self.special(obj, "__contains__", [item])
         if isinstance(obj, (dict, set, frozenset)):
             return self.key(item) in obj
-        if isinstance(obj, (list, tuple)):
+        if isinstance(obj, (list, tuple)) or hasattr(obj, "__next__"):
             return any(
                 self.identical(item, v) or self.truth(self.compare("Eq", item, v)) for v in obj
             )
         if kind is OwnObject:
             return self.special(obj, "__contains__", [item])
-        return r.fix(item) in obj
+        if kind is View:
+            if obj.name == "keys":
+                return self.contains(item, obj.owner)
+            return self.contains(item, [*self.iterate(obj)])
+        if kind in (str, bytes, range):
+            return r.fix(item) in obj
+        raise NotProvable(f"something is looked for in a {kind.__name__}")
 
     # -- calling
 
@@ -746,8 +835,10 @@ class Objects(Computing):
             return self.apply(self.residual.const(cls), cls, args, kw)
         if issubclass(cls, tuple) and hasattr(cls, "_fields"):
             names = cls._fields
-            if cls.__new__.__qualname__.split(".")[0] not in ("__new__", cls.__name__):
+            if "_tuple_new" not in getattr(cls.__new__, "__globals__", ()):
                 raise NotProvable(f"{cls.__name__}.__new__")
+            if (cls.__init__, cls.__getattribute__) != (object.__init__, tuple.__getattribute__):
+                raise NotProvable(f"{cls.__name__}.__init__, or __getattribute__")
             values = dict(zip(names, args, strict=False), **kw)
             values = {**getattr(cls, "_field_defaults", {}), **values}
             return tuple.__new__(cls, [values[n] for n in names])
@@ -798,6 +889,19 @@ class Objects(Computing):
 
 class _Empty:
     pass
+
+
+def _has(cls: type, name: str) -> bool:
+    """Whether instances of a class have a method, as the interpreter looks for it."""
+    return any([name in c.__dict__ for c in cls.__mro__])
+
+
+def is_library_class(cls: type) -> bool:
+    """Whether a class is the library's or NumPy's, which nobody is expected to change."""
+    return cls.__module__.partition(".")[0] in ("chainer", "chainwright", "numpy")
+
+
+_FIELD = type(collections.namedtuple("_P", "x").x)  # type: ignore[attr-defined]
 
 
 _LENGTHS = (list.__len__, tuple.__len__, dict.__len__, OrderedDict.__len__)

@@ -13,6 +13,7 @@ from chainer import configuration
 from ._residual import Sym
 
 MISSING = object()
+IS_MADE = 1 << 9  # of the flags of a class: it was made while Python ran, and may be changed
 
 
 class OwnObject:
@@ -67,5 +68,12 @@ class Context:
         self.real = configuration.using_config(name, value)
 
 
-OWN = (OwnObject, Closure, Bound, Partial, Super, Weak, Context)
+class View:
+    """``keys()``, ``values()`` or ``items()`` of a dictionary, which show what is there later."""
+
+    def __init__(self, owner: Any, name: str) -> None:
+        self.owner, self.name = owner, name
+
+
+OWN = (OwnObject, Closure, Bound, Partial, Super, Weak, Context, View)
 CONTAINERS = (list, tuple, dict, set, frozenset)

@@ -21,6 +21,7 @@ from ._account import Meter, clock
 from ._brief import Shortcut
 from ._dry import Carrier, Dry, NoWay
 from ._dry_any_size import AnySizeDry
+from ._interpreter import TooMuch
 from ._lean import Code, Need
 from ._own import OwnObject
 from ._residual import MISS, PLAIN, NotProvable, Residual, Sym
@@ -58,6 +59,8 @@ class Proof:
         #: Attributes that are set: of which of the objects that ``holds`` gives, name and value.
         self.sets: list[tuple[int, str, Any]] = []
         found, late = dry.decisions()
+        #: Slots of what functions read that was there before the call.
+        self.leaf_slots = [sym.slot for sym in dry.leaves if sym.outside]
         self.holds, self.replay = _compiled(dry, found, self.sets)
         self._code: Code | None = dry.code
         self._names = dry.residual.names
@@ -173,13 +176,22 @@ class Failed(NamedTuple):
 class Due:
     """A call that goes with its Python, to be compared with what a proof says of it."""
 
-    def __init__(self, proof: Proof, objects: Any, chain: Any) -> None:
-        self.proof = proof
+    def __init__(self, proof: Proof, objects: Any, leaves: Any, chain: Any) -> None:
+        self.proof, self._leaves = proof, leaves
         self._links = [(link, dict(vars(link))) for link in chain.links()]
         self._objects = {id(obj): obj for obj in objects if obj is not None}
         self._sets = {(id(objects[k]), name): what for k, name, what in proof.sets}
         #: Names that are set on objects which are known only in the middle of a call.
         self._open = {name for k, name, _ in proof.sets if objects[k] is None}
+
+    def other_leaf(self, values: dict[int, Any]) -> str | None:
+        """Whether functions were applied to something else than the proof says."""
+        for slot, leaf in zip(self.proof.leaf_slots, self._leaves, strict=True):
+            found = values.get(slot)
+            if leaf is not None and found is not None and found is not leaf:
+                name = getattr(leaf, "name", None)
+                return f"its functions were not applied to {name or 'the same arrays'}"
+        return None
 
     def difference(self, values: dict[int, Any]) -> str | None:
         """What the call has set otherwise, or has set besides."""
@@ -274,11 +286,11 @@ class Proofs:
                 continue
             carrier = Carrier()
             if proof.is_due():
-                objects = proof.holds(chain, args, kw, carrier)
-                if objects is False:
+                found = proof.holds(chain, args, kw, carrier)
+                if found is False:
                     continue
                 proof.uses += 1
-                return MISS, Due(proof, objects, chain)
+                return MISS, Due(proof, *found, chain)
             begun = clock()
             result = _replayed(proof, chain, args, kw, carrier)
             seconds = clock() - begun
@@ -420,7 +432,7 @@ class Proofs:
             return
         if run.noted and run.app.depth < proof.app.depth:
             return
-        if raised:
+        if raised or run.has_raised:
             return  # so would it have done without its Python: that is when it goes with it
         wrong = None
         same = run.app is proof.app or _are_the_same(run.app, proof.app)
@@ -430,9 +442,10 @@ class Proofs:
             # Where nothing that the call computes decides, all of it is known beforehand. Else the
             # same functions may come with another result, where the proof would not have held.
             values = dict(run.values_by_slot())
-            if not _matches(result, proof.expected, values):
+            wrong = due.other_leaf(values)
+            if wrong is None and not _matches(result, proof.expected, values):
                 wrong = "its result was another one"
-            elif not self.site.account.is_shared:
+            elif wrong is None and not self.site.account.is_shared:
                 wrong = due.difference(values)
         self.site.ledger.checks += 1
         if wrong is not None and not proof.ready():  # forgotten while the call ran, by a thread
@@ -465,6 +478,7 @@ class Proofs:
             dry = Dry(self.site, chain, args, kw)
         proof: Proof | None = None
         lost = False
+        dry.interpreter.until = started + self.site.account.patience_with_proof(depth)
         try:
             try:
                 proof = Proof(dry, dry.run(), settings)
@@ -477,6 +491,10 @@ class Proofs:
                 lost = True
                 if self._lost + 1 >= _LOST:
                     self._refused(str(e), dry.interpreter.failed_at)
+            except TooMuch as e:
+                self._refused(str(e), dry.interpreter.failed_at)
+                if target is not None:
+                    target.proof_tries = _TRIES
             except NotProvable as e:
                 self._refused(str(e), dry.interpreter.failed_at)
             except RecursionError:
@@ -547,8 +565,10 @@ def _compiled(dry: Dry, ahead: list[str], sets: list[Any]) -> Any:
         if kind == "set":
             sets[:] = [s for s in sets if s[:2] != (objects.get(obj.ref), name)]
             sets.append((objects.setdefault(obj.ref, len(objects)), name, _described(value)))
-    found = ", ".join([ref if ref in known else "None" for ref in objects])
-    r.lines = [*before, f"    return [{found}]", "except Exception:", "    return False"]
+    leaves = [sym.ref for sym in dry.leaves if sym.outside]
+    found, read = [
+        ", ".join([ref if ref in known else "None" for ref in refs]) for refs in (objects, leaves)]
+    r.lines = [*before, f"    return [{found}], [{read}]", "except Exception:", "    return False"]
     r.lines = [_MISSES_OF.sub("return False", line) for line in r.lines]
     r.lines = [line for line in r.lines if line != "    hear(carrier)"]
     holds = r.function("chain, args, kw, carrier")

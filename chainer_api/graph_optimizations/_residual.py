@@ -98,6 +98,7 @@ class Residual:
         self.count = 0  # of names
         self._contents: list[Sym] = []  # fixed ones whose contents were compared
         self.guarded: Any = lambda: None  # is told of guards
+        self.blind = set[int]()  # containers of the outside that are changed: nobody may read them
 
     # -- text
 
@@ -225,6 +226,8 @@ class Residual:
         """The plain data that a value is in all calls: a guard says so."""
         kind = type(value)
         if kind is Sym:
+            if self.blind and _holds_any(value.value, self.blind):
+                raise NotProvable("a container of the outside is changed and read")
             if not value.fixed:
                 self._fix(value)
                 value.fixed = True
@@ -301,6 +304,17 @@ class Residual:
         body = "\n    ".join(_joined(self.lines))
         exec(_compiled(f"def replay({arguments}):\n    {body}\n"), self.names)
         return self.names["replay"]
+
+
+def _holds_any(value: Any, ids: set[int]) -> bool:
+    """Whether nested containers have one of these among them."""
+    if isinstance(value, dict):
+        items: Any = value.values()
+    elif isinstance(value, (list, tuple)):
+        items = value
+    else:
+        return False
+    return id(value) in ids or any([_holds_any(item, ids) for item in items])
 
 
 _GUARD = re.compile(r"    if (.*): return (.*)")

@@ -10,6 +10,7 @@ import itertools
 import math
 import operator
 import random
+import sys
 import warnings
 from collections import OrderedDict
 from collections.abc import Callable
@@ -29,7 +30,7 @@ from chainer._backprop import grad as chainer_grad
 from chainer.function_node import FunctionNode
 from chainer.variable import Variable
 
-from ._own import Context
+from ._own import Context, View
 from ._residual import PLAIN, NotProvable, Sym
 from ._warned import FILTER, matches
 
@@ -79,6 +80,8 @@ capitalize casefold center count endswith find format index isalnum isalpha isdi
 islower isupper join ljust lower lstrip partition removeprefix removesuffix replace rfind rindex
 rjust rpartition rsplit rstrip split splitlines startswith strip title upper zfill
 """.split())
+_CLASS_OF_OBJECTS = vars(object)["__class__"]
+_SUMS_EXACTLY = sys.version_info >= (3, 12)  # sum() of floats has the errors of its steps in mind
 #: Draws from NumPy's global generator.
 _DRAWS = """
 beta binomial chisquare choice dirichlet exponential f gamma geometric gumbel hypergeometric laplace
@@ -495,7 +498,11 @@ def _reversed(interp: Any, function: Any, args: list[Any], kw: dict[str, Any]) -
     if type(values) is Sym and isinstance(values.value, Variable):
         places = range(interp.residual.fix(interp.length(values)))
         return (interp.getitem(values, k) for k in reversed(places))
-    return iter([*interp.iterate(values)][::-1])
+    if type(values) in (list, tuple, range):
+        return reversed(values)
+    if type(values) is Sym and type(values.value) in (list, tuple):
+        return interp.unchanged(values, [*interp.iterate(values)][::-1])
+    raise NotProvable("reversed() of something else than a list")
 
 
 @_handles(iter)
@@ -549,6 +556,8 @@ def _dict(interp: Any, function: Any, args: list[Any], kw: dict[str, Any]) -> An
 def _sum(interp: Any, function: Any, args: list[Any], kw: dict[str, Any]) -> Any:
     total = kw.get("start", args[1] if len(args) > 1 else 0)
     for v in interp.iterate(args[0]):
+        if _SUMS_EXACTLY and float in (interp.class_of(total), interp.class_of(v)):
+            raise NotProvable("a sum of Python's floating-point numbers")
         total = interp.binary("Add", total, v)
     return total
 
@@ -578,10 +587,12 @@ def _extreme(interp: Any, function: Any, args: list[Any], kw: dict[str, Any]) ->
 
 @_handles(sorted)
 def _sorted(interp: Any, function: Any, args: list[Any], kw: dict[str, Any]) -> Any:
-    if type(args[0]) in (set, frozenset):
-        return sorted(args[0], **kw)
-    values = list(interp.iterate(args[0]))
     key = kw.get("key")
+    if type(args[0]) in (set, frozenset):
+        if key is not None:
+            raise NotProvable("sorted() of a set by a key")
+        return sorted(args[0], reverse=interp.residual.fix(kw.get("reverse", False)))
+    values = list(interp.iterate(args[0]))
     keys = [interp.residual.fix(v if key is None else interp.call(key, [v], {})) for v in values]
     reverse = interp.residual.fix(kw.get("reverse", False))
     order = sorted(range(len(values)), key=keys.__getitem__, reverse=reverse)
@@ -592,8 +603,19 @@ def _sorted(interp: Any, function: Any, args: list[Any], kw: dict[str, Any]) -> 
 def _isinstance(interp: Any, function: Any, args: list[Any], kw: dict[str, Any]) -> Any:
     value, cls = args
     kind = interp.class_of(value) if function is isinstance else value
+    said = interp._static(kind, "__class__") if function is isinstance else _CLASS_OF_OBJECTS
+    if said is not _CLASS_OF_OBJECTS:
+        raise NotProvable(f"a {kind.__name__} says itself of which class it is")
     classes = [*_classes(interp, cls)]
-    return any(issubclass(kind, c) for c in classes)
+    return any([_is_below(interp, kind, c) for c in classes])
+
+
+def _is_below(interp: Any, kind: Any, cls: Any) -> bool:
+    """Whether a class is below another one, of which an abstract one may be told at any time."""
+    found, r = issubclass(kind, cls), interp.residual
+    if type(cls) is not type and cls not in kind.__mro__:
+        r.guard(f"{'not ' if found else ''}issubclass({r.const(kind)}, {r.const(cls)})")
+    return found
 
 
 def _classes(interp: Any, cls: Any) -> Any:
@@ -701,6 +723,9 @@ def _report(interp: Any, function: Any, args: list[Any], kw: dict[str, Any]) -> 
     held = interp.residual.const(reporter._thread_local)
     interp.residual.guard(f"not {held}.reporters")
     values, observer = ([*args, None])[:2] if not kw else (args[0], kw.get("observer"))
+    if observer is not None:  # it may not be registered, which is a KeyError
+        names = f"{held}.reporters[-1]._observer_names"
+        interp.residual.guard(f"id({interp.ref(observer)}) not in {names}")
     interp.dry.effect("report", observer, None, dict(interp.items_of(values)))
     return None
 
@@ -791,7 +816,7 @@ def _list_method(interp: Any, owner: Any, name: str, args: list[Any], kw: dict[s
     if name == "append":
         owner.append(*args)
     elif name == "extend":
-        owner.extend(interp.iterate(args[0]))
+        interp.extend(owner, args[0])
     elif name == "insert":
         owner.insert(fix(args[0]), args[1])
     elif name == "pop":
@@ -814,12 +839,8 @@ def _dict_method(interp: Any, owner: Any, name: str, args: list[Any], kw: dict[s
     if name == "get":
         key, default = interp.key(args[0]), args[1] if len(args) > 1 else None
         return interp.getitem(owner, key) if interp.contains(key, owner) else default
-    if name == "keys":
-        return list(interp.iterate(owner))
-    if name == "values":
-        return [interp.getitem(owner, k) for k in interp.iterate(owner)]
-    if name == "items":
-        return [(k, interp.getitem(owner, k)) for k in interp.iterate(owner)]
+    if name in ("keys", "values", "items") and not args:
+        return View(owner, name)
     if name == "copy":
         return dict(interp.items_of(owner))
     if outside:

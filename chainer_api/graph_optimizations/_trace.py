@@ -172,6 +172,16 @@ class _CannotBeApplied(Exception):
     """A backward is no application like others; the text says why."""
 
 
+def _needed(apps: Sequence[Application], results: Iterable[int]) -> set[Application]:
+    """The applications on which results depend, or arrays that are written."""
+    slots, found = {*results}, set()
+    for app in reversed(apps):
+        if app.writes or not slots.isdisjoint(app.output_slots):
+            found.add(app)
+            slots.update((*app.inputs, *app.arrays.values()))
+    return found
+
+
 def gpu_of_apps(apps: Sequence[Application], specs: Any) -> int | None:
     """Where all arrays of some applications are.
 
@@ -219,6 +229,7 @@ class Traced:
         self._computed: dict[Computed, np.ndarray] = {}
         self._late: dict[Any, tuple[Late, np.ndarray]] = {}
         self._in_backward = False
+        self._needed = _needed(apps, self.results)
         with session.active():
             for app in apps:
                 if app.is_backward:
@@ -253,12 +264,16 @@ class Traced:
         self.functions.append(func)
         for slot, y in zip(app.output_slots, outputs, strict=True):
             self._values[slot] = y
-        fails = any(_may_fail(node) for node in rec.nodes[mark:])
+        fails = func._may_raise and any(_may_fail(node) for node in rec.nodes[mark:])
         if fails is not app.fails:
             app.fails = fails
             app.renew()
         if app.fails and (app.in_try or app.read_in_try or _uses_linear_algebra(rec.nodes[mark:])):
             raise Untraceable(app, f"{app.label} may raise an exception for some values")
+        if app.fails and app not in self._needed:
+            # A program would leave it out, and what it raises.
+            reason = f"{app.label} may raise an exception, and nobody needs its result"
+            raise Untraceable(app, reason)
         writes = frozenset(
             s for s in app.arrays.values()
             if s not in self._same and rec.is_written(self._values[s]))

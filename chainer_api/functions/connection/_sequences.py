@@ -115,6 +115,8 @@ class Reordered(function_node.FunctionNode):
         back (bool): Whether to undo that.
     """
 
+    _may_raise = False
+
     def __init__(self, lengths, by, back=False):
         self.lengths, self.by, self.back = lengths, by, back
 

@@ -1845,7 +1845,8 @@ def test_a_call_that_breaks_its_promise_ends_the_proof(caplog):
     site = next(iter(model.schedule_manager._sites.values()))
     (proof,) = site.proofs.proofs
     model.k = 0
-    proof.holds, proof.replay = lambda *args: [], lambda *args: True
+    proof.holds, proof.replay = lambda *args: ([], []), lambda *args: True
+    proof.leaf_slots = []
     proof.uses = 31  # the next one is checked
     with caplog.at_level(logging.WARNING, "chainwright"):
         y = model(variable(3))

@@ -1,0 +1,472 @@
+"""Calls without Python do what Python does: its order, its aliases, its methods and iterators.
+
+Each of these was read otherwise once. All that a call computes here decides which link is applied.
+"""
+
+import abc
+import collections
+import logging
+
+import numpy as np
+import pytest
+from trust import Base, Box, check, difference, run, table, total, variable
+
+import chainer
+import chainer.functions as F
+
+FAULTS, fault = table()
+
+
+class Model(Base):
+    def __init__(self):
+        super().__init__()
+        self.n, self.log, self.links_ = 0, [], None
+
+    def step(self, k):
+        self.k = k
+        self.links_ = [self.a, self.b]
+        self.named = {"a": self.a, "b": self.b}
+        self.log = [0]
+        y = self(variable(k))
+        total(y).backward()
+        return y, self.n, self.log
+
+
+def method(forward):
+    """A model with this method, as a fault."""
+
+    def make():
+        return type("Model", (Model,), {"forward": forward})
+
+    make.__name__ = forward.__name__
+    return fault(make)
+
+
+# -- Order -----------------------------------------------------------------------------------------
+
+
+@method
+def second_condition_of_a_comprehension(self, x):
+    it = iter((1, 0, 1))
+    return (self.a if [v for v in (0, 1) if v if next(it)] else self.b)(x)
+
+
+@method
+def keys_before_values(self, x):
+    it = iter((0, 1))
+    return (self.a, self.b)[{next(it): next(it)}.get(0, 0)](x)
+
+
+@method
+def decorators_before_defaults(self, x):
+    it = iter((0, 1))
+
+    def decorate(k):
+        return lambda f: lambda: f() + k * 10
+
+    @decorate(next(it))
+    def chosen(k=next(it)):  # noqa: B008
+        return k
+
+    return (self.a if chosen() == 1 else self.b)(x)
+
+
+@method
+def sums_as_their_items_come(self, x):
+    found = []
+
+    def item(k):
+        found.append(k)
+        return self.links_[k](x) if k else x
+
+    return sum(item(k) for k in (0, 1)) + len(found)
+
+
+# -- Names and aliases -----------------------------------------------------------------------------
+
+
+@method
+def named_in_a_comprehension(self, x):
+    link = self.a
+    [link := q for q in (self.a, self.b)]
+    return link(x)
+
+
+@method
+def repeated_in_place(self, x):
+    links = [self.a]
+    same = links
+    links *= 2
+    links[0] = self.b
+    return same[0](x)
+
+
+@method
+def extended_by_itself(self, x):
+    ys = [self.a(x), x]
+    ys.extend(ys)
+    ys += ys
+    return F.concat(ys, 1)
+
+
+@method
+def reversed_and_changed(self, x):
+    links = [self.a, self.a]
+    it = reversed(links)
+    links[1] = self.b
+    return next(it)(x)
+
+
+@method
+def values_of_a_dictionary_that_changes(self, x):
+    links = {"a": self.a}
+    values, items = links.values(), links.items()
+    links["a"] = self.b
+    return [*values][0](x) + [*items][0][1](x)
+
+
+@method
+def keys_that_are_equal(self, x):
+    one, other = {"a": 1, "b": 2}, {"b": 1, "a": 2}
+    return (self.a if one.keys() == other.keys() else self.b)(x)
+
+
+@method
+def found_in_a_generator(self, x):
+    return (self.a if self.n in (v for v in [-1, self.n]) else self.b)(x)
+
+
+# -- Containers of the object, changed in the call ------------------------------------------------
+
+
+@method
+def list_compared_after_it_has_grown(self, x):
+    self.log.append(7)
+    return (self.a if self.log == [0] else self.b)(x)
+
+
+@method
+def list_as_text_after_it_has_grown(self, x):
+    self.log.append(7)
+    return (self.a if "7" in str(self.log) else self.b)(x)
+
+
+@method
+def list_that_grows_in_its_loop(self, x):
+    h = x
+    for k, link in enumerate(self.links_):
+        if k == 0:
+            self.links_.append(self.b)
+        h = link(h)
+    return h
+
+
+@method
+def iterator_of_a_list_that_changes(self, x):
+    it = iter(self.links_)
+    self.links_[1] = self.a
+    next(it)
+    return next(it)(x)
+
+
+@method
+def view_of_a_dictionary_of_the_object(self, x):
+    values = self.named.values()
+    self.named["a"] = self.b
+    return [*values][0](x)
+
+
+@method
+def dictionary_of_the_object_read(self, x):
+    there = self.__dict__
+    self.n = there.get("n", 0) + 1
+    return self.a(x) * there["n"]
+
+
+@method
+def dictionary_of_the_object_written(self, x):
+    self.__dict__["n"] = getattr(self, "n", 0) + 1
+    return self.a(x) * self.n
+
+
+# -- Classes ---------------------------------------------------------------------------------------
+
+
+class Token:
+    def __init__(self, k):
+        self.k = k
+
+    def __eq__(self, other):
+        return self.k == other.k
+
+    __hash__ = None
+
+
+@method
+def not_equal_by_equality(self, x):
+    return (self.a if Token(1) != Token(1) else self.b)(x)
+
+
+class Sum:
+    def __init__(self, v):
+        self.v = v
+
+    def __add__(self, other):
+        return Sum(self.v + 1)
+
+
+class Below(Sum):
+    def __radd__(self, other):
+        return Sum(self.v + 10)
+
+
+@method
+def operator_of_the_class_below(self, x):
+    return (self.a if (Sum(1) + Below(1)).v == 2 else self.b)(x)
+
+
+class Swapped:
+    def __init__(self, a, b):
+        self.a, self.b = a, b
+
+    def __getattribute__(self, name):
+        return object.__getattribute__(self, {"a": "b", "b": "a"}.get(name, name))
+
+
+@method
+def attributes_got_in_another_way(self, x):
+    return Swapped(self.a, self.b).a(x)
+
+
+class Exchanged(collections.namedtuple("Exchanged", "x y")):
+    def __new__(cls, x, y):
+        return super().__new__(cls, y, x)
+
+
+@method
+def named_tuple_made_in_another_way(self, x):
+    return Exchanged(self.a, self.b).x(x)
+
+
+class Scaled(collections.namedtuple("Scaled", "h k")):
+    factor = [2.0]
+
+    @property
+    def scale(self):
+        return Scaled.factor[0]
+
+
+class SaysInt:
+    @property
+    def __class__(self):
+        return int
+
+
+@method
+def class_that_an_object_says(self, x):
+    return (self.a if isinstance(SaysInt(), int) else self.b)(x)
+
+
+class Counted:
+    """A data descriptor that counts who reads."""
+
+    reads = 0
+
+    def __get__(self, obj, cls):
+        Counted.reads += 1
+        return obj.__dict__["v"]
+
+    def __set__(self, obj, value):
+        obj.__dict__["v"] = value
+
+
+class Held:
+    v = Counted()
+
+
+class Read:
+    """An array that counts who reads it."""
+
+    def __init__(self):
+        self.reads = 0
+
+    def __array__(self, dtype=None, copy=None):
+        self.reads += 1
+        return np.full(4, self.reads, "f")
+
+
+@fault
+def reads_that_are_counted():
+    class Reading(Model):
+        def __init__(self):
+            super().__init__()
+            self.held, self.read = Held(), Read()
+            self.held.v, Counted.reads = 1.5, 0
+
+        def forward(self, x):
+            return self.a(x) * self.held.v + np.asarray(self.read), self.held.v
+
+        def step(self, k):
+            return super().step(k), Counted.reads, self.read.reads
+
+    return Reading
+
+
+# -- What changes between calls --------------------------------------------------------------------
+
+
+def changing(forward, change):
+    """A model of which ``change(model, k)`` comes before the k-th call; what it changes is its own.
+    """
+
+    class Changing(Model):
+        def __init__(self):
+            super().__init__()
+            self.kind = type("Kind", (abc.ABC,), {})
+            self.plain = type("Plain", (), {})
+            self.one, self.other = self.plain(), self.plain()
+
+        def step(self, k):
+            change(self, k)
+            return super().step(k)
+
+    Changing.forward = forward
+    return Changing
+
+
+@fault
+def class_that_gets_a_length():
+    def change(self, k):
+        if k == 15:
+            self.plain.__len__ = lambda self: 0
+
+    return changing(lambda self, x: (self.a if self.one else self.b)(x), change)
+
+
+@fault
+def class_that_gets_an_equality():
+    def change(self, k):
+        if k == 15:
+            self.plain.__eq__ = lambda self, other: True
+
+    return changing(lambda self, x: (self.a if self.one == self.other else self.b)(x), change)
+
+
+@fault
+def class_that_is_registered():
+    def change(self, k):
+        if k == 15:
+            self.kind.register(self.plain)
+
+    return changing(
+        lambda self, x: (self.a if isinstance(self.one, self.kind) else self.b)(x), change)
+
+
+@fault
+def property_of_a_named_tuple():
+    def change(self, k):
+        Scaled.factor[0] = 2.0 if k < 15 else 5.0
+
+    return changing(lambda self, x: self.a(x) * Scaled(x, 3).scale, change)
+
+
+RANKS = {}
+
+
+@fault
+def key_by_which_a_set_is_sorted():
+    def change(self, k):
+        RANKS.update(a=k < 15, b=k >= 15)
+
+    def forward(self, x):
+        return self.named[sorted({"a", "b"}, key=lambda v: RANKS[v])[0]](x)
+
+    return changing(forward, change)
+
+
+@fault
+def report_of_what_is_not_registered():
+    class Reporting(Model):
+        def forward(self, x):
+            h = self.a(x)
+            try:
+                chainer.report({"m": F.sum(h)}, self)
+            except KeyError:
+                h = self.b(x)
+            return h
+
+        def step(self, k):
+            reporter = chainer.Reporter()
+            if k < 15:
+                reporter.add_observer("n", self)
+            with reporter:
+                return super().step(k), sorted(reporter.observation)
+
+    return Reporting
+
+
+@fault
+def exception_of_a_function_that_nobody_needs():
+    class Unneeded(Model):
+        def forward(self, x):
+            F.select_item(self.b(x), self.t)
+            return self.a(x)
+
+        def step(self, k):
+            self.t = np.array([0, 1, 9 if k % 7 == 6 else 2], "i")
+            return super().step(k)
+
+    return Unneeded
+
+
+@pytest.mark.parametrize("make", FAULTS, ids=lambda f: f.__name__)
+def test_as_python(make, caplog):
+    with caplog.at_level(logging.WARNING, "chainwright"):
+        check(make, 24)
+    assert not caplog.records
+
+
+# -- The net below ---------------------------------------------------------------------------------
+
+
+def test_what_functions_were_applied_to_is_checked(caplog):
+    """A proof that takes another link of the same kind is found out by its first check."""
+
+    def forward(self, x):
+        return (self.a if self.n >= 0 else self.b)(x)
+
+    def make():
+        return type("Model", (Model,), {"forward": forward})
+
+    def misread(model):
+        (site,) = model.schedule_manager._sites.values()
+        (proof,) = site.proofs.proofs
+        holds, model.n = proof.holds, -1
+        proof.holds = lambda chain, *rest: (
+            Box.__setattr__(chain, "n", 0), holds(chain, *rest), Box.__setattr__(chain, "n", -1))[1]
+        proof.uses = 31
+        with caplog.at_level(logging.WARNING, "chainwright"):
+            model(variable(3))
+        assert site.proofs.proofs == ()
+
+    assert difference(run(make, False, 12), run(make, True, 12, misread)) is None
+    assert "not applied to" in caplog.text
+
+
+def test_a_method_that_does_much_besides_is_not_read_to_its_end():
+    class Much(Model):
+        @chainer.static_graph
+        def forward(self, x):
+            s = self.n
+            self.n += 1
+            for i in range(1000000):
+                s = (s * 31 + i) % 1009
+            return self.a(x) * (s % 7)
+
+    model = Much()
+    for _ in range(6):
+        model(variable(0))
+    (report,) = model.schedule_manager.report()
+    assert report.without_python == 0
+    assert any("does too much" in event.reason for event in report.events)
+    assert report.spent["prove"] < 10.0
