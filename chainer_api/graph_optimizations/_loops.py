@@ -322,5 +322,10 @@ def is_steady(iterable: Any) -> bool:
     >>> from chainer.graph_optimizations._loops import is_steady
     >>> is_steady(range(3)), is_steady([1, 2, 3])
     (True, False)
+
+    Rows of an array show what is there when they are read; numbers of one axis are as they were.
+
+    >>> is_steady(np.ones((3, 2))), is_steady(np.ones(3))
+    (True, False)
     """
-    return type(iterable) in (range, tuple) or type(iterable) is np.ndarray and iterable.ndim > 0
+    return type(iterable) in (range, tuple) or type(iterable) is np.ndarray and iterable.ndim > 1

@@ -63,6 +63,14 @@ class Methods:
             self.say(total)
         return total
 
+    def writes_what_comes_next(self, n):
+        values, s, k = np.arange(n + 1), 0, 0
+        for v in values:
+            s, k = s * 3 + v, k + 1
+            if k < len(values):
+                values[k] += v
+        return int(s)
+
     def breaks_and_else(self, n, m=3, *, k=2):
         h = None
         for i in range(n):
@@ -213,7 +221,7 @@ def _gives(function, cls, argument):
         ("nested", 7), ("changes_what_it_loops_over", [1, 2, 3]), ("swaps", 10),
         ("keeps_the_name", 0), ("keeps_the_name", 4), ("stores_in_items", 5), ("raises", 1),
         ("raises", 0), ("catches_inside", [1, 0, 2]), ("lists", 0), ("lists", 5),
-        ("with_files", 3),
+        ("with_files", 3), ("writes_what_comes_next", 6),
     ],
 )  # fmt: skip
 def test_an_opened_method_does_what_it_did(name, argument, most):
