@@ -4,6 +4,7 @@
     .venv/bin/python benchmarks/fuzz.py --count 500 --start 7000
     .venv/bin/python benchmarks/fuzz.py --count 90000 --seconds 600      (as many as that gives)
     .venv/bin/python benchmarks/fuzz.py --seed 123      (one program: shown, checked, shrunk)
+    .venv/bin/python benchmarks/fuzz.py --python        (methods of plain Python, instead)
 
 What a seed gives is always the same program. Disagreements are printed as scripts, shrunk; the
 figures come last. A program that takes longer than a minute counts as hanging, a worker that dies
@@ -12,6 +13,7 @@ as a crash, and its place is taken by a new one.
 
 import argparse
 import collections
+import importlib
 import json
 import math
 import os
@@ -28,6 +30,13 @@ HERE = pathlib.Path(__file__).resolve().parent
 PROGRAMS = HERE.parent / "tests/chainer_api/graph_optimizations"
 sys.path[:0] = [str(HERE), str(PROGRAMS)]
 PATIENCE = 60
+#: The module that makes the programs, for worker processes, too.
+KIND = "CHAINWRIGHT_FUZZ"
+
+
+def programs():
+    """The module that makes the programs."""
+    return importlib.import_module(os.environ.get(KIND, "random_programs"))
 
 
 def worker(start, stop, step, until):
@@ -35,7 +44,6 @@ def worker(start, stop, step, until):
     import gc
     import logging
 
-    import random_programs
     from ways import all_chains, ways
 
     logging.getLogger("chainwright").propagate = False
@@ -46,7 +54,7 @@ def worker(start, stop, step, until):
         print(json.dumps({"begun": seed}), flush=True)
         gc.collect()
         gc.freeze()  # programs collect garbage: only theirs is to be looked at
-        recipe, counts = random_programs.program(seed), collections.Counter()
+        recipe, counts = programs().program(seed), collections.Counter()
 
         def count(model, counts=counts):
             for chain in all_chains(model):
@@ -123,19 +131,15 @@ def shrunk(seed, seconds=60):
         done = subprocess.run(command, capture_output=True, text=True, timeout=seconds)
         return done.stdout or done.stderr[-2000:]
     except subprocess.TimeoutExpired:
-        import random_programs
-
-        return random_programs.program(seed).source()
+        return programs().program(seed).source()
 
 
 def show(seed, everything):
     """Check one program, and print the smallest one that fails."""
     import logging
 
-    import random_programs
-
     logging.getLogger("chainwright").propagate = False
-    recipe = random_programs.program(seed)
+    recipe = programs().program(seed)
     told = recipe.differs()
     if everything:
         print(recipe.source())
@@ -181,11 +185,14 @@ if __name__ == "__main__":
     parser.add_argument("--start", type=int, default=0)
     parser.add_argument("--cores", type=int, default=os.cpu_count())
     parser.add_argument("--shown", type=int, default=5, help="failing programs that are shrunk")
+    parser.add_argument("--python", action="store_true", help="methods of plain Python")
     parser.add_argument("--seed", type=int, help="one program only")
     parser.add_argument("--shrink", type=int, help=argparse.SUPPRESS)
     parser.add_argument("--seconds", type=float, default=math.inf, help="none is begun after")
     parser.add_argument("--worker", nargs=4, help=argparse.SUPPRESS)
     given = parser.parse_args()
+    if given.python:
+        os.environ[KIND] = "random_python"
     if given.worker:
         *seeds, until = given.worker
         worker(*map(int, seeds), float(until))
