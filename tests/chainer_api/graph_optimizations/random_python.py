@@ -4,6 +4,7 @@ Calls without Python are to do what it does: operators of numbers, containers an
 aliases, comprehensions, closures, generators, loops that end early, what the object holds.
 """
 
+import enum
 import linecache
 
 import numpy as np
@@ -59,6 +60,40 @@ STATEMENTS = """
 {o} = isinstance({a}, bool) + isinstance({a}, int) * 2
 {o} = int(np.argmax({l})) if {l} else {n}
 {o} = int(np.sum({l})) % 97
+{o} = Kind.B.value + (Kind(1) is Kind.A) * {a}
+{o} = Below({a}).named({b})
+{o} = Thing.made({a}).v + Thing.twofold({b})
+{o} = Called({n})({a}) % 97
+{o} = len(Sized({l})) + ({a} in Sized({l})) * 3
+{o} = [v for v in Sized({l})][-1:] == [{a}]
+{o} = Sized({l})[{n} % 2] if len({l}) > 1 else {a}
+{o} = {a} if Sized({l}) else {b}
+{o} = len('-'.join([str(v) for v in {l}]))
+{o} = 'abcabc'.find('abcd'[{n} % 4]) + 'a,b,c'.count(',')
+{o} = len(f'{{{a}!r:>5}}') + ('x' * ({n} % 3) == 'xx')
+{o} = len({{*{l}}} & {{*{m}}}) + len(set({l}) - {{{a}}})
+{o} = len(set({l}) | set({m}))
+{o} = True + {a} - ({b} > 3)
+{o} = int({a} * 0.1 * 10) + int({a} / 3 * 3)
+{o} = int(round({a} * 0.5)) + int(1e2 // ({a} % 7 + 1))
+{o} = math.floor(-{a} / 4) + math.gcd({a}, 12)
+{o} = ({a}, {b}, {n})[-1] + ({a}, {b}).index({b})
+{o} = len({l}[{a} % 3 :: {n} % 2 + 1])
+{o} = functools.partial(lambda p, q: p * 2 + q, {a})({b})
+{o} = len(list(zip(*[{l}[:2], {m}[:2]])))
+{o} = len(list(itertools.product({l}[:2], {m}[:2])))
+{o} = CONSTANTS[{a} % 3] + {b}
+{o} = getattr(self.box, 'w{n}', {a})
+{o} = (self.box.v is None) + hasattr(self.box, 'v') * 2
+{o} = self.more[-1] - self.more[{n} % 3]
+{o} = sum([k * v for k, v in self.named.items()]) % 97
+{o} = len(self.log) + len(self.named)
+{o} = {a} if self.log else {b}
+{l} = [p * q % 97 for p in {l}[:3] for q in {m}[:3] if p != q]
+{l} = list(itertools.chain({l}[:3], {m}[:3]))
+{l} = [v for v in self.more if v != {n}]
+{l} = sorted({l}, key=lambda v: (v % 3, -v))
+{d} = {{k: v for k, v in {d}.items() if v != {a}}}
 {l}.append({a})
 {l} = [v * 2 % 97 for v in {l} if v % 3 != {n} % 3]
 {l}.insert({a} % 4, {b})
@@ -172,6 +207,27 @@ other = Thing({b}, made.items)
 other.items.append(1)
 {o} = len(made.items) + (made == other) * 2 + (made != other) * 4
 ---
+def power(k):
+    return 1 if k <= 0 else power(k - 1) * 2 % 97
+{o} = power({n}) + {a}
+---
+def rest(first, *more, last={b}, **named):
+    return first + len(more) * 3 + last + len(named)
+{o} = rest({a}, *{l}[:2], **{{'z': 1}}) + rest({a}, last={n})
+---
+{o} = 0
+for p, q in zip({l}, {m}):
+    for r in range(q % 3):
+        if r == p % 3:
+            break
+        {o} += r + 1
+    else:
+        {o} += 5
+---
+with Entered({l}) as there:
+    there.append({a})
+{o} = len({l})
+---
 p, *q = [{a}, {b}, *{l}]
 {o} = p + len(q)
 ---
@@ -198,7 +254,7 @@ def _parts(text):
 
 PARTS = _parts(STATEMENTS)
 HEAD = """
-import functools, itertools
+import functools, itertools, math
 import numpy as np
 import chainer
 from random_python import *
@@ -219,6 +275,71 @@ class Thing:
         return self.v == other.v
 
     __hash__ = None
+
+
+    @classmethod
+    def made(cls, v):
+        return cls(v + 1, [])
+
+    @staticmethod
+    def twofold(v):
+        return v * 2
+
+    def named(self, k):
+        return self.v * 3 + k
+
+
+class Below(Thing):
+    def __init__(self, v):
+        super().__init__(v, [v])
+        self.v += len(self.items)
+
+    def named(self, k=2):
+        return super().named(k) + 1
+
+
+class Called:
+    def __init__(self, n):
+        self.n = n
+
+    def __call__(self, v):
+        return v * self.n + 1
+
+
+class Sized:
+    def __init__(self, items):
+        self.items = items
+
+    def __len__(self):
+        return len(self.items) // 2
+
+    def __iter__(self):
+        return iter(self.items[:3])
+
+    def __contains__(self, v):
+        return v % 5 in [k % 5 for k in self.items]
+
+    def __getitem__(self, k):
+        return self.items[k + 1] * 2
+
+
+class Entered:
+    def __init__(self, items):
+        self.items = items
+
+    def __enter__(self):
+        self.items.append(1)
+        return self.items
+
+    def __exit__(self, *error):
+        self.items.append(2)
+
+
+class Kind(enum.Enum):
+    A, B = 1, 2
+
+
+CONSTANTS = [3, 5, 7]
 
 
 class Holder:
