@@ -58,10 +58,12 @@ class Proof:
         self.plans = [(ran.app, ran.first, ran.plan) for ran in dry.ran]
         #: Attributes that are set: of which of the objects that ``holds`` gives, name and value.
         self.sets: list[tuple[int, str, Any]] = []
+        #: What containers get: which object, the key (None for a list, at its end), and the value.
+        self.puts: list[tuple[int, Any, Any]] = []
         found, late = dry.decisions()
         #: Slots of what functions read that was there before the call.
         self.leaf_slots = [sym.slot for sym in dry.leaves if sym.outside]
-        self.holds, self.replay = _compiled(dry, found, self.sets)
+        self.holds, self.replay = _compiled(dry, found, self.sets, self.puts)
         self._code: Code | None = dry.code
         self._names = dry.residual.names
         self.shortcut = Shortcut(dry.code.lines, self._names, self.holds, tuple(self.plans))
@@ -181,6 +183,8 @@ class Due:
         self._links = [(link, dict(vars(link))) for link in chain.links()]
         self._objects = {id(obj): obj for obj in objects if obj is not None}
         self._sets = {(id(objects[k]), name): what for k, name, what in proof.sets}
+        self._containers = objects
+        self._lengths = [len(obj) if type(obj) is list else 0 for obj in objects]
         #: Names that are set on objects which are known only in the middle of a call.
         self._open = {name for k, name, _ in proof.sets if objects[k] is None}
 
@@ -205,6 +209,25 @@ class Due:
                 ours = name == "schedule_manager"  # the call was the first of a link
                 if before.get(name, self) is not value and not promised and not ours:
                     return f"it set {name}"
+        return self._other_items(values)
+
+    def _other_items(self, values: dict[int, Any]) -> str | None:
+        """What containers have got otherwise."""
+        lengths = [*self._lengths]
+        for k, key, what in self.proof.puts:
+            obj = self._containers[k]
+            if type(obj) is list and key is None:
+                found = obj[lengths[k]] if lengths[k] < len(obj) else self
+                lengths[k] += 1
+            elif type(obj) is dict:
+                found = obj.get(key, self)
+            else:
+                continue
+            if found is self or not _matches(found, what, values):
+                return f"it put something else into a {type(obj).__name__}"
+        for obj, length in zip(self._containers, lengths, strict=True):
+            if type(obj) is list and len(obj) != length:
+                return "it put more into a list"
         return None
 
 
@@ -553,7 +576,7 @@ def _replayed(proof: Proof, chain: Any, args: Any, kw: Any, carrier: Carrier) ->
 _MISSES_OF = re.compile(r"return (MISS|undone\(carrier\))$")
 
 
-def _compiled(dry: Dry, ahead: list[str], sets: list[Any]) -> Any:
+def _compiled(dry: Dry, ahead: list[str], sets: list[Any], puts: list[Any]) -> Any:
     """Whether a proof is one for a call, with the objects that it sets attributes of; the call."""
     r = dry.residual
     whole = r.lines
@@ -565,6 +588,14 @@ def _compiled(dry: Dry, ahead: list[str], sets: list[Any]) -> Any:
         if kind == "set":
             sets[:] = [s for s in sets if s[:2] != (objects.get(obj.ref), name)]
             sets.append((objects.setdefault(obj.ref, len(objects)), name, _described(value)))
+        elif kind == "append" or kind == "extend":
+            k = objects.setdefault(obj.ref, len(objects))
+            items = [value] if kind == "append" else value
+            puts += [(k, None, _described(item)) for item in items]
+        elif kind == "item" and type(obj.value) is dict:
+            k = objects.setdefault(obj.ref, len(objects))
+            puts[:] = [put for put in puts if put[:2] != (k, name)]
+            puts.append((k, name, _described(value)))
     leaves = [sym.ref for sym in dry.leaves if sym.outside]
     found, read = [
         ", ".join([ref if ref in known else "None" for ref in refs]) for refs in (objects, leaves)]
