@@ -33,12 +33,16 @@ class Computing:
     special: Any
     truth: Any
     _static: Any
+    is_plain: Any
 
     def ref(self, value: Any) -> str:
         return self.residual.ref(value)
 
-    def native(self, value: Any) -> Any:
-        """What a value is in this call, for NumPy and Python to compute with."""
+    def native(self, value: Any, computes: bool = True) -> Any:
+        """What a value is in this call, for NumPy and Python to compute with.
+
+        Without ``computes`` it is only held: an object of any class may be.
+        """
         kind = type(value)
         if kind is Sym:
             real = value.value
@@ -46,17 +50,19 @@ class Computing:
                 raise NotProvable("a Variable is handed to code that is not read")
             if type(real) is _tracing.Promise:
                 raise NotProvable("values that are still to be computed are read")
-            return _of_known_kind(real)
+            return _of_known_kind(real) if computes else real
         if kind is tuple or kind is list:
-            return kind([self.native(v) for v in value])
+            return kind([self.native(v, computes) for v in value])
         if isinstance(value, tuple):
-            return type(value)(*[self.native(v) for v in value])
+            return type(value)(*[self.native(v, computes) for v in value])
         if kind is dict:
-            return {k: self.native(v) for k, v in value.items()}
+            return {k: self.native(v, computes) for k, v in value.items()}
         if kind is slice:
-            return slice(*[self.native(v) for v in (value.start, value.stop, value.step)])
+            return slice(*[self.native(v, computes) for v in (value.start, value.stop, value.step)])
         if kind in OWN:
             raise NotProvable("an object of the call is handed to code that is not read")
+        if computes:
+            self.is_plain(value)
         return value
 
     def known(self, *values: Any) -> bool:
@@ -66,13 +72,15 @@ class Computing:
             if kind is Sym:
                 if not v.fixed:
                     return False
-            elif kind is tuple or kind is list:
+                if self.residual.blind:
+                    self.residual.fix(v)  # which says whether it may be read
+            elif isinstance(v, (tuple, list)):
                 if not self.known(*v):
                     return False
             elif kind is slice:
                 if not self.known(v.start, v.stop, v.step):
                     return False
-            elif kind is dict and not self.known(*v.values()):
+            elif isinstance(v, dict) and not self.known(*v.values()):
                 return False
         return True
 
@@ -125,13 +133,27 @@ class Computing:
         """What is the same in all calls, and is left out of them."""
         hearing = self.dry.hearing
         hearing.warned = False
-        value = compute()
+        try:
+            with np.errstate(all="raise"):
+                value = compute()
+        except FloatingPointError:
+            raise NotProvable("a computation has floating-point errors in each call") from None
         if hearing.warned:
             raise NotProvable("a computation warns in each call")
         return value
 
     def binary(self, op: str, a: Any, b: Any) -> Any:
         name, symbol = _BINARY[op]
+        for v, other in ((a, b), (b, a)):
+            self.is_plain(v)
+            if type(v) is Sym and isinstance(v.value, np.ndarray) and type(other) is OwnObject:
+                raise NotProvable("an operator of an array and an object")
+            if isinstance(v, dict) and op == "BitOr":
+                if type(a) is not dict or type(b) is not dict:
+                    raise NotProvable("an operator of a dictionary")
+                return {**a, **b}
+            if isinstance(v, tuple) and type(v) is not tuple:
+                raise NotProvable("an operator of a named tuple")
         found = self._by_method(f"__{name}__", f"__r{name}__", a, b)
         if found is not MISSING:
             return found
@@ -197,6 +219,8 @@ class Computing:
                     self.stays_without(cls, method)
                     continue
                 found = self.special(own, method, [other])
+                if type(found) is Sym and found.value is NotImplemented:
+                    raise NotProvable("a method gives NotImplemented")
                 if found is not NotImplemented:
                     return found
         return MISSING
@@ -269,6 +293,10 @@ class Computing:
         return False
 
     def compare(self, op: str, a: Any, b: Any) -> Any:
+        kinds = [type(v.value if type(v) is Sym else v) for v in (a, b)]
+        plain = [type(v) in _NO_IDENTITY for v in (a, b)]
+        if op in ("Is", "IsNot") and kinds[0] is kinds[1] and (all(plain) or kinds[0] is tuple):
+            raise NotProvable("numbers, texts or tuples are compared by identity")
         if op == "Is":
             return self.identical(a, b)
         if op == "IsNot":
@@ -278,12 +306,16 @@ class Computing:
         if op == "NotIn":
             return not self.contains(a, b)
         name, symbol = _COMPARE[op]
+        for v in (a, b):
+            self.is_plain(v)
         for own, other, method in self._tried(a, b, f"__{name}__", f"__{_MIRROR[name]}__"):
             if type(own) is OwnObject or type(own) is Sym and not self._has_plain_operators(own):
                 cls = self.class_of(own)
                 found = self._static(cls, method)
                 if isinstance(found, FunctionType):
                     result = self.special(own, method, [other])
+                    if type(result) is Sym and result.value is NotImplemented:
+                        raise NotProvable("a method gives NotImplemented")
                     if result is not NotImplemented:
                         return result
                 elif name in ("eq", "ne") and found is getattr(object, method):
@@ -343,9 +375,7 @@ def _of_known_kind(value: Any) -> Any:
     elif kind is dict:
         for item in value.values():
             _of_known_kind(item)
-    elif kind.__flags__ & IS_MADE and not (
-        callable(value) or isinstance(value, (np.generic, np.dtype))
-    ):
+    elif kind.__flags__ & IS_MADE and not isinstance(value, (np.generic, np.dtype, type)):
         raise NotProvable(f"a {kind.__name__} is handed to code that is not read")
     return value
 
@@ -361,6 +391,7 @@ def _shares(array: np.ndarray, values: Any) -> bool:
     return any([_shares(array, v) for v in values])
 
 
+_NO_IDENTITY = frozenset({int, float, complex, str, bytes, tuple})
 _RESULTS = frozenset({*PLAIN, np.ndarray, tuple, list, dict})
 _BINARY = {
     "Add": ("add", "+"), "Sub": ("sub", "-"), "Mult": ("mul", "*"), "Div": ("truediv", "/"),

@@ -229,7 +229,7 @@ class Dry:
         effects = []
         last = {(id(o), n): k for k, (kind, o, n, _) in enumerate(self.effects) if kind == "set"}
         for k, (kind, obj, name, value) in enumerate(self.effects):
-            if kind == "set" and last[id(obj), name] != k:
+            if kind == "set" and last[id(obj), name] != k and name in vars(obj.value):
                 continue  # set again in the same call, with nothing of the user's between
             if kind == "set":
                 effects.append(f"{obj.ref}.{name} = {writer.text(value)}")
@@ -565,17 +565,17 @@ class Dry:
                 r.guard(f"{v.ref} is not {first.ref}")
             return v.value
 
-        made = Application(self.app)
+        made, held = Application(self.app), self.interpreter.native
         fake, cannot = _new(cls), None
         attributes = {name: self._opened(v) for name, v in func.attributes.items()}
         try:
             for name, v in attributes.items():
                 if type(v) in (tuple, list):
                     fake.__dict__[name] = type(v)([
-                        real(x) if _is_array(x) else self.interpreter.native(x) for x in v
+                        real(x) if _is_array(x) else held(x, computes=False) for x in v
                     ])
                 else:
-                    fake.__dict__[name] = real(v) if _is_array(v) else self.interpreter.native(v)
+                    fake.__dict__[name] = real(v) if _is_array(v) else held(v, computes=False)
         except NotProvable as e:
             cannot = e
         natives = tuple([real(v) for v in inputs])
@@ -984,17 +984,25 @@ class _Writer:
             return value.ref
         if kind is tuple:
             return self._tuple(value)
-        if isinstance(value, tuple):
-            return f"{r.const(kind)}({', '.join([self.text(v) for v in value])})"
+        if isinstance(value, tuple) or kind is slice:
+            return self._once(value, kind)
         if kind in (list, dict) or kind is OwnObject or kind.__name__ == "OrderedDict":
             return self._mutable(value, kind)
-        if kind is slice:
-            return f"slice({', '.join(map(self.text, (value.start, value.stop, value.step)))})"
         if kind in (set, frozenset) and not value:
             return f"{kind.__name__}()"
         if kind in (Closure, Bound, Partial) or hasattr(value, "__next__"):
             raise NotProvable("a function or iterator made in the call is held")
         return r.ref(value)
+
+    def _once(self, value: Any, kind: type) -> str:
+        """A named tuple or slice: one object, wherever it is held."""
+        name = self._known.get(id(value))
+        if name is None:
+            items = (value.start, value.stop, value.step) if kind is slice else value
+            text = f"{self.residual.const(kind)}({', '.join(map(self.text, items))})"
+            name = self._known[id(value)] = self.residual.name()
+            self.lines.append(f"{name} = {text}")
+        return name
 
     def _tuple(self, value: tuple[Any, ...]) -> str:
         if not value or self.residual.is_constant(value):

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ast
 import builtins
+import itertools
 import math
 import sys
 from collections.abc import Generator, Iterator
@@ -26,6 +27,7 @@ from ._source import syntax_of
 
 _STEPS = 2_000_000  # nodes of syntax trees that one proof may take
 _BETWEEN_LOOKS = 512  # at the clock
+_MOST_ITEMS = 100_000  # that are unpacked
 _DEPTH = 120  # calls inside of calls
 _UNBOUND = object()
 
@@ -123,6 +125,8 @@ class Interpreter(Objects):
         cls = _class_name(function)
         frame = Frame(node, {}, None, function, function.__code__.co_filename, cls)
         f = r.const(function)
+        if not library and function.__defaults__:
+            r.guard(f"len({f}.__defaults__ or ()) != {len(function.__defaults__)}")
         defaults = [
             self._default(library, f"{f}.__defaults__[{k}]", v)
             for k, v in enumerate(function.__defaults__ or ())
@@ -148,6 +152,7 @@ class Interpreter(Objects):
         self, frame: Frame, args: Any, kw: Any, defaults: Any, kwdefaults: Any, name: str
     ) -> Any:
         node = frame.node
+        frame.globals_declared, frame.nonlocals = _declared(node)
         _bind(node.args, frame.names, list(args), dict(kw), defaults, kwdefaults, name)
         self.all_frames.append(frame)
         if len(self.frames) >= _DEPTH:
@@ -224,11 +229,15 @@ class Interpreter(Objects):
                     return r.load(f"{r.const(cell)}.cell_contents", value)
                 if name in code.co_varnames or name in code.co_cellvars:
                     raise NotProvable(f"{name} has no value at this place")
+            elif not frame.comprehension and name in _stored(frame.node) - frame.nonlocals:
+                raise NotProvable(f"{name} has no value at this place")
             frame = frame.outer
         return self._global(inner.real(), name)
 
     def _global(self, function: FunctionType, name: str) -> Any:
         names, r = function.__globals__, self.residual
+        if self._mangled(name) != name:
+            raise NotProvable(f"{name} has another name in a class")
         if name in names:
             return r.load(f"{r.const(names)}[{name!r}]", names[name])
         r.guard(f"{name!r} in {r.const(names)}")
@@ -324,8 +333,11 @@ class Interpreter(Objects):
             raise NotProvable(f"an assignment to a {kind.__name__}")
 
     def _unpack(self, targets: Any, value: Any) -> None:
-        values = list(self.iterate(value))
         star = next((k for k, t in enumerate(targets) if isinstance(t, ast.Starred)), None)
+        most = _MOST_ITEMS if star is not None else len(targets) + 1
+        values = list(itertools.islice(self.iterate(value), most))
+        if len(values) == _MOST_ITEMS:
+            raise NotProvable("too many values to unpack")
         if star is None:
             if len(values) != len(targets):
                 raise NotProvable("too many or too few values to unpack")
@@ -352,14 +364,13 @@ class Interpreter(Objects):
         raise _Continue
 
     def _global_(self, node: Any) -> Generator[Any, None, None]:
-        self.frames[-1].globals_declared.update(node.names)
-        yield from ()
+        yield from ()  # known where the function begins, whether this line is run or not
 
     def _nonlocal(self, node: Any) -> None:
-        self.frames[-1].nonlocals.update(node.names)
+        pass
 
     def _assert(self, node: Any) -> None:
-        if not self.truth(self.eval(node.test)):
+        if __debug__ and not self.truth(self.eval(node.test)):
             raise NotProvable("an assertion fails")
 
     def _raise(self, node: Any) -> None:
@@ -382,6 +393,10 @@ class Interpreter(Objects):
         self.store(node.name, value)
 
     def _closure(self, node: Any) -> Closure:
+        hints = [a.annotation for a in ast.walk(node.args) if isinstance(a, ast.arg)]
+        hints.append(getattr(node, "returns", None))
+        if any([isinstance(n, ast.Call) for hint in hints if hint for n in ast.walk(hint)]):
+            raise NotProvable("an annotation calls something")
         defaults = [self.eval(d) for d in node.args.defaults]
         kwdefaults = {
             a.arg: self.eval(d)
@@ -392,6 +407,8 @@ class Interpreter(Objects):
 
     def _import(self, node: Any) -> None:
         for alias in node.names:
+            if alias.asname is not None and "." in alias.name:
+                raise NotProvable("a module is imported by another name")
             module = self._module(alias.name)
             if alias.asname is None and "." in alias.name:
                 module = self._module(alias.name.partition(".")[0])
@@ -518,10 +535,11 @@ class Interpreter(Objects):
                 args.append(self.eval(a))
         kw: dict[str, Any] = {}
         for k in node.keywords:
-            if k.arg is None:
-                kw.update(self.items_of(self.eval(k.value)))
-            else:
-                kw[k.arg] = self.eval(k.value)
+            more = {k.arg: self.eval(k.value)} if k.arg is not None else (
+                self.items_of(self.eval(k.value)))
+            if not kw.keys().isdisjoint(more) or not all([type(name) is str for name in more]):
+                raise NotProvable("arguments by name that are given twice, or have no name")
+            kw.update(more)
         self.frames[-1].line = node.lineno
         if function is super and not args:
             return self._super()
@@ -532,7 +550,7 @@ class Interpreter(Objects):
         while frame is not None and frame.comprehension:
             frame = frame.outer
         assert frame is not None
-        first = next(iter(frame.node.args.args), None)
+        first = next(iter([*frame.node.args.posonlyargs, *frame.node.args.args]), None)
         if frame.function is None or first is None:
             raise NotProvable("super() in an inner function")
         return Super(self.lookup("__class__"), frame.names[first.arg])
@@ -699,6 +717,47 @@ _COMPOUND = {
 def _class_name(function: FunctionType) -> str | None:
     *outer, _ = function.__code__.co_qualname.split(".")
     return outer[-1] if outer and outer[-1] != "<locals>" else None
+
+
+_COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
+
+
+def _stored(node: Any) -> set[str]:
+    """The names that a function itself gives values to."""
+    known = getattr(node, "stored", None)
+    if known is not None:
+        return known
+    found = set[str]()
+    stack = list(node.body) if not isinstance(node, ast.Lambda) else []
+    while stack:
+        n = stack.pop()
+        if isinstance(n, ast.Name) and not isinstance(n.ctx, ast.Load):
+            found.add(n.id)
+        elif isinstance(n, (ast.FunctionDef, ast.ClassDef)):
+            found.add(n.name)
+        elif not isinstance(n, (ast.Lambda, *_COMPREHENSIONS)):
+            stack += ast.iter_child_nodes(n)
+    node.stored = found
+    return found
+
+
+def _declared(node: Any) -> tuple[set[str], set[str]]:
+    """The names that a function declares to be global, and those of functions around it."""
+    known = getattr(node, "declared", None)
+    if known is not None:
+        return known
+    found: tuple[set[str], set[str]] = set(), set()
+    stack = list(node.body) if not isinstance(node, ast.Lambda) else []
+    while stack:
+        n = stack.pop()
+        if isinstance(n, ast.Global):
+            found[0].update(n.names)
+        elif isinstance(n, ast.Nonlocal):
+            found[1].update(n.names)
+        elif not isinstance(n, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)):
+            stack += ast.iter_child_nodes(n)
+    node.declared = found
+    return found
 
 
 _generators: dict[int, tuple[Any, bool]] = {}

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import abc
 import collections
+import enum
 import functools
 import threading
 import weakref
@@ -30,6 +31,7 @@ from chainer import _tracing, configuration
 from chainer.link import Link
 from chainer.utils.cache import cached_property
 from chainer.variable import Parameter, Variable
+from chainwright.ir import size as lengths
 
 from . import _safe
 from ._computing import Computing
@@ -46,6 +48,7 @@ from ._own import (
     Super,
     View,
     Weak,
+    is_library_class,
 )
 from ._residual import PLAIN, NotProvable, Sym
 
@@ -84,12 +87,34 @@ class Objects(Computing):
             return functools.partial
         if kind is Weak:
             return weakref.ref
-        if kind in (Super, Context, View):
+        if kind in (Super, Context, View) or hasattr(value, "__next__"):
             raise NotProvable(f"a {kind.__name__.lower()} is used as an object")
         return kind
 
+    def is_plain(self, value: Any) -> None:
+        """A class or module has no code of its own that runs where it is used.
+
+        Raises:
+            NotProvable: It has: a metaclass, or a function for the attributes that it lacks.
+        """
+        if isinstance(value, type):
+            if type(value) not in (type, abc.ABCMeta):
+                raise NotProvable(f"the class {value.__name__} has a metaclass of its own")
+        elif isinstance(value, ModuleType) and (
+            type(value) is not ModuleType or "__getattr__" in vars(value)
+        ) and value.__name__.partition(".")[0] not in _MODULES:
+            raise NotProvable(f"the module {value.__name__} computes its attributes")
+
+    def has_setter(self, cls: type, name: str) -> bool:
+        """Whether something of the class is asked where the attribute is set."""
+        found = self._static(cls, name)
+        return isinstance(found, property) or hasattr(type(found), "__set__")
+
     def truth(self, value: Any) -> bool:
         kind = type(value)
+        self.is_plain(value)
+        if isinstance(value, tuple) and kind is not tuple:
+            raise NotProvable("the truth of a named tuple")
         if kind is Sym:
             real = value.value
             if type(real) in PLAIN or isinstance(real, (np.generic, np.ndarray)):
@@ -108,7 +133,10 @@ class Objects(Computing):
     def _object_truth(self, value: Any, cls: type) -> bool:
         for name in ("__bool__", "__len__"):
             if self._static(cls, name) is not MISSING:
-                return self.truth(self.special(value, name, []))
+                found = self.special(value, name, []) if name == "__bool__" else self.length(value)
+                if name == "__bool__" and self.class_of(found) is not bool:
+                    raise NotProvable("__bool__ gives no truth value")
+                return self.truth(found)
             self.stays_without(cls, name)
         return True
 
@@ -148,6 +176,7 @@ class Objects(Computing):
             return obj.function
         r = self.residual
         if isinstance(obj, ModuleType):
+            self.is_plain(obj)
             try:
                 value = getattr(obj, name)
             except AttributeError:
@@ -158,7 +187,13 @@ class Objects(Computing):
         if kind is np.ufunc and name in _safe.UFUNC_METHODS:
             return Bound(name, obj)
         if kind in CONTAINERS or kind is str or kind is bytes:
+            if not hasattr(kind, name):
+                if default is not MISSING:
+                    return default
+                raise NotProvable(f"a {kind.__name__} has no {name}")
             return Bound(name, obj)
+        if hasattr(obj, "__next__"):
+            raise NotProvable(f"the attribute {name} of an iterator")
         if kind in OWN:
             raise NotProvable(f"the attribute {name} of a {kind.__name__.lower()}")
         if isinstance(obj, tuple):
@@ -212,8 +247,12 @@ class Objects(Computing):
 
     def _class_attribute(self, cls: type, name: str, default: Any = MISSING) -> Any:
         r = self.residual
-        if name in ("__name__", "__qualname__", "__module__", "__mro__"):
-            return getattr(cls, name)
+        if type(cls) not in (type, abc.ABCMeta, enum.EnumType):
+            raise NotProvable(f"the class {cls.__name__} has a metaclass of its own")
+        if name in ("__name__", "__qualname__", "__module__"):
+            return r.load(f"{r.const(cls)}.{name}", getattr(cls, name))
+        if name == "__mro__":
+            return cls.__mro__
         if name == "__dict__":
             raise NotProvable("the dictionary of a class")
         found = self._static(cls, name)
@@ -270,6 +309,8 @@ class Objects(Computing):
         if isinstance(value, tuple) and name in getattr(value, "_fields", ()):
             return self.residual.load(f"{obj.ref}.{name}", getattr(value, name))
         if kind in (list, tuple, dict, OrderedDict, set, frozenset):
+            if not hasattr(kind, name):
+                return self._lacks(obj, name, default)
             return Bound(name, obj)
         if kind is functools.partial and name in ("func", "args", "keywords"):
             return self.residual.load(f"{obj.ref}.{name}", getattr(value, name))
@@ -542,7 +583,12 @@ class Objects(Computing):
         if kind is OwnObject:
             return self.special(obj, "__getitem__", [key])
         if isinstance(obj, (list, tuple, str, bytes, range)):
-            return obj[self.residual.fix(key)]
+            if kind.__getitem__ is not _ITEM_OF.get(kind, tuple.__getitem__):
+                raise NotProvable(f"an item of a {kind.__name__}")
+            key = self.residual.fix(key)
+            if kind is tuple and type(key) is slice and key == slice(None):
+                return obj
+            return obj[key]
         if isinstance(obj, dict):
             key = self.key(key)
             if key not in obj:
@@ -570,6 +616,8 @@ class Objects(Computing):
         if kind in (list, tuple, dict, OrderedDict) or isinstance(value, tuple):
             self.readable(obj)
             key = r.fix(key)
+            if kind is tuple and type(key) is slice and key == slice(None):
+                return obj  # the tuple itself
             if isinstance(value, dict) and key not in value:
                 raise NotProvable(f"no item {key!r}")
             found = value[key]
@@ -648,7 +696,19 @@ class Objects(Computing):
             raise NotProvable("an item of the outside is deleted")
 
     def length(self, obj: Any) -> Any:
+        found = self._length(obj)
+        if type(found) is not int and not (
+            type(found) is Sym and type(found.value) is int or isinstance(found, lengths.Size)
+        ):
+            raise NotProvable("a length is no whole number")
+        if type(found) is int and found < 0:
+            raise NotProvable("a length is negative")
+        return found
+
+    def _length(self, obj: Any) -> Any:
         kind = type(obj)
+        if isinstance(obj, type) or isinstance(obj, tuple) and kind is not tuple:
+            raise NotProvable(f"the length of a {kind.__name__}")
         if kind is Sym:
             value = obj.value
             if type(value) in _VARIABLES or isinstance(value, np.ndarray):
@@ -676,6 +736,9 @@ class Objects(Computing):
             return self._iterate_object(obj)
         if kind is View:
             return self._iterate_view(obj.owner, obj.name)
+        own = isinstance(obj, tuple) and kind.__iter__ is not tuple.__iter__
+        if own or isinstance(obj, type):
+            raise NotProvable("something is iterated over in a way of its own")
         if kind in OWN or not hasattr(obj, "__iter__"):
             raise NotProvable(f"a {self.class_of(obj).__name__} is iterated over")
         if isinstance(obj, (set, frozenset)) and len(obj) > 1:
@@ -727,7 +790,10 @@ class Objects(Computing):
         cls = self.class_of(obj)
         if self._static(cls, "__iter__") is MISSING:
             raise NotProvable(f"a {cls.__name__} is iterated over")
-        return self.iterate(self.special(obj, "__iter__", []))
+        found = self.special(obj, "__iter__", [])
+        if not hasattr(found, "__next__") and type(found) is not OwnObject:
+            raise NotProvable(f"{cls.__name__}.__iter__ gives no iterator")
+        return self.iterate(found)
 
     def items_of(self, obj: Any) -> dict[str, Any]:
         """The items of a mapping."""
@@ -750,15 +816,17 @@ class Objects(Computing):
                 return found
             if type(value) in (list, tuple):
                 return self.contains(item, list(self.iterate(obj)))
-            return self.special(obj, "__contains__", [item])
+            return self.truth(self.special(obj, "__contains__", [item]))
         if isinstance(obj, (dict, set, frozenset)):
             return self.key(item) in obj
         if isinstance(obj, (list, tuple)) or hasattr(obj, "__next__"):
+            if isinstance(obj, tuple) and kind is not tuple:
+                raise NotProvable("something is looked for in a named tuple")
             return any(
-                self.identical(item, v) or self.truth(self.compare("Eq", item, v)) for v in obj
+                self.identical(item, v) or self.truth(self.compare("Eq", v, item)) for v in obj
             )
         if kind is OwnObject:
-            return self.special(obj, "__contains__", [item])
+            return self.truth(self.special(obj, "__contains__", [item]))
         if kind is View:
             if obj.name == "keys":
                 return self.contains(item, obj.owner)
@@ -837,6 +905,15 @@ class Objects(Computing):
             names = cls._fields
             if "_tuple_new" not in getattr(cls.__new__, "__globals__", ()):
                 raise NotProvable(f"{cls.__name__}.__new__")
+            of_tuple = tuple.__dict__
+            if any([self._static(cls, m) is not of_tuple.get(m, MISSING) for m in _OF_TUPLES]):
+                raise NotProvable(f"a {cls.__name__} is more than a tuple with names")
+            defaults = getattr(cls, "_field_defaults", {})
+            if len(args) > len(names) or any([type(v) not in PLAIN for v in defaults.values()]):
+                raise NotProvable(f"arguments of {cls.__name__}")
+            self.residual.guard(
+                f"{self.residual.const(cls)}.__new__.__defaults__ != "
+                f"{self.residual.const(cls.__new__.__defaults__)}")
             if (cls.__init__, cls.__getattribute__) != (object.__init__, tuple.__getattribute__):
                 raise NotProvable(f"{cls.__name__}.__init__, or __getattribute__")
             values = dict(zip(names, args, strict=False), **kw)
@@ -855,8 +932,13 @@ class Objects(Computing):
             or not cls.__dictoffset__
             or hasattr(cls, "__del__")
             or cls.__basicsize__ > _Empty.__basicsize__
+            or getattr(cls, "__abstractmethods__", None)
         ):
             raise NotProvable(f"a {cls.__name__} is made")
+        for name in ("__new__", "__setattr__", "__getattribute__"):
+            self.stays(cls, name, getattr(cls, name))
+        if self._static(cls, "__getattr__") is MISSING:
+            self.stays_without(cls, "__getattr__")
         obj = OwnObject(cls)
         self.dry.own_objects.append(obj)
         found = self._static(cls, "__init__")
@@ -896,13 +978,15 @@ def _has(cls: type, name: str) -> bool:
     return any([name in c.__dict__ for c in cls.__mro__])
 
 
-def is_library_class(cls: type) -> bool:
-    """Whether a class is the library's or NumPy's, which nobody is expected to change."""
-    return cls.__module__.partition(".")[0] in ("chainer", "chainwright", "numpy")
-
-
 _FIELD = type(collections.namedtuple("_P", "x").x)  # type: ignore[attr-defined]
 
 
+_MODULES = frozenset({"chainer", "chainwright", "numpy", "scipy"})  # what they compute stays
+#: Methods of tuples: a class of named ones that has others is not read.
+_OF_TUPLES = (
+    "__add__", "__mul__", "__rmul__", "__eq__", "__ne__", "__lt__", "__le__", "__gt__", "__ge__",
+    "__len__", "__bool__", "__iter__", "__contains__", "__getitem__", "__hash__",
+)
+_ITEM_OF = {kind: kind.__getitem__ for kind in (list, tuple, str, bytes, range)}
 _LENGTHS = (list.__len__, tuple.__len__, dict.__len__, OrderedDict.__len__)
 _ITERATORS = (list.__iter__, tuple.__iter__)

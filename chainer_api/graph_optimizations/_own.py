@@ -16,6 +16,11 @@ MISSING = object()
 IS_MADE = 1 << 9  # of the flags of a class: it was made while Python ran, and may be changed
 
 
+def is_library_class(cls: type) -> bool:
+    """Whether a class is the library's or NumPy's, which nobody is expected to change."""
+    return cls.__module__.partition(".")[0] in ("chainer", "chainwright", "numpy")
+
+
 class OwnObject:
     """An object that the call has made, of a class written in Python."""
 

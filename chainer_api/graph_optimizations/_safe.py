@@ -30,7 +30,7 @@ from chainer._backprop import grad as chainer_grad
 from chainer.function_node import FunctionNode
 from chainer.variable import Variable
 
-from ._own import Context, View
+from ._own import IS_MADE, Context, View, is_library_class
 from ._residual import PLAIN, NotProvable, Sym
 from ._warned import FILTER, matches
 
@@ -74,6 +74,12 @@ take tobytes tolist trace transpose var view
 """.split())
 _VIEW_METHODS = frozenset("diagonal ravel reshape squeeze swapaxes transpose view".split())
 ARRAY_WRITES = frozenset({"fill", "sort"})
+#: How many arguments come before the array into which such a method may write.
+_BEFORE_OUT = {
+    "all": 1, "any": 1, "argmax": 1, "argmin": 1, "clip": 2, "cumprod": 2, "cumsum": 2, "dot": 1,
+    "max": 1, "mean": 2, "min": 1, "prod": 2, "ptp": 1, "round": 1, "std": 2, "sum": 2, "take": 2,
+    "trace": 4, "var": 2,
+}  # fmt: skip
 NUMBER_METHODS = ARRAY_METHODS | {"is_integer", "bit_length", "conjugate"}
 _STR_METHODS = frozenset("""
 capitalize casefold center count endswith find format index isalnum isalpha isdigit isidentifier
@@ -147,10 +153,34 @@ def _numpy(interp: Any, function: Any, args: list[Any], kw: dict[str, Any]) -> A
         raise NotProvable(f"{name_of(function)} writes into an array")
     if isinstance(function, np.ufunc) and len(args) > function.nin:
         raise NotProvable(f"{name_of(function)} writes into an array")
+    if not isinstance(function, np.ufunc):
+        _writes_nothing(function, args, kw)
     args, kw = _list_of(interp, args, kw)
     if function is np.array and kw.get("copy", True) is not True:
         raise NotProvable("np.array without a copy")
     return interp.apply(interp.residual.const(function), function, args, kw)
+
+
+_WRITING = frozenset({"out", "where", "overwrite_input", "mode", "key"})
+
+
+def _writes_nothing(function: Any, args: list[Any], kw: dict[str, Any]) -> None:
+    """Arguments by which a function of NumPy would write into what it is given, or run code.
+
+    Raises:
+        NotProvable: There is one, by its name or by its place.
+    """
+    try:
+        parameters = list(inspect.signature(function).parameters)
+    except ValueError:  # of a function that C code has made all arguments are values
+        parameters = []
+    given = {**dict(zip(parameters, args, strict=False)), **kw}
+    for name, value in given.items():
+        written = name in _WRITING and value is not None and value is not False
+        if written and not (name == "mode" and type(value) is str):
+            raise NotProvable(f"{name_of(function)} writes into an array")
+    if function is np.nan_to_num and given.get("copy", True) is not True:
+        raise NotProvable("nan_to_num writes into its argument")
 
 
 def _numpy_view(interp: Any, function: Any, args: list[Any], kw: dict[str, Any]) -> Any:
@@ -220,6 +250,8 @@ UFUNC_METHODS = frozenset({"at", "reduce", "accumulate", "outer"})
 
 def _ufunc_method(interp: Any, f: np.ufunc, name: str, args: list[Any], kw: dict[str, Any]) -> Any:
     text = f"{interp.residual.const(f)}.{name}"
+    if handler(f) is None:
+        raise NotProvable(f"{f.__name__} is no function of NumPy's that is known")
     if name != "at":
         if "out" in kw or len(args) > 2 or "where" in kw:
             raise NotProvable(f"{f.__name__}.{name} writes into an array")
@@ -316,7 +348,10 @@ def _number(interp: Any, function: Any, args: list[Any], kw: dict[str, Any]) -> 
         if interp._plain_object(first):
             if interp.class_of(first).__module__.startswith("chainer.") or function is not float:
                 raise NotProvable(f"{function.__name__}() of a {interp.class_of(first).__name__}")
-            return interp.special(first, "__float__", [])
+            found = interp.special(first, "__float__", [])
+            if interp.class_of(found) is not float:
+                raise NotProvable("__float__ gives no floating-point number")
+            return found
         interp._computable(first)
     return interp.apply(function.__name__, function, args, kw)
 
@@ -336,6 +371,8 @@ def _bool(interp: Any, function: Any, args: list[Any], kw: dict[str, Any]) -> An
 
 @_handles(str, repr)
 def _str(interp: Any, function: Any, args: list[Any], kw: dict[str, Any]) -> Any:
+    if kw or len(args) > 1:
+        raise NotProvable("str() of bytes")
     return function(*[interp.residual.fix(v) for v in args])
 
 
@@ -361,6 +398,8 @@ def _enumerate(interp: Any, function: Any, args: list[Any], kw: dict[str, Any]) 
 def _zip(interp: Any, function: Any, args: list[Any], kw: dict[str, Any]) -> Any:
     strict = interp.residual.fix(kw.get("strict", False))
     iterators = [interp.iterate(v) for v in args]
+    if len({id(i) for i in iterators}) < len(iterators):
+        raise NotProvable("zip() of one iterator several times")
 
     def pairs() -> Any:
         while iterators:
@@ -529,6 +568,9 @@ def _next(interp: Any, function: Any, args: list[Any], kw: dict[str, Any]) -> An
 def _sequence(interp: Any, function: Any, args: list[Any], kw: dict[str, Any]) -> Any:
     if not args:
         return function()
+    real = args[0].value if type(args[0]) is Sym else args[0]
+    if function is tuple and type(real) is tuple:
+        return args[0]  # the tuple itself
     return function(interp.iterate(args[0]))
 
 
@@ -555,6 +597,8 @@ def _dict(interp: Any, function: Any, args: list[Any], kw: dict[str, Any]) -> An
 @_handles(sum)
 def _sum(interp: Any, function: Any, args: list[Any], kw: dict[str, Any]) -> Any:
     total = kw.get("start", args[1] if len(args) > 1 else 0)
+    if type(total) in (str, bytes):
+        raise NotProvable("sum() of texts")
     for v in interp.iterate(args[0]):
         if _SUMS_EXACTLY and float in (interp.class_of(total), interp.class_of(v)):
             raise NotProvable("a sum of Python's floating-point numbers")
@@ -569,8 +613,11 @@ def _any(interp: Any, function: Any, args: list[Any], kw: dict[str, Any]) -> Any
 
 @_handles(min, max)
 def _extreme(interp: Any, function: Any, args: list[Any], kw: dict[str, Any]) -> Any:
-    values = list(interp.iterate(args[0])) if len(args) == 1 else args
     key = kw.pop("key", None)
+    values, found = list[Any](), list[Any]()  # the key is asked for each as it comes
+    for v in interp.iterate(args[0]) if len(args) == 1 else args:
+        values.append(v)
+        found.append(v if key is None else interp.call(key, [v], {}))
     if not values:
         if "default" in kw:
             return kw["default"]
@@ -580,8 +627,7 @@ def _extreme(interp: Any, function: Any, args: list[Any], kw: dict[str, Any]) ->
     if key is None and not interp.known(values):
         interp._computable(*values)
         return interp.apply(function.__name__, function, values, {})
-    keys = [v if key is None else interp.call(key, [v], {}) for v in values]
-    keys = [interp.residual.fix(k) for k in keys]
+    keys = [interp.residual.fix(k) for k in found]
     return values[keys.index(function(keys))]
 
 
@@ -613,6 +659,8 @@ def _isinstance(interp: Any, function: Any, args: list[Any], kw: dict[str, Any])
 def _is_below(interp: Any, kind: Any, cls: Any) -> bool:
     """Whether a class is below another one, of which an abstract one may be told at any time."""
     found, r = issubclass(kind, cls), interp.residual
+    if kind.__flags__ & IS_MADE and not is_library_class(kind):
+        r.guard(f"{r.const(kind)}.__mro__ != {r.const(kind.__mro__)}")
     if type(cls) is not type and cls not in kind.__mro__:
         r.guard(f"{'not ' if found else ''}issubclass({r.const(kind)}, {r.const(cls)})")
     return found
@@ -638,7 +686,10 @@ def _type(interp: Any, function: Any, args: list[Any], kw: dict[str, Any]) -> An
 @_handles(callable)
 def _callable(interp: Any, function: Any, args: list[Any], kw: dict[str, Any]) -> Any:
     cls = interp.class_of(args[0])
-    return any("__call__" in c.__dict__ for c in cls.__mro__)
+    found = any("__call__" in c.__dict__ for c in cls.__mro__)
+    if not found:
+        interp.stays_without(cls, "__call__")
+    return found
 
 
 @_handles(getattr)
@@ -662,7 +713,7 @@ def _setattr(interp: Any, function: Any, args: list[Any], kw: dict[str, Any]) ->
 @_handles(object.__setattr__)
 def _object_setattr(interp: Any, function: Any, args: list[Any], kw: dict[str, Any]) -> Any:
     obj, name, value = args
-    if not hasattr(obj, "attributes"):
+    if not hasattr(obj, "attributes") or interp.has_setter(obj.cls, interp.residual.fix(name)):
         raise NotProvable("object.__setattr__")
     obj.attributes[interp.residual.fix(name)] = value
 
@@ -721,7 +772,10 @@ def _report(interp: Any, function: Any, args: list[Any], kw: dict[str, Any]) -> 
     if not reporter._thread_local.reporters:
         return interp.run_function(function, args, kw)  # which finds that nobody listens
     held = interp.residual.const(reporter._thread_local)
-    interp.residual.guard(f"not {held}.reporters")
+    if type(reporter._thread_local.reporters[-1]) is not reporter.Reporter:
+        raise NotProvable("a reporter of another class listens")
+    known = interp.residual.const(reporter.Reporter)
+    interp.residual.guard(f"not {held}.reporters or type({held}.reporters[-1]) is not {known}")
     values, observer = ([*args, None])[:2] if not kw else (args[0], kw.get("observer"))
     if observer is not None:  # it may not be registered, which is a KeyError
         names = f"{held}.reporters[-1]._observer_names"
@@ -781,6 +835,8 @@ def method(interp: Any, owner: Any, name: str, args: list[Any], kw: dict[str, An
     if hasattr(owner, "attributes"):
         if name == "__setattr__":
             key, value = args
+            if interp.has_setter(owner.cls, interp.residual.fix(key)):
+                raise NotProvable("object.__setattr__ of a property")
             owner.attributes[interp.residual.fix(key)] = value
             return None
         if name == "__init__" and not args and not kw:
@@ -796,7 +852,7 @@ def _array_method(interp: Any, owner: Sym, name: str, args: list[Any], kw: dict[
     args, kw = _list_of(interp, args, kw)
     if name in ARRAY_WRITES:
         interp.dry.changes(owner)
-    elif "out" in kw or name not in ARRAY_METHODS:
+    elif "out" in kw or name not in ARRAY_METHODS or len(args) > _BEFORE_OUT.get(name, 99):
         raise NotProvable(f"the method {name} of an array writes into an array")
     found = getattr(array, name)(*interp.native(args), **interp.native(kw))
     parts = [interp.ref(v) for v in args] + [f"{n}={interp.ref(v)}" for n, v in kw.items()]
@@ -826,7 +882,9 @@ def _list_method(interp: Any, owner: Any, name: str, args: list[Any], kw: dict[s
     elif name in ("reverse", "copy", "clear"):
         return getattr(owner, name)()
     elif name == "sort":
-        owner[:] = _sorted(interp, sorted, [owner], kw)
+        held = [*owner]
+        owner.clear()  # which the key sees
+        owner[:] = _sorted(interp, sorted, [held], kw)
     elif name in ("index", "count"):
         return getattr([fix(v) for v in owner], name)(*[fix(v) for v in args])
     else:
@@ -842,7 +900,7 @@ def _dict_method(interp: Any, owner: Any, name: str, args: list[Any], kw: dict[s
     if name in ("keys", "values", "items") and not args:
         return View(owner, name)
     if name == "copy":
-        return dict(interp.items_of(owner))
+        return interp.class_of(owner)(interp.items_of(owner))
     if outside:
         raise NotProvable(f"the method {name} of a dictionary of the outside")
     if name == "update":

@@ -95,7 +95,7 @@ class Forward:
                 self._set(made, name, Sym(None, f"{r.const(weakref.ref)}({node.ref})"))
             elif v is not self._own:
                 self._may_be_left(name, v)
-                self._set(made, name, v, self._dry.interpreter.native(v))
+                self._set(made, name, v, self._dry.interpreter.native(v, computes=False))
         obj.applied, obj.real = True, made
         return made
 

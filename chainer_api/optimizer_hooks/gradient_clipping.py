@@ -41,7 +41,7 @@ class GradientClipping:
         if norm == 0:
             return
         rate = self.threshold / norm
-        if rate < 1:
+        if not rate >= 1:  # where a gradient is NaN, all are: nothing of it passes unclipped
             for param in params:
                 with chainer.using_device(param.device):
                     param.grad = chainer.utils.force_array(param.grad * rate, param.grad.dtype)

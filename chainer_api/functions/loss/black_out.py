@@ -34,7 +34,7 @@ def black_out(x, t, W, samples, reduce='mean') -> Variable:
     """
     if reduce not in ('mean', 'no'):
         raise ValueError(f"only 'mean' and 'no' are valid for 'reduce', but '{reduce}' is given")
-    rows = F.concat((F.expand_dims(t, 1), samples), axis=1)
+    rows = F.concat((F.expand_dims(t, 1), F.cast(samples, t.dtype)), axis=1)
     score = F.einsum('ij,ikj->ik', F.identity(x), F.embed_id(rows, W))
     p = F.softmax(score, axis=1)
     # 1 - p of large scores: the floor keeps the logarithm finite.

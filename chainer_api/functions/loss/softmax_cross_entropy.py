@@ -41,6 +41,9 @@ class SoftmaxCrossEntropy(function_node.FunctionNode):
         xp = backend.get_array_module(x)
         if chainer.is_debug():
             _check_labels(x, t, self.ignore_label)
+        if self.class_weight is not None and len(self.class_weight) != x.shape[1]:
+            raise ValueError(
+                f'class_weight has {len(self.class_weight)} items, for {x.shape[1]} classes')
         self.retain_inputs((0, 1))
         kept = t != self.ignore_label
         t = xp.where(kept, t, 0)

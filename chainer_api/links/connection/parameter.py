@@ -1,4 +1,5 @@
 """A parameter as a link."""
+from chainer import functions as F
 from chainer import link, variable
 
 
@@ -26,12 +27,12 @@ class Parameter(link.Link):
             self.W = variable.Parameter(array)
 
     def forward(self, volatile='off'):
-        """Returns the parameter.
+        """Returns the value of the parameter.
 
         Args:
             volatile: Ignored; it was an option of Chainer 1.
 
         Returns:
-            Parameter: The parameter.
+            Variable: A new one, through which gradients reach the parameter.
         """
-        return self.W
+        return F.identity(self.W)

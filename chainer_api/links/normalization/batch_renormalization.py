@@ -55,7 +55,7 @@ class BatchRenormalization(batch_normalization.BatchNormalization):
             beta = self._constant(0)
 
         if not configuration.config.train:
-            return F.fixed_batch_renormalization(
+            return F.fixed_batch_normalization(
                 x, gamma, beta, self.avg_mean, self.avg_var, self.eps)
         decay = self.decay
         if finetune and not configuration.config.in_recomputing:

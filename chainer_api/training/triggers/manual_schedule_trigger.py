@@ -29,7 +29,7 @@ class ManualScheduleTrigger(_progress.ProgressTrigger):
             trainer (~chainer.training.Trainer): The counts of its updater are looked at.
         """
         before, now = self._step(trainer.updater)
-        self.finished = self.finished or now >= max(self.points)
+        self.finished = self.finished or now >= max(self.points, default=float('inf'))
         return any(before < point <= now for point in self.points)
 
     def serialize(self, serializer):
