@@ -5,6 +5,7 @@ Each of these was read otherwise once. All that a call computes here decides whi
 
 import abc
 import collections
+import itertools
 import logging
 
 import numpy as np
@@ -21,6 +22,7 @@ class Model(Base):
     def __init__(self):
         super().__init__()
         self.n, self.log, self.links_ = 0, [], None
+        self.u, self.fixed = np.ones(4, "f"), (1, 2, 3)
 
     def step(self, k):
         self.k = k
@@ -189,6 +191,81 @@ def dictionary_of_the_object_written(self, x):
     return self.a(x) * self.n
 
 
+@method
+def list_compared_twice(self, x):
+    before = self.log == [0]
+    self.log.append(7)
+    return (self.a if before and self.log == [0] else self.b)(x)
+
+
+@method
+def dictionaries_joined(self, x):
+    items = [1]
+    both = {"a": items} | {"b": 2}
+    items.append(5)
+    return (self.a if len(both["a"]) == 1 else self.b)(x)
+
+
+@method
+def attributes_of_containers(self, x):
+    return (self.a if hasattr([x, x], "shape") or hasattr(self.log, "dtype") else self.b)(x)
+
+
+@method
+def one_object_twice(self, x):
+    pair = Pair(3, 4)
+    self.p, self.q, self.r = pair, pair, tuple(self.fixed)
+    return self.a(x), self.p is self.q, self.r is self.fixed
+
+
+@method
+def unpacked_without_end(self, x):
+    try:
+        p, q = itertools.repeat(1)
+    except ValueError:
+        return self.a(x)
+    return self.b(x) * (p + q)
+
+
+counter = 0
+
+
+@method
+def global_in_a_branch_that_is_not_run(self, x):
+    if self.k < 0:
+        global counter
+    counter = self.k
+    return self.a(x)
+
+
+@method
+def key_asked_as_items_come(self, x):
+    seen = []
+    largest = max((seen.append(k) or k for k in (1, 2)), key=lambda v: len(seen))
+    return (self.a if largest == 2 else self.b)(x) * len(seen)
+
+
+# -- NumPy, into its arguments ---------------------------------------------------------------------
+
+
+@method
+def written_by_the_place_of_an_argument(self, x):
+    u = np.linspace(-1, 1, 4).astype("f")
+    h = self.a(x) * u
+    np.clip(u, 0, 0.5, u)
+    np.cumsum(u, 0, None, u)
+    u.clip(0.1, 0.6, u)
+    return h * u
+
+
+@method
+def written_by_nan_to_num(self, x):
+    self.u[1] = np.nan
+    s = int(np.isnan(self.u).sum())
+    np.nan_to_num(self.u, copy=False)
+    return self.a(x) * s + self.u
+
+
 # -- Classes ---------------------------------------------------------------------------------------
 
 
@@ -254,6 +331,38 @@ class Scaled(collections.namedtuple("Scaled", "h k")):
     @property
     def scale(self):
         return Scaled.factor[0]
+
+
+Pair = collections.namedtuple("Pair", "p q")
+
+
+class Longer(collections.namedtuple("Longer", "x")):
+    def __len__(self):
+        return 5
+
+    def __add__(self, other):
+        return 7
+
+
+@method
+def named_tuple_with_methods_of_its_own(self, x):
+    made = Longer(1)
+    return (self.a if len(made) == 5 and made + made == 7 else self.b)(x)
+
+
+class Unsure:
+    def __eq__(self, other):
+        return NotImplemented
+
+    __hash__ = None
+
+    def __len__(self):
+        return True
+
+
+@method
+def what_special_methods_give(self, x):
+    return (self.a if Unsure() == Unsure() else self.b)(x) * len(Unsure())
 
 
 class SaysInt:
@@ -380,6 +489,18 @@ def key_by_which_a_set_is_sorted():
 
     def forward(self, x):
         return self.named[sorted({"a", "b"}, key=lambda v: RANKS[v])[0]](x)
+
+    return changing(forward, change)
+
+
+@fault
+def errors_that_are_raised_from_some_call_on():
+    def change(self, k):
+        self.how = "ignore" if k < 15 else "raise"
+
+    def forward(self, x):
+        with np.errstate(divide=self.how):
+            return self.a(x) * float(np.divide(1.0, 0.0) > 0)
 
     return changing(forward, change)
 

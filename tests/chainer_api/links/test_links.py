@@ -6,6 +6,7 @@ import os
 import pathlib
 import pickle
 import tarfile
+import warnings
 
 import compare
 import function_case
@@ -283,3 +284,17 @@ def test_lists_are_no_arrays(row, char, ready):
 
 def test_names_of_rows_are_unique():
     assert len(ROWS) == sum(map(len, link_cases.FAMILIES.values()))
+
+
+def test_parameter_links_give_a_new_variable():
+    link = L.Parameter(np.ones(3, 'f'))
+    y = link()
+    y.array = np.zeros(3, 'f')
+    assert y is not link.W and y.creator is not None and (link.W.array == 1).all()
+
+
+def test_renormalization_says_nothing_of_its_own_functions():
+    link = L.BatchRenormalization(3)
+    with warnings.catch_warnings(), chainer.using_config('train', False):
+        warnings.simplefilter('error')
+        link(np.ones((2, 3), 'f'))

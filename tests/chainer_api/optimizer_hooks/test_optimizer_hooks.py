@@ -167,3 +167,26 @@ def test_parameters_without_axes_and_numbers_of_numpy(make, shape):
     optimizer.update()
     assert type(link.W.grad) is np.ndarray and link.W.grad.dtype == np.float32
     assert link.W.grad.shape == shape and not np.any(link.W.grad == 30)
+
+
+def test_nothing_passes_a_clipping_whose_norm_is_nan():
+    """As in the original: all parameters are NaN then, and nobody takes an unclipped step."""
+    model = chainer.Chain()
+    with model.init_scope():
+        model.p = chainer.Parameter(np.zeros(3, 'f'))
+        model.q = chainer.Parameter(np.zeros(2, 'f'))
+    optimizer = chainer.optimizers.SGD(1.).setup(model)
+    optimizer.add_hook(chainer.optimizer_hooks.GradientClipping(1.))
+    model.p.grad, model.q.grad = np.array([1, np.nan, 2], 'f'), np.ones(2, 'f')
+    optimizer.update()
+    assert np.isnan(model.p.array).all() and np.isnan(model.q.array).all()
+
+
+def test_loss_scale_of_a_parameter_without_axes():
+    model = chainer.Chain()
+    with model.init_scope():
+        model.p = chainer.Parameter(np.ones((), 'f'))
+    optimizer = chainer.optimizers.SGD(0.5).setup(model)
+    optimizer.set_loss_scale(128.)
+    optimizer.update(lambda: model.p * 2)
+    assert model.p.array == 0 and type(model.p.grad) is np.ndarray

@@ -4,7 +4,7 @@ import sys
 
 import pytest
 
-from chainer import serializers, training
+from chainer import serializers, testing, training
 from chainer.training import triggers, util
 
 GOLDEN = pathlib.Path(__file__).parents[2] / 'golden'
@@ -154,3 +154,9 @@ class TestEarlyStopping:
 def test_both_names_of_patience(name):
     trigger = triggers.EarlyStoppingTrigger(**{name: 5})
     assert trigger.patience == trigger.patients == 5
+
+
+def test_a_manual_schedule_without_points():
+    trainer = testing.get_trainer_with_mock_updater(stop_trigger=(2, 'iteration'))
+    trigger = triggers.ManualScheduleTrigger([], 'iteration')
+    assert not trigger(trainer) and not trigger.finished

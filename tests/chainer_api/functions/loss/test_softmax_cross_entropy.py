@@ -34,3 +34,18 @@ def test_probabilities_get_no_gradient():
     F.softmax_cross_entropy(x, t).backward()
     assert t.grad is None
     np.testing.assert_allclose(x.grad, (F.softmax(X).array - t.array) / 2, rtol=1e-5)
+
+
+@pytest.mark.parametrize('n', [3, 5])
+def test_class_weight_of_another_length(n):
+    with pytest.raises(ValueError, match=f'class_weight has {n} items, for 4 classes'):
+        F.softmax_cross_entropy(
+            np.zeros((2, 4), 'f'), np.array([0, 1], 'i'), class_weight=np.ones(n, 'f'))
+
+
+@pytest.mark.parametrize('dtype', ['i', 'l'])
+def test_black_out_with_samples_of_another_dtype(dtype):
+    x, w, t = np.zeros((1, 2), 'f'), np.zeros((3, 2), 'f'), np.array([0], dtype)
+    for other in ('i', 'l'):
+        loss = F.black_out(x, t, w, np.array([[1]], other))
+        np.testing.assert_allclose(loss.array, 2 * np.log(2), rtol=1e-6)
