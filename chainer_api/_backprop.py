@@ -424,7 +424,7 @@ def _step(func, targets, gys, grads, check, debug, lazy, order, plainly):
             hook.backward_postprocess(func, in_data, gy_data)
 
 
-def _ones(var, loss_scale):
+def _ones(var, loss_scale, requires_grad):
     """Return a gradient of ones for a variable."""
     array = var._array
     if type(array) is _ndarray and array.ndim == 0:
@@ -434,7 +434,7 @@ def _ones(var, loss_scale):
             ones = chainer.backend.get_array_module(array).ones_like(array)
     if loss_scale is not None:
         ones *= loss_scale
-    return _make_gradient(ones, True)
+    return _make_gradient(ones, requires_grad)
 
 
 def _warn_of_one_element():
@@ -485,7 +485,7 @@ def _backward_from(var, node, retain_grad, enable_double_backprop, loss_scale):
         if var._array is not None and var._array.size == 1:
             if var._array.ndim:
                 _warn_of_one_element()
-            node._grad_var = gy = _ones(var, loss_scale)
+            node._grad_var = gy = _ones(var, loss_scale, True)
     if node._creator_node is None:
         if node._old_style_grad_generator is not None:
             _refuse_old_style(node)
@@ -653,7 +653,7 @@ def backward(outputs, grad_outputs=None, *, enable_double_backprop=False):
     """Compute the gradients of all variables that several variables were computed from.
 
     It does what :meth:`Variable.backward` does, for several variables in one go, and makes no
-    gradient by itself: an output without a gradient is ignored.
+    gradient by itself: an output without a gradient is ignored, with a warning.
 
     Args:
         outputs (tuple or list of Variable): Where backward starts.
@@ -679,7 +679,7 @@ def backward(outputs, grad_outputs=None, *, enable_double_backprop=False):
 
 def _backward(outputs, grad_outputs, enable_double_backprop):
     if grad_outputs is None:
-        grad_outputs = [_used_up_gradient(y) for y in outputs]
+        grad_outputs = list(map(_used_up_gradient, outputs))
     grad_outputs = _gradients_or_none('grad_outputs', grad_outputs, len(outputs))
     _check_lengths(outputs=outputs, grad_outputs=grad_outputs)
     grads = {}
@@ -694,6 +694,10 @@ def _backward(outputs, grad_outputs, enable_double_backprop):
 
 def _used_up_gradient(var):
     """Take away the gradient of a variable. A leaf keeps its own: it starts the sum there."""
+    if var.grad_var is None:
+        warnings.warn(
+            'an output of chainer.backward has no grad, or stands there twice; chainer.backward '
+            'makes no gradients of outputs by itself', RuntimeWarning, stacklevel=4)
     if var.creator_node is None:
         return None
     gy, var.grad_var = var.grad_var, None
@@ -1007,7 +1011,7 @@ def _grad(outputs, input_nodes, grad_outputs, grad_inputs, retain_grad, enable_d
     with configuration.using_config('enable_backprop', enable_double_backprop):
         for y, gy in zip(outputs, grad_outputs, strict=True):
             if gy is None:
-                gy = _ones(y, loss_scale)
+                gy = _ones(y, loss_scale, False)
             grads[y._node] = [gy]
         for node, gx in zip(input_nodes, grad_inputs, strict=True):
             if gx is not None:

@@ -193,10 +193,10 @@ def report_scope(observation):
 
 
 def _in_double(value):
-    """Return a number, or an array, such that sums of it are made in double precision."""
+    """Return a scalar such that sums of it are made in double precision; or a copy of an array."""
     if isinstance(value, (numpy.ndarray, cuda.ndarray)):
-        with cuda.get_device_from_array(value):
-            return value.astype(numpy.float64)  # a copy: the array may change later
+        with cuda.get_device_from_array(value):  # copies: the array may change later
+            return value.copy() if value.ndim else value.astype(numpy.float64)
     return float(value) if isinstance(value, numpy.floating) else value
 
 
@@ -259,7 +259,7 @@ class Summary:
         mean = self.compute_mean()
         with cuda.get_device_from_array(mean):
             variance = self._x2 / self._n - mean * mean
-            if isinstance(variance, float):
+            if type(variance) is float:
                 return mean, math.sqrt(max(variance, 0.0))  # rounding may leave it below zero
             xp = backend.get_array_module(variance)
             return mean, xp.sqrt(xp.maximum(variance, 0))

@@ -1,4 +1,6 @@
 """What distributions do with arrays beyond functions: draws, and the limits of supports."""
+import numbers
+
 import numpy
 
 import chainer
@@ -96,9 +98,16 @@ def xlogx(x):
     return _XLogX().apply((x,))[0]
 
 
+def as_point(x, param):
+    """Returns points as a Variable: a number becomes an array of the dtype of ``param``."""
+    if isinstance(x, (numbers.Real, numpy.generic)):
+        x = backend.get_array_module(param).array(x, param.dtype)
+    return chainer.as_variable(x)
+
+
 def as_float(x, param):
     """Returns points as a Variable of floats: integers become what ``param`` is."""
-    x = chainer.as_variable(x)
+    x = as_point(x, param)
     return x if x.dtype.kind == 'f' else F.cast(x, param.dtype)
 
 

@@ -72,7 +72,7 @@ class Categorical(distribution.Distribution):
 
     def log_prob(self, x):
         """Returns the logarithm of the probability of the category ``x`` (integers)."""
-        x = chainer.as_variable(x)
+        x = _array_code.as_point(x, self.p)
         if x.dtype.kind != 'i':
             x = F.cast(x, numpy.int32)
         n = self.p.shape[-1]

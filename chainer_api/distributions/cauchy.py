@@ -50,7 +50,7 @@ class Cauchy(_elementwise.Elementwise):
 
     def icdf(self, x):
         """Returns the inverse of the cumulative distribution function at ``x``."""
-        return self.loc + self.scale * F.tan(math.pi * (chainer.as_variable(x) - 0.5))
+        return self.loc + self.scale * F.tan(math.pi * (_array_code.as_float(x, self.loc) - 0.5))
 
     def sample_n(self, n):
         """Draws ``n`` random points, differentiable by location and scale."""

@@ -45,7 +45,7 @@ class Exponential(_elementwise.Elementwise):
 
     def icdf(self, x):
         """Returns the inverse of the cumulative distribution function at ``x``."""
-        return -F.log1p(-chainer.as_variable(x)) / self.lam
+        return -F.log1p(-_array_code.as_float(x, self.lam)) / self.lam
 
     def sample_n(self, n):
         """Draws ``n`` random points, differentiable by the rate."""

@@ -80,7 +80,7 @@ class Normal(_elementwise.Elementwise):
 
     def icdf(self, x):
         """Returns the inverse of the cumulative distribution function at ``x``."""
-        return self.loc + self.scale * F.ndtri(chainer.as_variable(x))
+        return self.loc + self.scale * F.ndtri(_array_code.as_float(x, self.loc))
 
     def log_cdf(self, x):
         """Returns the logarithm of the cumulative distribution function at ``x``."""

@@ -1,6 +1,8 @@
 """Uniform distribution."""
 import math
 
+import numpy
+
 import chainer
 from chainer import distribution
 from chainer import functions as F
@@ -61,7 +63,8 @@ class Uniform(_elementwise.Elementwise):
     def log_prob(self, x):
         """Returns the logarithm of the density at ``x``."""
         x = _array_code.as_float(x, self.low)
-        value = F.broadcast_to(-F.log(self.scale), x.shape)
+        shape = numpy.broadcast_shapes(x.shape, self.scale.shape)
+        value = F.broadcast_to(-F.log(self.scale), shape)
         return _array_code.on_support(value, _is_within, x, self.low, self.high)
 
     def cdf(self, x):
@@ -70,7 +73,7 @@ class Uniform(_elementwise.Elementwise):
 
     def icdf(self, x):
         """Returns the inverse of the cumulative distribution function at ``x``."""
-        return self.low + self.scale * chainer.as_variable(x)
+        return self.low + self.scale * _array_code.as_float(x, self.low)
 
     def sample_n(self, n):
         """Draws ``n`` random points, differentiable by the parameters."""

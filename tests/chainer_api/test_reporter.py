@@ -82,6 +82,15 @@ def test_summary_of_equal_values_has_no_deviation():
     assert summary.make_statistics()[1] < 1e-8
 
 
+def test_summaries_of_arrays_keep_the_dtype():
+    summary = chainer.Summary()
+    for value in np.float32([.5, 1]), np.float32([1, 2]):
+        summary.add(value)
+    mean, deviation = summary.make_statistics()
+    assert mean.dtype == deviation.dtype == np.float32  # those of single numbers are doubles
+    assert (mean.tolist(), deviation.tolist()) == ([.75, 1.5], [.25, .5])
+
+
 def test_empty_summary():
     for method in (chainer.Summary().compute_mean, chainer.Summary().make_statistics):
         with pytest.raises(ZeroDivisionError):

@@ -6,6 +6,7 @@ recorded by the name of their class.
 """
 import io
 import re
+import warnings
 
 import numpy as np
 
@@ -1058,6 +1059,43 @@ def backward_adds_variables_that_stand_twice():
                 gy if gy is None else variable(gy, gy) for gy in gys])
             found.append(grads(x, y))
     return found
+
+
+@case
+def outputs_of_backward_without_gradients():
+    def backward(outputs, gradients, *given):
+        x = variable(1, 2)
+        y = x * x
+        for v, g in zip((x, y), gradients):
+            v.grad = None if g is None else np.full(2, g, 'f')
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter('always')
+            chainer.backward([(x, y)[k] for k in outputs], *given)
+        told = [w.category.__name__ for w in caught if 'output' in str(w.message)]
+        return told, grads(x, y)
+
+    one = variable(1, 1)
+    return [
+        backward([0], [None, None]), backward([0], [3, None]), backward([1], [None, 3]),
+        backward([0, 1], [None, 3]), backward([0, 1], [3, 3]), backward([1, 1], [None, 3]),
+        backward([1], [None, None], [one]), backward([0, 0], [None, None], [one, one])]
+
+
+@case
+def gradients_that_require_a_gradient():
+    def required(function, *options, **more):
+        x = variable(1, 2)
+        gx, = chainer.grad([function(x)], [x], *options, **more)
+        return gx.requires_grad
+
+    def nothing(x):
+        return x
+
+    return [
+        required(function, *options, enable_double_backprop=twice)
+        for function in (F.relu, F.exp, F.square, nothing)
+        for options in ((), ([variable(1, 1)],))
+        for twice in (False, True)]
 
 
 @case

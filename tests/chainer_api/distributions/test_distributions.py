@@ -163,6 +163,24 @@ class TestArguments:
         assert d.sample((4, 5)).shape == (4, 5, 3, 2)
         assert d.sample_n(0).shape == (0, 3, 2)
 
+    @pytest.mark.parametrize('make', [
+        D.Normal, D.Beta, D.Cauchy, D.Gamma, D.Gumbel, D.Laplace, D.LogNormal, D.Pareto,
+        lambda a, b: D.Uniform(loc=a, scale=b), lambda a, b: D.Exponential(b),
+        lambda a, b: D.Bernoulli(a), lambda a, b: D.Categorical(a), lambda a, b: D.Chisquare(b),
+        lambda a, b: D.Geometric(a), lambda a, b: D.Poisson(b)])
+    def test_points_may_be_numbers(self, make):
+        # A number takes part in the dtype of the parameters, as it does among Variables.
+        d = make(np.array([.5, .5], 'f'), np.array([1, 2], 'f'))
+        for name in 'log_prob', 'prob', 'cdf', 'icdf', 'survival_function':
+            for point in 1, .75, np.float64(.75):
+                try:
+                    expected = getattr(d, name)(np.array(point, 'f'))
+                except NotImplementedError:
+                    continue
+                got = getattr(d, name)(point)
+                assert got.dtype == np.float32
+                np.testing.assert_array_equal(got.array, expected.array)
+
     def test_what_a_distribution_does_not_have(self):
         d = D.Normal(f(0), f(1))
         with pytest.raises(NotImplementedError):
