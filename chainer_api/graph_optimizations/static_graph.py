@@ -704,6 +704,7 @@ class Site:
         labels = "; ".join(dict.fromkeys(label_of(self.name, piece) for piece in new))
         reason = f"the same functions have come with arrays of other sizes: {labels}"
         self.ledger.add("compile", reason, line_of(self.method), seconds)
+        self._wake_up()
 
     def _renew_pieces(self) -> None:
         # Without a program, a backward takes longer than define-by-run: these do not wait.
@@ -763,6 +764,15 @@ class Site:
         labels = "; ".join(dict.fromkeys(label_of(self.name, piece) for piece in new))
         reason = f"a way through the method was seen for the second time: {labels}"
         self.ledger.add("compile", reason, line_of(self.method), seconds)
+        self._wake_up()
+
+    def _wake_up(self) -> None:
+        """There are new programs: the method was left alone for calls that had none.
+
+        Forms of arguments that have programs would wake it each time, which takes time.
+        """
+        if not self._rests:
+            self._asleep = 0
 
     def _plans(
         self, syncs: Sequence[Sync], app: Application, names: dict[int, str]
