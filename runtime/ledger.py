@@ -43,9 +43,11 @@ class Event(NamedTuple):
 def _lines_of(events: Sequence[Event]) -> list[str]:
     """What a person can read: a line for events of one kind and place, and of long texts a part."""
     together: dict[tuple[str, str, str], list[Event]] = {}
-    for event in events:
+    compiled = max([k for k, e in enumerate(events) if e.kind == "compile"], default=-1)
+    for k, event in enumerate(events):
         what = event.reason.partition(": ")[0]
-        together.setdefault((event.kind, what, event.where), []).append(event)
+        kind = "waited" if event.kind == "waits" and k < compiled else event.kind
+        together.setdefault((kind, what, event.where), []).append(event)
     lines = []
     for (kind, what, where), same in together.items():
         if len(same) == 1:

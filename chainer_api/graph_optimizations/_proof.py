@@ -37,6 +37,7 @@ _AFTER = 2  # calls that have gone one way until a proof is tried
 _TRIES = 6  # of one way that are in vain
 _PROOFS = 12  # of one way that are kept: they differ in what they found, lengths for instance
 _ALL = 16  # of one method, or as many as ways, where the forms of arguments tell them apart
+_BRIEFLY = 3  # ways of the last calls that are tried at once, as they may take turns
 _OTHER = 4  # misses for arguments of a form, until a proof is taken for one of others
 _FIRST = 3  # of one way that are made before they have served
 _SERVED = 4  # calls that those of a way must have served, each on average, before there are more
@@ -87,6 +88,7 @@ class Proof:
             self.shortcut.wanted_at(math.inf)
         #: By the forms of arguments: misses, as long as no call had one that it is for.
         self.forms: dict[int, float] = {}
+        self.form: int | None = None  # of the last call that it was for
 
     def becomes_lean(self, site: Site, else_rests: bool) -> None:
         """Have fewer programs, now or later, if that is possible."""
@@ -250,28 +252,36 @@ class Proofs:
 
         ``form`` is that of its arguments, where these differ.
         """
-        proofs = self.proofs
-        if proofs and form is None and proofs[0].shortcut.found is not None:
-            result = self._follow_briefly(proofs[0], settings, chain, args, kw)
-            if result is not MISS:
-                return result, None
-        result, due = self._follow(proofs, settings, chain, args, kw, form)
+        result, due = self._follow(self.proofs, settings, chain, args, kw, form)
         if result is MISS and due is None and self.wanted:
             # Only what no proof covers yet is read: ways that take turns get one each.
             made = self._try(settings, chain, args, kw)
             result, due = self._follow(made, settings, chain, args, kw, form)
         return result, due
 
+    def call_briefly(self, settings: Any, chain: Any, args: Any, kw: Any) -> Any:
+        """The result of a call that is like one of the last; MISS where more is to be looked at.
+
+        What is left of the guards tells these from others, whatever the forms of arguments.
+        """
+        for proof in self.proofs[:_BRIEFLY]:
+            if proof.shortcut.found is not None:
+                result = self._follow_briefly(proof, settings, chain, args, kw)
+                if result is not MISS:
+                    return result
+        return MISS
+
     def _follow_briefly(
         self, proof: Proof, settings: Any, chain: Any, args: Any, kw: Any
     ) -> Any:
-        """The result of a call that is like the last one; MISS where more is to be looked at."""
         n, shortcut, account = proof.uses + 1, proof.shortcut, self.site.account
         # The account looks at some calls, and takes the others for the same; it hears of threads.
         rests = n % _COUNTED != 0 and account.is_of_this_thread()
         started = 0.0 if rests else clock()
         found = shortcut.found
-        if found is None or proof.settings is not settings or proof.undoes:
+        if found is None or proof.settings is not settings:
+            return MISS
+        if proof.undoes and account.another_may_be_inside:
             return MISS
         if not (n & (n - 1) and n % 1024) or n >= proof.lean_at:  # a check may be due
             return MISS
@@ -290,6 +300,8 @@ class Proofs:
             proof.uncounted += 1
             return result
         seconds, more, proof.uncounted = clock() - started, proof.uncounted, 0
+        if proof.form is not None:
+            self.site.forms.came(proof.form, 1 + more)
         if not account.called_without_python(seconds, proof, carrier, more):
             self.site.seems_slow()
         return result
@@ -328,6 +340,7 @@ class Proofs:
             proof.served(seconds)
             if form is not None and proof.app.sizes is None:
                 proof.forms[form] = -math.inf
+                proof.form = form
             self._count(proof, started, carrier)
             if proof.uses >= proof.lean_at:
                 self._make_lean(proof)

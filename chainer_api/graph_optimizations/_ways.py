@@ -62,6 +62,12 @@ class Forms:
             self._last.pop(old, None)
         return form
 
+    def came(self, form: int, calls: int) -> None:
+        """So many calls had arguments of a form that is known."""
+        self._calls[form] = self._calls.pop(form, 0) + calls
+        self._all += calls
+        self._again += calls
+
     def uncounted(self, seconds: float) -> int:
         """How many calls that are left alone may pass until the form of one is counted.
 

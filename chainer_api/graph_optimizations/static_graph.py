@@ -197,13 +197,11 @@ class Site:
         if self._opened is not None:
             return self._turn_by_turn(self._opened, chain, args, kwargs)
         form = None
-        if not self._asleep:
-            if self.forms.differ:
-                form = self.forms.of((args, kwargs))
-        elif self._rests or self._uncounted > 0:
-            return self._left_alone(chain, args, kwargs)
-        elif not self.forms.wakes(form := self.forms.of((args, kwargs))):
-            return self._left_alone(chain, args, kwargs)
+        if self._asleep:
+            if self._rests or self._uncounted > 0:
+                return self._left_alone(chain, args, kwargs)
+            if not self.forms.wakes(form := self.forms.of((args, kwargs))):
+                return self._left_alone(chain, args, kwargs)
         settings = settings_now()
         if settings is None:
             return self._plainly(chain, args, kwargs, "the configuration does not allow programs")
@@ -219,15 +217,20 @@ class Site:
         if self._to_time:
             self._to_time -= 1
             return self._timed_plainly(chain, args, kwargs)
-        may_prove = (proofs.proofs or proofs.wanted) and not self.phrases.counts
-        if may_prove and not errors_are_heard():
-            result, proof = proofs.call(settings, chain, args, kwargs, form)
-            if result is not MISS:
-                self._without, self._pause = 0, 4
-                if self.account.new_backwards:  # the next call with Python may be far away
-                    with self.lock:
-                        self._renew_pieces()
-                return result
+        may_prove = (proofs.proofs or proofs.wanted) and not (
+            self.phrases.counts or errors_are_heard())
+        result = proofs.call_briefly(settings, chain, args, kwargs) if may_prove else MISS
+        if result is MISS:
+            if form is None and self.forms.differ:
+                form = self.forms.of((args, kwargs))
+            if may_prove:
+                result, proof = proofs.call(settings, chain, args, kwargs, form)
+        if result is not MISS:
+            self._without, self._pause = 0, 4
+            if self.account.new_backwards:  # the next call with Python may be far away
+                with self.lock:
+                    self._renew_pieces()
+            return result
         return self._run(settings, chain, args, kwargs, proof, form)
 
     def _count_to_time(self) -> int:

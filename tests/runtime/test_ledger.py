@@ -39,6 +39,16 @@ def test_what_was_compiled_has_paid():
     assert found.report().advice == []
 
 
+def test_what_waited_does_not_wait_any_more():
+    found, dear = Ledger("M.forward"), "to compile it would take too long"
+    found.add("waits", dear)
+    assert "  waits " in str(found.report())
+    found.add("compile", "a way through the method was seen for the second time")
+    assert "  waited " in str(found.report()) and "  waits " not in str(found.report())
+    found.add("waits", dear)  # another way
+    assert "  waited " in str(found.report()) and "  waits " in str(found.report())
+
+
 def test_calls_that_are_to_pass_are_not_there_yet():
     found = Ledger("M.forward")
     found.went_plainly("asleep")

@@ -443,6 +443,20 @@ def test_what_waits_is_compiled_without_being_noted_once_more(monkeypatch):
     assert [event.kind for event in found.events][:2] == ["waits", "compile"]
 
 
+def test_a_method_that_gets_programs_is_awake(monkeypatch):
+    monkeypatch.setattr(_account, "COMPILING", Rate(1e6, 0.0))
+    model, x = Model(), np.ones((2, 3), "f")
+    for _ in range(20):
+        model(x)
+    (site,) = model.schedule_manager._sites.values()
+    monkeypatch.setattr(_account, "COMPILING", Rate(0.0, 0.0))
+    site._asleep, site._uncounted = 1 << 20, 0  # only the form of its arguments wakes it
+    monkeypatch.setattr(site.forms, "wakes", lambda form: True)
+    for _ in range(3):
+        model(x)
+    assert model.schedule_manager.report()[0].hits and not site._asleep
+
+
 def test_a_way_that_waits_does_not_keep_others_from_their_phrases(monkeypatch):
     monkeypatch.setattr(_account, "COMPILING", Rate(1e6, 0.0))
     monkeypatch.setattr(_account.Account, "allows_noting", lambda self: True)

@@ -13,6 +13,7 @@ import pytest
 import chainer
 import chainer.functions as F
 import chainer.links as L
+from chainer.graph_optimizations import _proof
 from chainwright.runtime.native import words
 
 pytestmark = pytest.mark.skipif(words.comparison() is None, reason="another Python")
@@ -139,6 +140,18 @@ def shortcuts(model):
     return [p.shortcut for p in site.proofs.proofs if p.shortcut.found is not None]
 
 
+def longer_ways(monkeypatch):
+    """A list that gets an item for each call which a look at the words is not enough for."""
+    found, follow = [], _proof.Proofs._follow
+
+    def counted(self, *arguments):
+        found.append(True)
+        return follow(self, *arguments)
+
+    monkeypatch.setattr(_proof.Proofs, "_follow", counted)
+    return found
+
+
 @pytest.fixture(autouse=True)
 def few_checks(monkeypatch):
     monkeypatch.setitem(vars(chainer.global_config), "static_check", "first")
@@ -206,6 +219,25 @@ def test_arguments_of_another_kind():
     for model in both:
         with pytest.raises(chainer.utils.type_check.InvalidType):
             model(np.ones((3, 5), "f"))
+
+
+@pytest.mark.parametrize("turns", [(3, 3, 3, 2), (3, 2), (3, 2, 4), (2, 3, 4, 5)])
+def test_arguments_of_several_forms(turns, monkeypatch):
+    both = [made(compiled)[0] for compiled in (True, False)]
+    for k in range(40 * len(turns)):
+        x = x_of(k)[:1].repeat(turns[k % len(turns)], 0)
+        assert both[0](x).array.tobytes() == both[1](x).array.tobytes()
+    (site,) = both[0].schedule_manager._sites.values()
+    assert site.forms.differ and len(shortcuts(both[0])) == len(set(turns))
+    longer = longer_ways(monkeypatch)
+    before, calls = site.ledger.without_python, 8 * len(turns)
+    for k in range(calls):
+        x = x_of(k)[:1].repeat(turns[k % len(turns)], 0)
+        assert both[0](x).array.tobytes() == both[1](x).array.tobytes()
+    assert site.ledger.without_python - before >= calls - 2  # one is checked
+    assert (len(longer) <= 3) is (len(set(turns)) < 4)
+    form = site.forms.of(((x,), {}))
+    assert 1 <= site.forms.every(form) <= 2 * len(turns)  # all of them are counted
 
 
 def test_a_chain_goes_without_collection():
@@ -281,7 +313,7 @@ class Running(chainer.Chain):
         return self.b(x) * self.running
 
 
-def test_arrays_that_are_changed_in_place():
+def test_arrays_that_are_changed_in_place(monkeypatch):
     """Code had the name of a known array for one of its own, which nothing was bound to."""
     compiled = type("Compiled", (Running,), {"forward": chainer.static_graph(Running.forward)})
     both = []
@@ -292,6 +324,11 @@ def test_arrays_that_are_changed_in_place():
         assert stepped(both[0], k) == stepped(both[1], k)
         assert both[0].running.tobytes() == both[1].running.tobytes()
     assert shortcuts(both[0]), "no guards are left out"
+    longer = longer_ways(monkeypatch)
+    for k in range(CALLS):
+        assert stepped(both[0], k) == stepped(both[1], k)
+        assert both[0].running.tobytes() == both[1].running.tobytes()
+    assert len(longer) <= 3  # some are checked
     for model in both:
         model.running = np.ones(4, "f")
     for k in range(CALLS):
