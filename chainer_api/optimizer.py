@@ -585,7 +585,7 @@ class Optimizer(_Hookable):
         hooks = self._pre_update_hooks if timing == 'pre' else self._post_update_hooks
         for hook in hooks.values():
             self.call_hook(hook)
-            self.reallocate_cleared_grads()
+            self._grads_after_hook()
 
     def call_hook(self, hook):
         """Calls one hook, once or for each parameter."""
@@ -596,6 +596,9 @@ class Optimizer(_Hookable):
                     hook(param.update_rule, param)
         else:
             hook(self)
+
+    def _grads_after_hook(self):
+        """What a kind of optimizers does after each hook."""
 
     def _native_updates(self):
         if self._updates is None:
@@ -745,6 +748,9 @@ class GradientMethod(Optimizer):
         It is called before hooks; a child class that does not need it overrides it.
         """
         _fill_missing_grads(self.target.params(False))
+
+    def _grads_after_hook(self):
+        self.reallocate_cleared_grads()
 
     def update(self, lossfun=None, *args, **kwds):
         """Updates the parameters of the target.

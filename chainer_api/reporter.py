@@ -210,6 +210,14 @@ def _beside(total, value):
     return value
 
 
+def serialize_number(serializer, name, number):
+    """Save or load a number: as an integer if it is one, as Chainer 7 saves and loads sums."""
+    number = float(number)
+    if isinstance(serializer, _Serializer) and number.is_integer():
+        number = int(number)
+    return serializer(name, number)
+
+
 class Summary:
     """Mean and standard deviation of a series of scalars, computed as they come.
 
@@ -273,11 +281,7 @@ class Summary:
         try:
             self._x = serializer('_x', self._x)
             self._x2 = serializer('_x2', self._x2)
-            # Weights need not be integers; Chainer 7 saves and loads those that are as such.
-            n = float(self._n)
-            if isinstance(serializer, _Serializer) and n.is_integer():
-                n = int(n)
-            self._n = serializer('_n', n)
+            self._n = serialize_number(serializer, '_n', self._n)
         except KeyError:
             warnings.warn('The previous statistics are not saved.')
 

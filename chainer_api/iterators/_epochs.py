@@ -6,6 +6,7 @@ import numpy
 
 from chainer.dataset import iterator
 from chainer.iterators import order_samplers
+from chainer.serializer import Deserializer
 
 
 class State(NamedTuple):
@@ -65,10 +66,12 @@ def _checked(order, size):
 class EpochIterator(iterator.Iterator):
     """What the iterators over a dataset share: arguments, state, and its serialization.
 
-    Subclasses set ``_order_key``, the name of the order in snapshots.
+    Subclasses set ``_order_key``, the name of the order in snapshots, and ``_saves_no_order``,
+    whether these have it where there is none, as those of Chainer's iterator of that name.
     """
 
     _order_key = 'order'
+    _saves_no_order = False
 
     def __init__(self, dataset, batch_size, repeat, shuffle, order_sampler):
         if not isinstance(batch_size, numbers.Integral) or batch_size < 1:
@@ -142,6 +145,8 @@ class EpochIterator(iterator.Iterator):
         order = self._state.order
         if order is not None:
             order = self._serialize_order(serializer, order.copy())
+        elif self._saves_no_order and not isinstance(serializer, Deserializer):
+            serializer(self._order_key, None)
         self._state = State(int(position), int(epoch), bool(is_new_epoch), order)
         self._serialize_previous(serializer)
 

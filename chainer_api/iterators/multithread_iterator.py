@@ -29,6 +29,7 @@ class MultithreadIterator(_prefetch.PrefetchIterator):
     """
 
     _order_key = '_order'
+    _saves_no_order = True
     _own = '_threads',
     _threads = None
     _finalized = False

@@ -64,6 +64,12 @@ class HDF5Serializer(serializer.Serializer):
         return value
 
 
+class _NoGroup(KeyError, ValueError):
+    """A value is missed, and the group that it would be in."""
+
+    __str__ = ValueError.__str__
+
+
 class HDF5Deserializer(serializer.Deserializer):
     """Deserializer of what :class:`HDF5Serializer` saved.
 
@@ -80,6 +86,7 @@ class HDF5Deserializer(serializer.Deserializer):
 
     _undo = None
     _path = ''
+    _missing = ''  # what is told where there is no group
 
     def __init__(self, group, strict=True):
         _h5py()
@@ -91,12 +98,13 @@ class HDF5Deserializer(serializer.Deserializer):
     def __getitem__(self, key):
         name = key.strip('/')
         group = None if self.group is None else self._find(name)
-        if group is None and self.strict:
-            raise ValueError(f'there is no group {self._describe(name)}')
         if group is not None and not isinstance(group, _h5py().Group):
             raise ValueError(f'{self._describe(name)} is a value, but a group is expected')
-        child = HDF5Deserializer(group, self.strict)
-        child._undo = self._undo
+        child = HDF5Deserializer.__new__(HDF5Deserializer)
+        child.group, child.strict, child._undo = group, self.strict, self._undo
+        if group is None and self.strict:
+            # Files of Chainer have no groups for what has no values: only values are missed.
+            child._missing = self._missing or f'there is no group {self._describe(name)}'
         child._path = f'{self._path}{name}/'
         return child
 
@@ -107,6 +115,8 @@ class HDF5Deserializer(serializer.Deserializer):
         dataset = None if self.group is None else self._find(name)
         if dataset is None and not self.strict:
             return value
+        if self._missing:
+            raise _NoGroup(self._missing)
         where = self._describe(name)
         if dataset is None:
             raise KeyError(f'there is no {where}')

@@ -275,13 +275,14 @@ def _local_columns(x: Any, ksize: Ints, outsize: Ints, stride: Ints) -> Any:
     windows = window_view(padded, ksize, outsize, stride, ones)
     ndim = len(ksize)
     order = (*range(2 + ndim, 2 + 2 * ndim), 0, 1, *range(2, 2 + ndim))
-    return windows.transpose(order).reshape(outsize + (x.shape[0], -1))
+    length = x.shape[1] * math.prod(ksize)
+    return windows.transpose(order).reshape(outsize + (x.shape[0], length))
 
 
 def _local_filters(W: Any, ndim: int) -> Any:
     """Filters (co, *outsize, c, *ksize) as (*outsize, co, c * prod(ksize))."""
     outsize = W.shape[1 : 1 + ndim]
-    filters = W.reshape((W.shape[0],) + outsize + (-1,))
+    filters = W.reshape((W.shape[0],) + outsize + (math.prod(W.shape[1 + ndim :]),))
     return filters.transpose((*range(1, 1 + ndim), 0, 1 + ndim))
 
 

@@ -216,6 +216,22 @@ class TestOptimizer:
         optimizer.new_epoch(auto=True)
         assert optimizer.epoch == 2
 
+    def test_hooks_of_one_that_is_no_gradient_method(self):
+        class Own(chainer.Optimizer):
+            def update(self, lossfun, *args):
+                self.target.cleargrads()
+                lossfun(*args).backward()
+                self.call_hooks()
+                self.t += 1
+
+        optimizer = Own().setup(make_link())
+        optimizer.add_hook(chainer.optimizer_hooks.WeightDecay(.5))
+        link = optimizer.target
+        before = link.W.array.copy()
+        optimizer.update(lambda: F.sum(link.W))
+        np.testing.assert_array_equal(link.W.grad, 1 + np.float32(.5) * before)
+        assert optimizer.t == 1
+
     def test_abstract(self):
         with pytest.raises(NotImplementedError):
             chainer.Optimizer().update()

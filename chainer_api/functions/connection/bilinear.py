@@ -46,10 +46,11 @@ class BilinearFunction(function_node.FunctionNode):
 
     def forward(self, inputs):
         self.retain_inputs(tuple(range(min(len(inputs), 5))))
-        e1, e2 = (e.reshape(len(e), -1) for e in inputs[:2])
+        e1, e2 = (e.reshape(len(e), math.prod(e.shape[1:])) for e in inputs[:2])
         W = inputs[2]
-        pairs = (e1[:, :, None] * e2[:, None, :]).reshape(len(e1), -1)
-        y = pairs.dot(W.reshape(-1, W.shape[2]))
+        n = e1.shape[1] * e2.shape[1]
+        pairs = (e1[:, :, None] * e2[:, None, :]).reshape(len(e1), n)
+        y = pairs.dot(W.reshape(n, W.shape[2]))
         if len(inputs) == 6:
             V1, V2, b = inputs[3:]
             y += e1.dot(V1)

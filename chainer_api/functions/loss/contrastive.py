@@ -49,7 +49,7 @@ class Contrastive(function_node.FunctionNode):
         x0, x1 = self.get_retained_inputs()
         gy, = grad_outputs
         if self.reduce == 'mean':
-            gy = F.broadcast_to(gy * (1. / len(x0)), (len(x0),))
+            gy = F.broadcast_to(gy * (1. / max(len(x0), 1)), (len(x0),))
         diff = x0 - x1
         distance = F.sqrt(F.batch_l2_norm_squared(diff))
         # Equal samples have no direction to be pushed apart. 1e-7 is no zero in half precision.

@@ -42,7 +42,7 @@ class ConnectionistTemporalClassification(function_node.FunctionNode):
 
     def forward(self, inputs):
         input_length, label_length, t, x = inputs
-        self._dtype = x.dtype
+        self.retain_inputs((3,))
         self._args = log_softmax._log_softmax(
             x.astype('f') if x.dtype == 'e' else x, axis=2), t, input_length, label_length
         loss, self.alpha = ctc.ctc_forward(*self._args, blank=self.blank_symbol)
@@ -53,9 +53,10 @@ class ConnectionistTemporalClassification(function_node.FunctionNode):
 
     def backward(self, indexes, grad_outputs):
         gy, = grad_outputs
+        x, = self.get_retained_inputs()
         if self.reduce == 'mean':
-            gy = F.broadcast_to(gy * (1. / self.loss.size), self.loss.shape)
-        gx, = _CTCGrad(self).apply((gy,))
+            gy = F.broadcast_to(gy * (1. / max(self.loss.size, 1)), self.loss.shape)
+        gx, = _CTCGrad(self).apply((gy, x))
         return None, None, None, gx
 
 
@@ -65,7 +66,7 @@ class _CTCGrad(function_node.FunctionNode):
         self.function = function
 
     def forward(self, inputs):
-        gy, = inputs
+        gy, _ = inputs  # the scores are there to be known as what the gradient depends on
         xp = backend.get_array_module(gy)
         f = self.function
         grad = ctc.ctc_backward(

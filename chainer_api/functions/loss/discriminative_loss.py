@@ -82,7 +82,7 @@ class DiscriminativeMarginBasedClusteringLoss:
     def _regularization(self, centers):
         """Centers shall be near zero."""
         length = self._length(centers, (1, 2))
-        return F.sum(length) * (1. / (centers.shape[0] * centers.shape[1]))
+        return F.sum(length) * (1. / max(centers.shape[0] * centers.shape[1], 1))
 
     def _length(self, x, axis):
         if self.norm == 1:

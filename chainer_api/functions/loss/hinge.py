@@ -46,7 +46,7 @@ class Hinge(function_node.FunctionNode):
     def backward(self, indexes, grad_outputs):
         gy, = grad_outputs
         if self.reduce == 'mean':
-            gy = F.broadcast_to(gy * (1. / len(self.sign)), self.sign.shape)
+            gy = F.broadcast_to(gy * (1. / max(len(self.sign), 1)), self.sign.shape)
         if self.norm == 'L1':
             return gy * self.slope, None
         x, = self.get_retained_inputs()

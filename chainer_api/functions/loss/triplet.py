@@ -44,7 +44,7 @@ class Triplet(function_node.FunctionNode):
         anchor, positive, negative = self.get_retained_inputs()
         gy, = grad_outputs
         if self.reduce == 'mean':
-            gy = F.broadcast_to(gy * (1. / len(anchor)), self.active.shape)
+            gy = F.broadcast_to(gy * (1. / max(len(anchor), 1)), self.active.shape)
         g = F.broadcast_to(F.expand_dims(gy * self.active * 2, 1), anchor.shape)
         return (
             g * (negative - positive) if 0 in indexes else None,

@@ -51,7 +51,8 @@ def bernoulli_nll(x, y, reduce='sum') -> Variable:
     .. math:: -x \log \sigma(y) - (1 - x) \log (1 - \sigma(y))
 
     Args:
-        x (Variable or array): observations from 0 to 1, a floating-point array.
+        x (Variable or array): observations from 0 to 1; an array may be of any dtype, a Variable
+            is of that of ``y``.
         y (Variable or array): scores of the probabilities, which are the sigmoids of ``y``.
         reduce (str): ``'sum'``, ``'mean'``, or ``'no'`` for that of each element.
 
@@ -65,6 +66,9 @@ def bernoulli_nll(x, y, reduce='sum') -> Variable:
     array([0.69314718, 2.12692801])
     """
     _check_reduce(reduce)
+    y = chainer.as_variable(y)
+    if isinstance(x, chainer.get_array_types()) and x.dtype != y.dtype:
+        x = x.astype(y.dtype)  # observations are often integers
     return _reduce(F.softplus(y) - chainer.as_variable(x) * y, reduce)
 
 

@@ -1,5 +1,5 @@
 """Ratios of sums."""
-from chainer import variable
+from chainer import reporter, variable
 from chainer.training import extension
 from chainer.training import trigger as trigger_module
 
@@ -43,5 +43,6 @@ class MicroAverage(extension.Extension):
     def serialize(self, serializer):
         """Saves or restores the sums so far."""
         trigger_module.serialize_trigger(self._trigger, serializer['_trigger'])
-        self._numerator = serializer('_numerator', self._numerator)
-        self._denominator = serializer('_denominator', self._denominator)
+        self._numerator = reporter.serialize_number(serializer, '_numerator', self._numerator)
+        self._denominator = reporter.serialize_number(
+            serializer, '_denominator', self._denominator)

@@ -1,5 +1,6 @@
 """When a reported value is better than ever before."""
 import operator
+import warnings
 
 from chainer import reporter
 from chainer.training import trigger as trigger_module
@@ -50,10 +51,15 @@ class BestValueTrigger:
 
     def serialize(self, serializer):
         """Saves or restores the best mean and the values of the interval so far."""
+        try:
+            self._best_value = serializer('best_value', self._best_value)
+        except KeyError:
+            warnings.warn(f'the snapshot does not have the state of a {type(self).__name__}: it '
+                          'starts anew (Chainer 5 did not save it)')
+            return
         trigger_module.serialize_trigger(
             self._interval_trigger, serializer['interval_trigger'])
         self._summary.serialize(serializer['summary'])
-        self._best_value = serializer('best_value', self._best_value)
 
 
 class MaxValueTrigger(BestValueTrigger):

@@ -142,6 +142,17 @@ def test_state_of_old_releases(missing, expected):
     assert iterator.previous_epoch_detail == expected and next(iterator) == [2, 1]
 
 
+@pytest.mark.parametrize('kind, key', [('MultithreadIterator', ['_order']), ('SerialIterator', [])])
+def test_names_of_an_order_that_is_not_there(kind, key):
+    # As Chainer asks for them in files of ours.
+    saved = serializers.DictionarySerializer()
+    with getattr(iterators, kind)(list(range(4)), 2, shuffle=False) as iterator:
+        saved.save(iterator)
+        assert [name for name in saved.target if 'order' in name] == key
+        serializers.NpzDeserializer(saved.target).load(iterator)
+        assert next(iterator) == [0, 1]
+
+
 def test_orders_are_those_of_the_serial_iterator_while_nothing_else_draws():
     sequences = []
     for kind in ALL:

@@ -92,6 +92,15 @@ def test_snapshot_of_an_older_version(trigger, state, key, fires):
     assert fire(trigger, n=6) == fires
 
 
+@pytest.mark.parametrize('kind', [triggers.MinValueTrigger, triggers.MaxValueTrigger])
+def test_snapshot_without_the_best_value(kind):
+    # Those of Chainer 5 have nothing of these triggers.
+    trigger = kind('loss', (1, 'iteration'))
+    with pytest.warns(UserWarning, match=f'the state of a {kind.__name__}: it starts anew'):
+        serializers.NpzDeserializer({}).load(trigger)
+    assert fire(trigger, VALUES, 6) == fire(kind('loss', (1, 'iteration')), VALUES, 6)
+
+
 @pytest.mark.parametrize('make', MAKERS[:3])
 def test_snapshot_without_counts(make):
     trigger = make()
