@@ -8,6 +8,7 @@ A run may hand out Variables whose array is a :class:`Promise`: shape and dtype,
 Whoever needs values or the graph goes through the functions of this module, which have the promise
 kept. Library code that needs nothing but shapes and dtypes reads ``_array`` directly.
 """
+import collections
 import functools
 import sys
 import threading
@@ -124,6 +125,10 @@ class aside:
 handed_out = {}
 # Which objects of the library hold such arrays: weak references by id, by the id of the array.
 _holders = {}
+# Of arrays that links of the library hold as statistics, the last functions that hold them, too:
+# the graph of a loss that somebody keeps does. By the id of the array, weak references.
+last_functions = {}
+_LAST, _ARRAYS = 8, 1 << 14
 
 
 def _hand_out(array):
@@ -149,9 +154,16 @@ def note_holder(holder, arrays):
 
 
 def note_function(function, *arrays):
-    """Say that a function holds arrays that it writes to; who does not matter for most of them."""
+    """Say that a function holds arrays that it writes to.
+
+    Those that nobody has read yet may be read later, while the function is still there.
+    """
     if handed_out:
         note_holder(function, [x for x in arrays if id(x) in handed_out])
+    for x in arrays:
+        last = last_functions.get(id(x))
+        if last is not None:
+            last.append(weakref.ref(function))
 
 
 def _references(holder, array):
@@ -177,11 +189,12 @@ def is_handed_out(values, name):
         return False
     if values[name].base is not None:
         return True
-    known = 0
-    for reference in list(_holders.get(key, {}).values()):
+    holders = {}
+    for reference in [*_holders.get(key, {}).values(), *last_functions.get(key, ())]:
         holder = reference()
         if holder is not None:
-            known += _references(holder, values[name])
+            holders[id(holder)] = holder
+    known = sum([_references(holder, values[name]) for holder in holders.values()])
     if _count_in(values, name) > _OF_NOBODY + known:
         return True
     handed_out.pop(key, None)
@@ -218,8 +231,13 @@ class WrittenArray:
             _hand_out(array)
             if run is not None:
                 run.looked_at_array(array)
-        elif run is not None:
-            key = id(array)
+            return array
+        key = id(array)
+        if key not in last_functions:
+            if len(last_functions) >= _ARRAYS:
+                last_functions.clear()  # who is not known counts as somebody
+            last_functions[key] = collections.deque(maxlen=_LAST)
+        if run is not None:
             if handed_out and key in handed_out:
                 del array
                 if not is_handed_out(values, self._name):

@@ -590,14 +590,19 @@ class Account:
     ) -> bool:
         """So many calls that went the way to ``app``, with programs."""
         self._count(seconds, calls)
-        forwards = 0.0
+        forwards, programs, functions = 0.0, 0.0, 0
         for piece in run.pieces:
             forwards += piece.forward_meter.plain
+            programs += piece.forward_meter.program
+            functions += len(piece.apps)
         if app.plain:
             meter.plain = plain = self._plain_of(app)
             # A call that takes several times as long has been stopped by other work.
             gain = max(meter.took(seconds - run.checking), -plain)
-            factor = min(_LESS_IN_BACKWARD * app.plain / forwards, 1.0) if forwards else 1.0
+            if functions < app.depth:
+                # Other functions are applied between them: what is not theirs is no program's.
+                plain = max(gain + programs, 0.0)
+            factor = min(_LESS_IN_BACKWARD * plain / forwards, 1.0) if forwards else 1.0
         elif run.phrases is not None:
             # What functions take when they are applied once more, to be compared with, is more
             # than they take otherwise.

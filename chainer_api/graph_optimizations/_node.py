@@ -65,8 +65,9 @@ class StaticScheduleFunction(FunctionNode):
         # By slot: the leaves as they were, and those that a caller may have written into since.
         self._held = held_values(leaves, piece.large)
         self._held_live = self._held if live is leaves else held_values(live, piece.large)
-        if _tracing.handed_out:
-            _tracing.note_function(self, *leaves.values(), *live.values())
+        if _tracing.last_functions:
+            others = () if live is leaves else live.values()
+            _tracing.note_function(self, *leaves.values(), *others)
         if not FunctionNode._pieces_exist:  # what is set on a class has it looked up anew
             FunctionNode._pieces_exist = True
         self._small_results: dict[int, bytes] = {}  # by slot; a caller may write into results
@@ -470,6 +471,7 @@ class StaticScheduleFunction(FunctionNode):
                     data = elsewhere.seen(value)
                     if data is not None:
                         func.__dict__[name] = data
+                        _tracing.note_function(func, data)
                 elif type(value) in (tuple, list) and any(type(v) in ARRAYS for v in value):
                     items = [elsewhere.seen(v) for v in value]
                     func.__dict__[name] = type(value)([

@@ -389,8 +389,11 @@ class Objects(Computing):
         """Running statistics: read by links of the library, or else with a sync point."""
         if not self.in_library():
             raise NotProvable("an array that functions write to is read")
-        r, value = self.residual, obj.value.__dict__.get(name)
-        if type(value) is np.ndarray and not _tracing.is_handed_out(obj.value.__dict__, name):
+        r, values = self.residual, obj.value.__dict__
+        # References are counted: none may be held here meanwhile.
+        free = type(values.get(name)) is np.ndarray and not _tracing.is_handed_out(values, name)
+        value = values.get(name)
+        if free:
             there, look = r.const(_tracing.handed_out), r.const(_tracing.is_handed_out)
             r.guard(f"{there} and {look}({obj.ref}.__dict__, {name!r})")
             self.dry.statistics.add(id(value))

@@ -903,7 +903,7 @@ class _Writer:
         self.guards.append(
             f"if id(x) in run.looked or id(x) not in run.statistics: {_between(_LOOKED_AT)}"
         )
-        self.guards.append("if handed_out: note_function(func, x)")
+        self.guards.append("note_function(func, x)")
 
     def _attribute(self, v: str, value: Any) -> None:
         if symbols_in(value):

@@ -327,6 +327,20 @@ def test_programs_may_lose_a_fiftieth_of_the_time_until_they_are_as_fast_as_they
     assert all([account.pays(-1.0) for _ in range(11)])
 
 
+@pytest.mark.parametrize(("between", "factor"), [(0, 1.0), (1, 0.75)])
+def test_what_other_functions_take_is_not_saved_in_backward(account, between, factor, monkeypatch):
+    """Of a call of ten seconds, those that the program stands for take at most five."""
+    way = Application(None)
+    way.plain, way.depth = 10.0, 2 + between
+    piece = type("Piece", (), {"apps": [None] * 2, "twice": None, "chained": ()})()
+    piece.forward_meter, piece.backward_meter = _account.Meter(), _account.Meter()
+    piece.forward_meter.plain, piece.forward_meter.program = 10.0, 1.0
+    run = Counted()
+    run.pieces, run.checking, run.realized = [piece], 0.0, between
+    account._ended(6.0, _account.Meter(), way, run)
+    assert piece.backward_meter.factor == factor
+
+
 class Counted:
     """A call of four functions that were counted."""
 

@@ -350,6 +350,41 @@ def test_only_read(chained):
     assert len({a.tobytes() for a in read}) == 40
 
 
+@pytest.mark.parametrize("since", [0, 20])
+@pytest.mark.parametrize("budget", [0.1, None])
+def test_read_in_a_loop_that_keeps_its_loss(since, budget):
+    """The graph of the last loss holds the array when the next call begins: nobody writes there."""
+    model, plain = decorated(), Base()
+    plain.forward = lambda x: F.tanh(plain.bn(x * 2))
+    for p, q in zip(model.params(), plain.params(), strict=True):
+        p.array[...] = q.array
+    with chainer.using_config("static_budget", budget):
+        for k in range(40):
+            loss, expected = total(model(variable(k))), total(plain(variable(k)))
+            for chain, y in (model, loss), (plain, expected):
+                chain.cleargrads()
+                y.backward()
+            assert loss.array == expected.array
+            if k >= since:
+                assert model.bn.avg_mean.copy().tobytes() == plain.bn.avg_mean.tobytes()
+    report = model.schedule_manager.report()[0]
+    assert not report.stops, "programs end before the array is written"
+    assert budget or report.without_python > 20
+
+
+def test_functions_that_are_known_are_forgotten(monkeypatch):
+    monkeypatch.setattr(_tracing, "_ARRAYS", 8)
+    bn = Base().bn
+    for k in range(40):
+        bn.avg_mean, bn.avg_var = np.zeros(4, "f"), np.ones(4, "f")
+        y = bn(variable(k))
+        assert len(_tracing.last_functions) <= 9
+        read = bn.avg_mean
+        assert _tracing.is_handed_out(bn.__dict__, "avg_mean")
+        del read
+        assert y.creator.running_mean is bn.__dict__["avg_mean"]
+
+
 def test_what_is_handed_out():
     bn, other = Base().bn, Base().bn
     assert bn.avg_mean is bn.__dict__["avg_mean"]
