@@ -26,7 +26,8 @@ _CALLS = 10  # calls' time that may be owed to begin with
 _HORIZON = 200  # calls after which less is spent, where nothing has paid
 _SOON = 150  # calls within which what is spent before may be expected to come back
 _GOES_ON = 0.25  # of the calls of a method that has had more, in which it may be expected later
-_UNNOTICED = 0.05  # seconds up to which it may be expected in as many as there were
+# Seconds, of all methods together, up to which it may be expected in as many as there were.
+_UNNOTICED = 0.05
 # What programs are expected to save, as long as none has run: of a call's time, at most; for each
 # function, and of its time; less what each further result takes. Seconds of the pace where they
 # were measured (see Rate). The least part of a call that is tried for.
@@ -119,6 +120,12 @@ class Meter:
         return self.factor * self.plain - self.program if self.plain and self.program else 0.0
 
 
+class _All:
+    """All methods of this process."""
+
+    seconds = 0.0  # that their calls have taken
+
+
 class Account:
     """Seconds spent on one method, and saved by its programs."""
 
@@ -126,6 +133,7 @@ class Account:
         self.ledger = ledger
         self.exact = exact  # whether the last bits matter; None: as the configuration says
         self.in_method = 0.0
+        self._came_at = _All.seconds
         self.spends_freely = False  # whether the call is one of a kind that is to be compiled
         self.new_backwards: list[Piece] = []  # for which a new kind of backward has come
         self.of_function = 0.0  # seconds of one, in calls that are counted
@@ -359,6 +367,17 @@ class Account:
         others = self.seen + ledger.with_python + ledger.without_python - 1 + self.ways - 1
         return max(calls - 1, 0.5) / max(others, calls - 1, 0.5)
 
+    def _lasts(self, seconds: float) -> None:
+        """Calls have taken so long."""
+        self.in_method += seconds
+        if not self.of_turns:  # they are in a call of another method
+            _All.seconds += seconds
+
+    @property
+    def _part(self) -> float:
+        """The part of this one in what all methods have taken since it is there."""
+        return self.in_method / max(_All.seconds - self._came_at, self.in_method, 1e-9)
+
     def _missing(self, seconds: float, gain: float) -> float:
         """Seconds that are missing to spend ``seconds`` on what saves ``gain`` in each call.
 
@@ -369,7 +388,7 @@ class Account:
         expected = gain * max(_SOON - self.calls, 0)
         if self.calls >= _HORIZON:
             expected = gain * self.calls
-            unnoticed = 0.0 if self.of_turns else _UNNOTICED  # of all parts it would be
+            unnoticed = 0.0 if self.of_turns else _UNNOTICED * self._part
             expected = max(_GOES_ON * expected, min(expected, unnoticed))
         hope = 1.0
         if self.ledger.spent["trace"]:
@@ -549,12 +568,12 @@ class Account:
         self.calls += 1
         if seconds:
             self._takes(seconds)
-        self.in_method += seconds or self.plain
+        self._lasts(seconds or self.plain)
 
     def let_pass(self, calls: int) -> None:
         """So many calls will have ended before one is looked at again."""
         self.calls += calls
-        self.in_method += calls * self.plain
+        self._lasts(calls * self.plain)
 
     @property
     def knows_calls(self) -> bool:
@@ -581,7 +600,7 @@ class Account:
                 self._shared_until = self.calls + _LONG_AGO
                 self._shared_at = time.monotonic()
             self._thread = thread
-        self.in_method += calls * seconds
+        self._lasts(calls * seconds)
         self.calls += calls
         self.ledger.sample()
 

@@ -117,6 +117,21 @@ def test_what_is_hardly_noticed_is_expected_in_as_many_calls_as_there_were(accou
     assert after(account, 200).wait_for_trace(60, 60) > 0  # 0.3 of 200 calls save it
 
 
+def test_what_is_hardly_noticed_is_so_of_all_methods_together(account, monkeypatch):
+    monkeypatch.setattr(_account, "_UNNOTICED", 100.0)
+    monkeypatch.setattr(_account, "_GOES_ON", 0.0)
+    others = [_account.Account(Ledger("forward")) for _ in range(3)]
+    after(account, 400)
+    alone = account._missing(1000.0, 1.0)
+    for other in others:
+        other.called_asleep(400.0)
+    # Of the hundred seconds it may expect a third: others have taken three times what it has.
+    assert account._missing(1000.0, 1.0) - alone == pytest.approx(100.0 * (1 - 400 / 1200))
+    part = _account.Account(Ledger("forward, loop at line 1", is_part=True))
+    part.called_asleep(1e6)
+    assert account._missing(1000.0, 1.0) - alone == pytest.approx(100.0 * (1 - 400 / 1200))
+
+
 def test_a_proof_gains_by_functions(account, monkeypatch):
     monkeypatch.setattr(_account, "_GAIN_OF_PROVED", 0.5)
     # Of 100 seconds ten calls' are there, and what comes back in 140 by 0.1 and 0.5 a function.
