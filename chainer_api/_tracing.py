@@ -126,9 +126,10 @@ handed_out = {}
 # Which objects of the library hold such arrays: weak references by id, by the id of the array.
 _holders = {}
 # Of arrays that links of the library hold as statistics, the last functions that hold them, too:
-# the graph of a loss that somebody keeps does. By the id of the array, weak references.
+# the graph of a loss that somebody keeps does. By the id of the array: a weak reference to it, and
+# those to the functions.
 last_functions = {}
-_LAST, _ARRAYS = 8, 1 << 14
+_LAST = 8
 
 
 def _hand_out(array):
@@ -137,6 +138,15 @@ def _hand_out(array):
         handed_out[key] = weakref.ref(array, lambda _: handed_out.pop(key, None))
     except TypeError:
         pass  # None or a number, which nobody writes to
+
+
+def _remember_functions(array):
+    key = id(array)
+    try:
+        reference = weakref.ref(array, lambda _: last_functions.pop(key, None))
+    except TypeError:
+        return  # None or a number
+    last_functions[key] = reference, collections.deque(maxlen=_LAST)
 
 
 def note_holder(holder, arrays):
@@ -163,7 +173,7 @@ def note_function(function, *arrays):
     for x in arrays:
         last = last_functions.get(id(x))
         if last is not None:
-            last.append(weakref.ref(function))
+            last[1].append(weakref.ref(function))
 
 
 def _references(holder, array):
@@ -190,7 +200,8 @@ def is_handed_out(values, name):
     if values[name].base is not None:
         return True
     holders = {}
-    for reference in [*_holders.get(key, {}).values(), *last_functions.get(key, ())]:
+    _, last = last_functions.get(key, (None, ()))
+    for reference in [*_holders.get(key, {}).values(), *last]:
         holder = reference()
         if holder is not None:
             holders[id(holder)] = holder
@@ -234,9 +245,7 @@ class WrittenArray:
             return array
         key = id(array)
         if key not in last_functions:
-            if len(last_functions) >= _ARRAYS:
-                last_functions.clear()  # who is not known counts as somebody
-            last_functions[key] = collections.deque(maxlen=_LAST)
+            _remember_functions(array)
         if run is not None:
             if handed_out and key in handed_out:
                 del array
