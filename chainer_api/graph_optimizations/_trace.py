@@ -172,13 +172,18 @@ class _CannotBeApplied(Exception):
     """A backward is no application like others; the text says why."""
 
 
-def _needed(apps: Sequence[Application], results: Iterable[int]) -> set[Application]:
-    """The applications on which results depend, or arrays that are written."""
+def _needed(
+    apps: Sequence[Application], results: Iterable[int], same: dict[int, int]
+) -> set[Application]:
+    """The applications on which results depend, or arrays that are written.
+
+    ``same`` tells of arrays of results that functions have got as such.
+    """
     slots, found = {*results}, set()
     for app in reversed(apps):
         if app.writes or not slots.isdisjoint(app.output_slots):
             found.add(app)
-            slots.update((*app.inputs, *app.arrays.values()))
+            slots.update([same.get(s, s) for s in (*app.inputs, *app.arrays.values())])
     return found
 
 
@@ -229,7 +234,7 @@ class Traced:
         self._computed: dict[Computed, np.ndarray] = {}
         self._late: dict[Any, tuple[Late, np.ndarray]] = {}
         self._in_backward = False
-        self._needed = _needed(apps, self.results)
+        self._needed = _needed(apps, self.results, self._same)
         with session.active():
             for app in apps:
                 if app.is_backward:

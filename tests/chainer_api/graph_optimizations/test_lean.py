@@ -50,6 +50,13 @@ def a_target_without_graph(self, x):
     return F.mean_squared_error(F.broadcast_to(target.array, y.shape), y)
 
 
+def what_may_raise_is_handed_on(self, x):
+    """Nobody needs the result of the convolution but as that array."""
+    image = F.reshape(self.a(x), (1, 1, 3, 4))
+    target = F.convolution_2d(image, np.ones((1, 1, 1, 1), "f"))
+    return F.mean_squared_error(F.tanh(image), chainer.Variable(target.array))
+
+
 def draws_on_both_sides(self, x):
     h = F.dropout(self.a(x), 0.3)
     keep = F.dropout(h, 0.5)
@@ -129,7 +136,7 @@ JOINED = {
     draws_on_both_sides: 1, numbers_that_change: 1, statistics_before: 2, statistics_behind: 1,
     values_that_are_used_thrice: 1, variables_of_arrays: 1,
     one_variable_of_an_array_used_thrice: 1, noise_between: 1, an_array_that_nobody_uses: 1,
-    an_array_that_is_returned_alone: 1,
+    an_array_that_is_returned_alone: 1, what_may_raise_is_handed_on: 1,
     a_variable_of_an_array_that_is_returned: 2,
 }  # fmt: skip
 
