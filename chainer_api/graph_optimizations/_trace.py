@@ -738,6 +738,14 @@ def _uses_linear_algebra(nodes: Iterable[Node]) -> bool:
     return False
 
 
+#: Operations of the library that compute something of any values: no index is one of these.
+_OF_ANY_VALUES = frozenset({
+    "convolution", "convolution_transpose", "convolution_weight", "local_convolution",
+    "local_convolution_transpose", "local_convolution_weight", "im2col", "col2im", "max_pooling",
+    "sum_pooling", "sum_pooling_spread", "linear_recurrence", "write", "copy", "cast",
+})
+
+
 def _may_fail(node: Node) -> bool:
     """Whether computing a node may raise, depending on values: an index out of range, mostly."""
     kind = OPS[node.op].kind
@@ -748,7 +756,7 @@ def _may_fail(node: Node) -> bool:
     if kind in ("shape", "update"):
         indexes = node.inputs[1:] if kind == "shape" else node.inputs[2:]
         return any(x.op not in ("literal", "constant") for x in indexes)
-    return node.op not in ("write", "copy", "cast")
+    return node.op not in _OF_ANY_VALUES
 
 
 class Session:

@@ -51,10 +51,10 @@ def a_target_without_graph(self, x):
 
 
 def what_may_raise_is_handed_on(self, x):
-    """Nobody needs the result of the convolution but as that array."""
-    image = F.reshape(self.a(x), (1, 1, 3, 4))
-    target = F.convolution_2d(image, np.ones((1, 1, 1, 1), "f"))
-    return F.mean_squared_error(F.tanh(image), chainer.Variable(target.array))
+    """Nobody needs the part that is taken but as that array."""
+    h = self.a(x)
+    target = F.get_item(h, np.array([0, 2, 1]))
+    return F.mean_squared_error(F.tanh(h), chainer.Variable(target.array))
 
 
 def draws_on_both_sides(self, x):
@@ -353,6 +353,26 @@ def test_one_program(method):
     assert report.without_python > 6
     assert any("needs fewer programs" in e.reason for e in report.events)
     assert "distrusted" not in {e.kind for e in report.events}
+
+
+@pytest.mark.parametrize(("function", "raises"), [
+    (lambda h: F.convolution_2d(h, np.ones((2, 1, 2, 2), "f")), False),
+    (lambda h: F.deconvolution_2d(h, np.ones((1, 2, 2, 2), "f")), False),
+    (lambda h: F.average_pooling_2d(h, 2), False), (lambda h: F.max_pooling_2d(h, 2), False),
+    (lambda h: F.im2col(h, 2), False), (lambda h: h[[0]], True)],
+    ids=["convolution", "deconvolution", "average", "maximum", "im2col", "indices"])
+def test_what_nobody_needs_ends_programs_only_where_it_may_raise(function, raises):
+    """The last layer of a WaveNet has a result that no layer takes."""
+    def method(self, x):
+        h = F.tanh(self.a(x))
+        function(F.reshape(h, (1, 1, 3, 4)))
+        return F.sum(self.b(h))
+
+    model = decorated_class(model_of(method, backward))()
+    for k in range(8):
+        model.step(k)
+    (report,) = model.schedule_manager.report()
+    assert bool(report.stops) is raises
 
 
 def test_programs_are_renewed_with_what_other_proofs_need():
