@@ -218,9 +218,7 @@ class Computing:
                 if self._static(cls, method) is MISSING:
                     self.stays_without(cls, method)
                     continue
-                found = self.special(own, method, [other])
-                if type(found) is Sym and found.value is NotImplemented:
-                    raise NotProvable("a method gives NotImplemented")
+                found = self._asked(own, method, other)
                 if found is not NotImplemented:
                     return found
         return MISSING
@@ -292,6 +290,13 @@ class Computing:
             raise NotProvable("methods are compared by identity")
         return False
 
+    def _asked(self, own: Any, method: str, other: Any) -> Any:
+        """What a method of an operator gives; NotImplemented where that is known."""
+        found = self.special(own, method, [other])
+        if type(found) is Sym and found.value is NotImplemented:
+            raise NotProvable("a method gives NotImplemented")
+        return found
+
     def compare(self, op: str, a: Any, b: Any) -> Any:
         kinds = [type(v.value if type(v) is Sym else v) for v in (a, b)]
         plain = [type(v) in _NO_IDENTITY for v in (a, b)]
@@ -313,9 +318,7 @@ class Computing:
                 cls = self.class_of(own)
                 found = self._static(cls, method)
                 if isinstance(found, FunctionType):
-                    result = self.special(own, method, [other])
-                    if type(result) is Sym and result.value is NotImplemented:
-                        raise NotProvable("a method gives NotImplemented")
+                    result = self._asked(own, method, other)
                     if result is not NotImplemented:
                         return result
                 elif name in ("eq", "ne") and found is getattr(object, method):

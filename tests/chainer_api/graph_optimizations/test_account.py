@@ -456,13 +456,18 @@ def test_calls_that_pass_inside_of_others(monkeypatch):
     assert outer.schedule_manager.report()[0].hits >= 5
 
 
-def test_what_waits_is_compiled_without_being_noted_once_more(monkeypatch):
-    rate = Rate(1e6, 0.0)
-    monkeypatch.setattr(_account, "COMPILING", rate)
+def that_waits(monkeypatch):
+    """A model, its input, and its method, which is too dear to be compiled."""
+    monkeypatch.setattr(_account, "COMPILING", Rate(1e6, 0.0))
     model, x = Model(), np.ones((2, 3), "f")
     for _ in range(20):
         model(x)
     (site,) = model.schedule_manager._sites.values()
+    return model, x, site
+
+
+def test_what_waits_is_compiled_without_being_noted_once_more(monkeypatch):
+    model, x, site = that_waits(monkeypatch)
     noted, site._asleep = site._noted, 3
     monkeypatch.setattr(_account, "COMPILING", Rate(0.0, 0.0))
     for _ in range(3 + 4):
@@ -473,11 +478,7 @@ def test_what_waits_is_compiled_without_being_noted_once_more(monkeypatch):
 
 
 def test_a_method_that_gets_programs_is_awake(monkeypatch):
-    monkeypatch.setattr(_account, "COMPILING", Rate(1e6, 0.0))
-    model, x = Model(), np.ones((2, 3), "f")
-    for _ in range(20):
-        model(x)
-    (site,) = model.schedule_manager._sites.values()
+    model, x, site = that_waits(monkeypatch)
     monkeypatch.setattr(_account, "COMPILING", Rate(0.0, 0.0))
     site._asleep, site._uncounted = 1 << 20, 0  # only the form of its arguments wakes it
     monkeypatch.setattr(site.forms, "wakes", lambda form: True)
