@@ -84,6 +84,7 @@ class Piece:
         self._trace: Traced | None = None  # kept while backwards of other kinds are likely
         self.gpu = gpu_of_apps(apps, specs)
         traced = self._record(self._first_keys)
+        self.results, self._arrays = traced.results, traced.arrays
         self.inputs: list[Input] = traced.inputs
         self.written, self.numbers = traced.written, traced.numbers
         #: Uses for which backwards of new kinds are likely.

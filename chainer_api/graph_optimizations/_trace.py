@@ -216,8 +216,9 @@ class Traced:
         same: dict[int, int] | None = None,
     ) -> None:
         self.apart = apart  # whether gradients of several uses of a leaf are added up elsewhere
-        #: Results that are no part of the graph; arrays taken that are those of results.
-        self._arrays, self._same = arrays, same or {}
+        #: Results that are no part of the graph. There may be more of them than were asked for.
+        self.arrays = {*arrays}
+        self._same = same or {}  # arrays taken that are those of results
         self.name, self.apps, self._specs, self._names = name, apps, specs, names
         self.results = sorted(results)
         self.inputs: list[Input] = []
@@ -276,9 +277,9 @@ class Traced:
         if app.fails and (app.in_try or app.read_in_try or _uses_linear_algebra(rec.nodes[mark:])):
             raise Untraceable(app, f"{app.label} may raise an exception for some values")
         if app.fails and app not in self._needed:
-            # A program would leave it out, and what it raises.
-            reason = f"{app.label} may raise an exception, and nobody needs its result"
-            raise Untraceable(app, reason)
+            # A program would leave it out, and what it raises: it gives the arrays in vain.
+            self.arrays.update(app.output_slots)
+            self.results = sorted({*self.results, *app.output_slots})
         writes = frozenset(
             s for s in app.arrays.values()
             if s not in self._same and rec.is_written(self._values[s]))
@@ -420,7 +421,7 @@ class Traced:
         )
         self.chained = [
             s for s in self.results
-            if values[s].creator_node is not None and s not in self._arrays]
+            if values[s].creator_node is not None and s not in self.arrays]
         reached = _reached([values[s] for s in self.chained])
         self.uses = [use for use in self.uses if id(use.alias.node) in reached]
         self.passive = [  # inputs of the graph through which no gradient flows

@@ -6,7 +6,7 @@ Whatever a caller can reach is as it was, and what the method computes from a va
 
 import numpy as np
 import pytest
-from trust import Base, decorated_class, difference, run, simple, total, variable, variables_in
+from trust import Base, Box, decorated_class, difference, run, simple, total, variable, variables_in
 
 import chainer
 import chainer.functions as F
@@ -356,23 +356,34 @@ def test_one_program(method):
 
 
 @pytest.mark.parametrize(("function", "raises"), [
-    (lambda h: F.convolution_2d(h, np.ones((2, 1, 2, 2), "f")), False),
-    (lambda h: F.deconvolution_2d(h, np.ones((1, 2, 2, 2), "f")), False),
-    (lambda h: F.average_pooling_2d(h, 2), False), (lambda h: F.max_pooling_2d(h, 2), False),
-    (lambda h: F.im2col(h, 2), False), (lambda h: h[[0]], True)],
-    ids=["convolution", "deconvolution", "average", "maximum", "im2col", "indices"])
-def test_what_nobody_needs_ends_programs_only_where_it_may_raise(function, raises):
-    """The last layer of a WaveNet has a result that no layer takes."""
+    (lambda h, k: F.convolution_2d(h, np.ones((2, 1, 2, 2), "f")), False),
+    (lambda h, k: F.deconvolution_2d(h, np.ones((1, 2, 2, 2), "f")), False),
+    (lambda h, k: F.average_pooling_2d(h, 2), False), (lambda h, k: F.max_pooling_2d(h, 2), False),
+    (lambda h, k: F.im2col(h, 2), False), (lambda h, k: h[k], True),
+    (lambda h, k: F.tanh(F.get_item(h[0], k)), True), (lambda h, k: h[0][k][k], True),
+    (lambda h, k: F.embed_id(k, h[0, 0]) * 2, True)],
+    ids=["convolution", "deconvolution", "average", "maximum", "im2col", "indices", "goes on",
+         "twice", "embedding"])
+def test_what_nobody_needs_is_part_of_the_program(function, raises):
+    """The last turn of a decoder gives the next input; what it raises is raised all the same."""
     def method(self, x):
         h = F.tanh(self.a(x))
-        function(F.reshape(h, (1, 1, 3, 4)))
+        function(F.reshape(h, (1, 1, 3, 4)), self.chosen.values[0])
         return F.sum(self.b(h))
 
-    model = decorated_class(model_of(method, backward))()
-    for k in range(8):
-        model.step(k)
-    (report,) = model.schedule_manager.report()
-    assert bool(report.stops) is raises
+    def choose(self, k):
+        self.chosen = Box(np.array([7 if k == 14 else 0]))
+
+    def is_whole(model):
+        (report,) = model.schedule_manager.report()
+        assert [stop.reason for stop in report.stops] == ["a program failed"] * raises
+
+    def fault():
+        return simple(method, choose)
+
+    expected, actual = run(fault, False, 16), run(fault, True, 16, is_whole)
+    assert difference(expected, actual) is None
+    assert any(fact[:2] == ("exception", "IndexError") for fact in expected[14]) is raises
 
 
 def test_programs_are_renewed_with_what_other_proofs_need():
