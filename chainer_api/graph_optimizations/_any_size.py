@@ -223,6 +223,11 @@ class AnySizes:
         return self.is_there or any([kind.is_likely for kind in self.kinds])
 
     @property
+    def come_soon(self) -> bool:
+        """Whether there are none yet of a kind of ways of which most is known that they take."""
+        return any([kind.way is None and kind.is_likely for kind in self.kinds])
+
+    @property
     def stop_anywhere(self) -> bool:
         """Whether there is a kind of which calls are read at other places each time."""
         return any([kind.stops_anywhere for kind in self.kinds])

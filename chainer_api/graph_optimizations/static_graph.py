@@ -60,6 +60,8 @@ _TIMED_FIRST = 4  # hits after which a call is timed without programs; later sev
 _TIMED_IN_A_ROW = 3  # at most: the first of them finds other things in the caches
 _LONGEST = 1024  # calls for which it is left alone at most
 _AWHILE = 32  # and where the arguments have forms of which some may come again
+_ASKED_AGAIN = 8  # times as many calls there were as pass until it is asked again what pays
+_AS_MANY = 8  # programs for one size each take longer to be made than one for any sizes
 _COMPARED = 4  # calls that are timed without programs, where these seem to be slower
 _SURE = 64  # calls with programs after which that has to be done again
 _LET_PASS = 15  # calls in a row, where programs are slower
@@ -297,7 +299,7 @@ class Site:
         self.ledger.went_plainly(self._why)
         if self._rests:
             BLOCKS.trim()
-        account, waits = self.account, self._waiting is not None and not self._rests
+        account, waits = self.account, self.waits and not self._rests
         self._asleep = max(self._asleep - 1, 0)  # other threads count, too
         self._uncounted -= 1
         if self._uncounted < 0 and not self._rests:
@@ -318,6 +320,7 @@ class Site:
         account.called_asleep(clock() - started)
         if not self._asleep:
             self._compile_or_wait()
+            self._compile_any_size()
         return result
 
     def _run(
@@ -607,9 +610,8 @@ class Site:
             if run.stopped is None:
                 self.any_sizes.add(app, run.syncs, lambda: self._names(run), run.outside)
         # Following a way of which a part has no program takes longer than no program at all.
-        # The sizes of a call are those of all its turns: they only seem to come back.
-        waits = self.account.of_turns and self.any_sizes.may_serve(app)
-        if run.syncs and least >= 2 and not waits and self._has_room(app, run.form):
+        is_left = self._is_left_to_any_size(app, run.form)
+        if run.syncs and least >= 2 and not is_left and self._has_room(app, run.form):
             functions = sum([a.weight for s in run.syncs for a in s.app.path(s.first)])
             share = self.forms.share(run.form, least, app)
             wait = self.account.wait_for_trace(
@@ -628,17 +630,31 @@ class Site:
                 self._compile(run.syncs, app, self._names(run))
         self._renew_pieces()
 
+    def _is_left_to_any_size(self, app: Application, form: int | None) -> bool:
+        """Whether a way is one of so many that a program for any sizes is rather to serve it.
+
+        To make that takes as long as to make those for some sizes. The sizes of a call of turns are
+        those of all of them: they only seem to come back.
+        """
+        if self.account.of_turns:
+            return self.any_sizes.may_serve(app)
+        seldom = self.forms.are_many() and self.forms.every(form) > _AS_MANY
+        return seldom and self.any_sizes.come_soon
+
     def _is_left_alone_for(self, wait: int) -> None:
         """A way is too dear for the next calls."""
         served = self.phrases.is_there or self.any_sizes.is_there
         if not served and not self.ways.has_programs():
-            self._asleep, self._why, self._rests = wait, _DEAR, False
+            self._asleep = min(self._asleep or wait, wait)
+            self._why, self._rests = _DEAR, False
 
     def _compile_or_wait(self) -> None:
         """Compile the way that waits, if that pays by now: no call is noted for it once more."""
         with self.lock:
             waiting = self._waiting
             if waiting is None or waiting.app not in self.ways or _is_compiled(waiting):
+                self._waiting = None
+            elif self._is_left_to_any_size(waiting.app, waiting.form):
                 self._waiting = None
             elif wait := self.account.wait_for_trace(
                 waiting.functions, waiting.calls, _results(waiting.syncs),
@@ -671,6 +687,8 @@ class Site:
             wait = self.account.wait_for_trace(
                 kind.functions, calls, len(kind.syncs), min(share, 1.0), any_size=True)
             if wait:
+                # More calls tell more of what such programs are going to save.
+                wait = min(wait, max(self.account.calls // _ASKED_AGAIN, _PATIENCE))
                 self._asked_again_at = self.account.calls + wait
                 self._is_left_alone_for(wait)
             else:

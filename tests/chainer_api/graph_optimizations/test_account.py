@@ -40,6 +40,7 @@ def account(monkeypatch):
     monkeypatch.setattr(_account, "_GAIN_OF_PROVED", 0.0)
     monkeypatch.setattr(_account, "_GAIN_OF_SHORTCUT", 0.05)
     monkeypatch.setattr(_account, "pace", lambda: 1.0)
+    monkeypatch.setattr(_account._All, "seconds", 0.0)  # no sums are rounded then
     found = _account.Account(Ledger("forward"))
     found.plain = 1.0
     return found

@@ -14,6 +14,7 @@ import chainer
 import chainer.functions as F
 import chainer.links as L
 from chainer.graph_optimizations import _any_size, _proof
+from chainer.graph_optimizations._account import Account
 
 LENGTHS = (5, 3, 8, 6, 4, 7, 9, 5, 12, 10, 3, 11, 15, 13, 4, 14)
 FAULTS, fault = table()
@@ -603,6 +604,22 @@ def test_few_sizes_have_programs_of_their_own():
     ledger = net.site().ledger
     assert not net.site().any_sizes.is_there
     assert ledger.with_python + ledger.without_python == 8
+
+
+def test_sizes_that_come_seldom_wait_for_a_program_for_all(monkeypatch):
+    """To compile some of them would take what that one takes, and use up what it may take."""
+    monkeypatch.setattr(Account, "wait_for_trace", lambda *args, any_size=False, **_: 99)
+    site = called(range(3, 10)).site()
+    for form in range(10):
+        site.forms.came(form, 60 if form == 0 else 10)
+    app = next(iter(site.ways))
+    assert site.any_sizes.come_soon
+    assert [site._is_left_to_any_size(app, form) for form in (0, 1)] == [False, True]
+    monkeypatch.undo()
+    site._asked_again_at = 0
+    site._compile_any_size()
+    assert site.any_sizes.is_there
+    assert not site._is_left_to_any_size(app, 1)
 
 
 def test_sizes_beyond_the_bounds_are_noted_and_then_served():
