@@ -1,5 +1,6 @@
 """Links: layers and models with parameters."""
 from chainer.links import caffe as caffe
+from chainer.links import rnn as rnn
 from chainer.links.activation.maxout import Maxout as Maxout
 from chainer.links.activation.prelu import PReLU as PReLU
 from chainer.links.activation.simplified_dropconnect import (

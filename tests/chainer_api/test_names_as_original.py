@@ -2,6 +2,7 @@
 import importlib
 import json
 import pathlib
+import subprocess
 import sys
 
 import pytest
@@ -29,3 +30,10 @@ def test_as_the_original(module, case):
 @pytest.mark.parametrize('module', MODULES, ids=lambda module: module.__name__)
 def test_every_record_has_its_case(module):
     assert sorted(recorded(module)) == sorted([case.__name__ for case in module.CASES])
+
+
+@pytest.mark.parametrize('name', ['functions', 'links'])
+def test_modules_are_there_without_an_import_of_their_own(name):
+    code = (f'import chainer, pkgutil\nparts = chainer.{name}.rnn\n'
+            'for module in pkgutil.iter_modules(parts.__path__): getattr(parts, module.name)')
+    subprocess.run([sys.executable, '-c', code], check=True)

@@ -14,7 +14,7 @@ from chainer.training import _files, extension
 
 def snapshot(savefun=npz.save_npz, filename='snapshot_iter_{.updater.iteration}', *, target=None,
              condition=None, writer=None, snapshot_on_error=False, n_retains=-1, autoload=False,
-             random_state=False):
+             random_state=False, num_retain=None):
     """Makes an extension that saves the trainer, to resume from.
 
     A file is written under another name first, and gets its own when it is whole and on the disk:
@@ -39,6 +39,7 @@ def snapshot(savefun=npz.save_npz, filename='snapshot_iter_{.updater.iteration}'
         random_state (bool): Whether the state of ``numpy.random`` is saved with the trainer, and
             restored when the training is resumed: then dropout and shuffling go on with the numbers
             that they would have had.
+        num_retain (int): A deprecated name of ``n_retains``.
 
     Raises:
         TypeError: Both ``savefun`` and ``writer`` are given.
@@ -46,11 +47,11 @@ def snapshot(savefun=npz.save_npz, filename='snapshot_iter_{.updater.iteration}'
     if writer is not None and savefun not in (None, npz.save_npz):
         raise TypeError('savefun and writer arguments cannot be specified together.')
     return _Snapshot('snapshot', target, filename, savefun or npz.save_npz, writer, condition,
-                     snapshot_on_error, n_retains, autoload, random_state)
+                     snapshot_on_error, _retained(n_retains, num_retain), autoload, random_state)
 
 
 def snapshot_object(target, filename, savefun=npz.save_npz, *, condition=None, writer=None,
-                    snapshot_on_error=False, n_retains=-1, autoload=False):
+                    snapshot_on_error=False, n_retains=-1, autoload=False, num_retain=None):
     """Makes an extension that saves an object, such as the model.
 
     Args:
@@ -64,7 +65,16 @@ def snapshot_object(target, filename, savefun=npz.save_npz, *, condition=None, w
     if writer is not None and savefun not in (None, npz.save_npz):
         raise TypeError('savefun and writer arguments cannot be specified together.')
     return _Snapshot('snapshot_object', target, filename, savefun or npz.save_npz, writer,
-                     condition, snapshot_on_error, n_retains, autoload, False)
+                     condition, snapshot_on_error, _retained(n_retains, num_retain), autoload,
+                     False)
+
+
+def _retained(n_retains, num_retain):
+    """How many snapshots stay, by the old name of the argument too."""
+    if num_retain is None:
+        return n_retains
+    warnings.warn('num_retain is deprecated: use n_retains.', DeprecationWarning, stacklevel=3)
+    return num_retain
 
 
 class _Snapshot(extension.Extension):

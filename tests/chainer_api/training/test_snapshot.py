@@ -1,4 +1,5 @@
 """Snapshots: names, writers, and that nothing is lost whenever the process dies."""
+import functools
 import json
 import multiprocessing
 import os
@@ -495,3 +496,11 @@ def test_fifty_kills(tmp_path):
     losses = [[entry['main/loss'] for entry in trainer.get_extension('LogReport').log]
               for trainer in (killed, whole)]
     assert losses[0] == losses[1] and len(losses[0]) == stop
+
+
+@pytest.mark.parametrize('make', [
+    extensions.snapshot, functools.partial(extensions.snapshot_object, chainer.Chain(), 'a')])
+def test_an_old_name_of_an_argument(make):
+    with pytest.warns(DeprecationWarning, match='use n_retains') as warned:
+        assert make(num_retain=2).n_retains == 2
+    assert warned[0].filename == __file__
