@@ -181,7 +181,7 @@ class StaticScheduleFunction(FunctionNode):
             if any([y.grad_var is not None for y in others]):
                 return False
             gys = tuple([gy if ref() is node else None for ref in outputs])
-        started = clock()
+        started = piece.backward_meter.starts()
         self._alone = piece.all_alone  # no gradient has reached anything else
         known = self._backwards.get(self._key(gys))
         if known is None:
@@ -190,7 +190,7 @@ class StaticScheduleFunction(FunctionNode):
         if made is None:
             return False
         self._hand_out(made, known[1], gys)
-        piece.saves(piece.backward_meter.took(clock() - started))
+        piece.saves(piece.backward_meter.took_since(started))
         return True
 
     def _hand_out(self, made: Any, backward: Backward, gys: Any) -> None:
@@ -231,12 +231,12 @@ class StaticScheduleFunction(FunctionNode):
         key = self._key(grad_outputs)
         found = None
         known = self._backwards.get(key)
-        piece, started = self._piece, clock()
+        piece = self._piece
         if known is not None:
+            started = piece.backward_meter.starts()
             found = self._by_program(known, grad_outputs)
             if not _tracing.state.inside:  # else the call has saved it
-                seconds = clock() - started + AROUND_NODE
-                piece.saves(piece.backward_meter.took(seconds))
+                piece.saves(piece.backward_meter.took_since(started, AROUND_NODE))
         else:
             piece.wants(key)
         if found is None or self._checking:

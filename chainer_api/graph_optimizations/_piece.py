@@ -299,7 +299,11 @@ class Piece:
         """What follows from the ranks of the leaves."""
         found = self._levels.get(ranks)
         if found is None:
-            found = Levels(self, ranks)
+            by = min([rank for rank in ranks if rank]) - 1 - self.functions
+            if by > 0:
+                found = self.levels(tuple([rank and rank - by for rank in ranks])).moved(by)
+            else:
+                found = Levels(self, ranks)
             if len(self._levels) * len(self.uses) > _LEVELS:
                 # Of a state that goes on from batch to batch, ranks grow in each call.
                 self._levels = {}
@@ -486,7 +490,7 @@ class Piece:
 
     def _run_simply(self, run: Any, places: list[int]) -> None:
         """The same, where nothing is to be checked, drawn, computed before, or written."""
-        started = clock()
+        started = self.forward_meter.starts()
         values = run.values
         inputs = arrays = self._read_arrays(values)
         if self.sizes_of is not None:
@@ -511,7 +515,8 @@ class Piece:
                 if array.nbytes <= SMALL_RESULT:
                     node._small_results[slot] = array.tobytes()
             self._place(node, values, made, places)
-        self.forward_meter.took(clock() - started)
+        if started:
+            self.forward_meter.took_since(started)
         run.pieces.append(self)
 
     def _place(self, node: StaticScheduleFunction, values: Any, made: Any, places: Any) -> None:
@@ -729,6 +734,9 @@ def _reader(items: tuple[str, ...]) -> Any:
 class Levels:
     """Where functions of a piece stand in a graph in which its leaves have certain ranks."""
 
+    _base: Levels | None = None
+    _by = 0
+
     def __init__(self, piece: Piece, ranks: tuple[int, ...]) -> None:
         self._of = dict(zip(piece._node_leaves, ranks, strict=True))
         self._piece = piece
@@ -736,18 +744,46 @@ class Levels:
         #: The ranks of the chained results.
         self.heights = [1 + self._rank(far) for far in piece.distances]
 
+    def moved(self, by: int) -> Levels:
+        """Where they stand if all leaves above 0 are higher: so is what is computed from these.
+
+        All of that has to be above all that is computed from leaves at 0.
+        """
+        made = object.__new__(Levels)
+        made._base, made._by, made._piece = self, by, self._piece
+        made.highest = self.highest + by
+        made.heights = [
+            h + by if moves else h for h, moves in zip(self.heights, self._moving, strict=True)]
+        return made
+
     def _rank(self, far: Iterable[tuple[int, int]]) -> int:
         return max([self._of.get(slot, 0) + d for slot, d in far])
 
     @functools.cached_property
+    def _moving(self) -> list[bool]:
+        """Whether results are computed from leaves above 0."""
+        return [any([self._of.get(slot) for slot, _ in far]) for far in self._piece.distances]
+
+    @functools.cached_property
+    def _moving_uses(self) -> list[bool]:
+        """Whether functions of the uses are."""
+        return [any([self._of.get(slot) for slot, _ in far]) for far in self._piece.use_distances]
+
+    @functools.cached_property
     def places(self) -> list[tuple[int, float, int]]:
         """Of each use: the rank of its function, below 0, its part_of, and which input it is."""
+        if self._base is not None:
+            places = zip(self._base.places, self._base._moving_uses, strict=True)
+            return [(place[0] - self._by, *place[1:]) if moves else place
+                    for place, moves in places]
         uses = zip(self._piece.use_distances, self._piece.use_positions, strict=True)
         return [(-self._rank(far), part, k) for far, (_, k, part) in uses]
 
     @functools.cached_property
     def order(self) -> Any:
         """Ranks of the leaves, where the order of sums inside depends on them."""
+        if self._base is not None:  # nothing has come before anything else
+            return self._base.order
         slots = self._piece.order_matters
         if not self.highest or not slots:
             return None

@@ -19,7 +19,7 @@ from chainer.variable import Parameter
 from chainwright.runtime import BLOCKS, Ledger
 
 from . import _array_code  # noqa: F401 - whoever runs define-by-run code natively asks it
-from ._account import ANY_SIZE, COMPILING, GAIN_OF_ANY_SIZE, Account, clock
+from ._account import ANY_SIZE, COMPILING, GAIN_OF_ANY_SIZE, TIMED, Account, clock
 from ._again import Gradients
 from ._any_size import AnySizePiece, AnySizes, Kind, Refused
 from ._lean import Need
@@ -311,14 +311,12 @@ class Site:
             account.let_pass(calls)
             self._asleep -= calls
             self._uncounted = 0
-        if not waits:
-            account.called_asleep()
-            return self.method(chain, *args, **kwargs)
         # What calls take tells when a way pays that is too dear to be traced now.
-        started = clock()
+        timed = waits and not (account.knows_calls and account.calls % TIMED)
+        started = clock() if timed else 0.0
         result = self.method(chain, *args, **kwargs)
-        account.called_asleep(clock() - started)
-        if not self._asleep:
+        account.called_asleep(clock() - started if timed else 0.0)
+        if waits and not self._asleep:
             self._compile_or_wait()
             self._compile_any_size()
         return result

@@ -756,3 +756,15 @@ def test_calls_that_wait_beside_programs_of_others_are_left_alone_too(monkeypatc
     for _ in range(200):
         model(np.ones((2, 3), "f"))
     assert len(looked) < 60
+
+
+def test_programs_are_timed_seldom_once_many_have_run(monkeypatch):
+    monkeypatch.setattr(_account, "clock", lambda: 5.0)
+    meter = _account.Meter()
+    meter.took_plainly(4.0)
+    started = [meter.starts() for _ in range(128)]
+    assert all(started[:63])
+    assert sum(map(bool, started[63:])) == 9
+    assert meter.took_since(4.0) == 3.0
+    assert meter.took_since(0.0) == 3.0  # like the others
+    assert meter.took_since(3.0, besides=0.5) == pytest.approx(4.0 - 1.02)
