@@ -606,8 +606,9 @@ class Objects(Computing):
         kind = type(value)
         if kind is np.ndarray or isinstance(value, np.generic):
             text = f"{self.ref(obj)}[{self.ref(key)}]"
-            found = self.native(obj)[self.native(key)]
-            if self._is_basic(key):
+            there = self.native(obj)
+            found = there[self.native(key)]
+            if self._is_basic(key) or np.may_share_memory(found, there):  # a field of a structure
                 return self.view(text, found, obj)
             return self.fresh(text, found)
         if kind in _VARIABLES:

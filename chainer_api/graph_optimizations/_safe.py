@@ -848,12 +848,12 @@ def method(interp: Any, owner: Any, name: str, args: list[Any], kw: dict[str, An
 
 
 def _array_method(interp: Any, owner: Sym, name: str, args: list[Any], kw: dict[str, Any]) -> Any:
-    array = interp.native(owner)
     args, kw = _list_of(interp, args, kw)
     if name in ARRAY_WRITES:
         interp.dry.changes(owner)
     elif "out" in kw or name not in ARRAY_METHODS or len(args) > _BEFORE_OUT.get(name, 99):
         raise NotProvable(f"the method {name} of an array writes into an array")
+    array = interp.native(owner)  # a copy of what is changed
     found = getattr(array, name)(*interp.native(args), **interp.native(kw))
     parts = [interp.ref(v) for v in args] + [f"{n}={interp.ref(v)}" for n, v in kw.items()]
     text = f"{interp.ref(owner)}.{name}({', '.join(parts)})"

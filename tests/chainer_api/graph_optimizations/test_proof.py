@@ -19,7 +19,18 @@ from collections import namedtuple
 
 import numpy as np
 import pytest
-from trust import Base, Box, check, decorated_class, simple, table, total, variable
+from trust import (
+    Base,
+    Box,
+    check,
+    decorated_class,
+    difference,
+    run,
+    simple,
+    table,
+    total,
+    variable,
+)
 
 import chainer
 import chainer.functions as F
@@ -2229,3 +2240,71 @@ def test_a_decorated_link_is_another_one_all_at_once():
         expected = model.b(F.relu(model.inner.a(x)))
         assert np.array_equal(model(x).array, expected.array)
     assert report(model).without_python > 40
+
+
+def fill_a_view(m):
+    part = m.u[1:]
+    part.fill(part[0, 1] + 1)
+
+
+def fill_by_name(m):
+    fill = m.u.fill
+    fill(m.u[0, 0] + 1)
+
+
+def a_field(m):
+    m.record["n"] += 1
+
+
+def a_field_by_item(m):
+    m.record["n"][0] = m.record["n"][0] + 2
+
+
+def a_field_in_a_view(m):
+    field = m.record[1:]["m"]
+    field[:] = field * 0.5 + 1
+
+
+def some_fields(m):
+    m.record[["n"]]["n"][1] += 1
+
+
+def a_field_of_an_item(m):
+    m.record[0]["n"] += 1
+
+
+def fields_in_a_loop(m):
+    for name in ("n", "m"):
+        m.record[name][2] += m.record["n"][0] + 1
+
+
+def fill_a_field(m):
+    m.record["n"].fill(m.record["n"].max() + 1)
+
+
+ITSELF = {
+    "fill": lambda m: m.u.fill(m.u[0, 0] + 1), "sort": lambda m: (-m.u).sort() or m.u[0].sort(),
+    "fill of a parameter": lambda m: m.b.b.array.fill(m.b.b.array[0] * 0.9 + 0.1),
+    "turned": lambda m: m.u.T.fill(m.u.T[0, 0] + 1),
+    **{f.__name__: f for f in (
+        fill_a_view, fill_by_name, a_field, a_field_by_item, a_field_in_a_view, some_fields,
+        a_field_of_an_item, fields_in_a_loop, fill_a_field)},
+}
+
+
+@pytest.mark.parametrize("write", ITSELF)
+def test_what_is_written_once_by_what_was_there(write):
+    """To read the method writes nothing, and where a guard fails nothing is written twice."""
+
+    def forward(self, x):
+        y = self.a(x)
+        ITSELF[write](self)
+        return F.tanh(self.b(y)) * self.k
+
+    def fault():
+        return simple(
+            forward, changing(lambda s: setattr(s, "k", 3.0)), k=lambda: 2.0,
+            u=lambda: np.array([[3, 1, 2, 0]] * 2, "f"),
+            record=lambda: np.ones(3, [("n", "i4"), ("m", "f4")]))
+
+    assert difference(run(fault, False, 40), run(fault, True, 40)) is None
