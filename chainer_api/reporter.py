@@ -124,8 +124,9 @@ def _observing(reporter, observation):
 
 def _without_graph(value):
     if isinstance(value, variable.Variable):
-        if type(value._array) is _tracing.Promise and _tracing.state.run is not None:
-            return _tracing.state.run.detached(value)
+        run = _tracing.state.run
+        if run is not None and (found := run.detached(value)) is not None:
+            return found
         return variable.Variable(
             value.array, name=value.name, requires_grad=value.requires_grad)
     return value

@@ -108,6 +108,7 @@ class Run:
         #: Ids of what owns the memory of arrays that somebody has got, and may write to later on.
         self.handed: set[int] = set()
         self.aliases: list[tuple[int, Variable]] = []  # detached Variables of pending outputs
+        self._noted_aliases = set[int]()  # results of which a call that is noted has made such
         self._sets: list[_Set] = []  # attributes of links, while something was pending
         self.errors, self.warns = errors(), Warns()
         self.raises = errors_are_raised()
@@ -458,7 +459,9 @@ class Run:
         assert self._seen is not None
         by_slot = {slot: ref for slot, ref in self._seen.values()}
         slots = [s for app in self.app.path(self.first) for s in app.output_slots]
-        return frozenset(s for s in slots if s in by_slot and by_slot[s]() is not None)
+        held = self._noted_aliases
+        return frozenset(
+            s for s in slots if s in held or s in by_slot and by_slot[s]() is not None)
 
     # -- following
 
@@ -644,8 +647,19 @@ class Run:
         """Whether a promise was handed out by this run."""
         return any([v is x for v in tuple(self.values)]) or any([v is x for _, v in self.aliases])
 
-    def detached(self, x: Variable) -> Variable:
-        """A Variable with the array of a pending one, outside of the graph."""
+    def detached(self, x: Variable) -> Variable | None:
+        """A Variable with the array of a pending one, outside of the graph; None if it is none.
+
+        A call that is noted shows where others read a value: this does not.
+        """
+        if self._seen is not None:
+            slot, there = self._seen.get(id(x), (0, None))
+            if there is None or there() is not x or self._is_computed(slot):
+                return None
+            self._noted_aliases.add(slot)
+            return Variable(x._array, name=x.name, requires_grad=x.requires_grad)
+        if type(x._array) is not _Promise:
+            return None
         made = _new(Variable)
         made._array, made._requires_grad = x._array, x._requires_grad
         slot = next(k for k, v in enumerate(self.values) if v is x)

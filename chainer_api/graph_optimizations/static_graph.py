@@ -54,6 +54,7 @@ __all__ = [
     "static_graph",
 ]
 
+_IN_VAIN = 4  # calls in a row without a program that are looked at though a way has to wait
 _PATIENCE = 16  # calls without a program until the method is left alone for a while
 _OFTEN = 7  # earlier calls with arguments of one form, where there are many
 _TIMED_FIRST = 4  # hits after which a call is timed without programs; later several in a row
@@ -183,6 +184,7 @@ class Site:
         self.phrases = Phrases(name, self.account, options.limit > FEW)
         self.any_sizes = AnySizes()
         self._asked_again_at = 0  # call, whether programs for any sizes pay
+        self._in_vain = 0  # calls in a row that programs might have served, and that none has
         self._missed = 0  # calls without a program since calls were noted for phrases
         self._patience = _PATIENCE  # so many, until some are noted
         self._opened: OpenMethod | None = None  # with the turns of its loops as compiled calls
@@ -228,7 +230,7 @@ class Site:
             if may_prove:
                 result, proof = proofs.call(settings, chain, args, kwargs, form)
         if result is not MISS:
-            self._without, self._pause = 0, 4
+            self._without, self._pause, self._in_vain = 0, 4, 0
             if self.account.new_backwards:  # the next call with Python may be far away
                 with self.lock:
                     self._renew_pieces()
@@ -488,6 +490,7 @@ class Site:
         self.most_functions = max(self.most_functions, run.app.depth)
         for reason, where in run.stops:
             self.ledger.stopped(reason, where)
+        self._in_vain = 0 if run.programs else self._in_vain + 1
         if run.programs:
             self._without, self._pause = 0, 4
             if not pays:
@@ -642,7 +645,8 @@ class Site:
     def _is_left_alone_for(self, wait: int) -> None:
         """A way is too dear for the next calls."""
         served = self.phrases.is_there or self.any_sizes.is_there
-        if not served and not self.ways.has_programs():
+        # There may be programs that none of the last calls could run.
+        if not served and (not self.ways.has_programs() or self._in_vain >= _IN_VAIN):
             self._asleep = min(self._asleep or wait, wait)
             self._why, self._rests = _DEAR, False
 

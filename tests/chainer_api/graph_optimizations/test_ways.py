@@ -271,3 +271,71 @@ def test_a_form_may_go_another_way_from_some_day_on():
     for way in [before, now] * 4:  # in turns
         forms.was_seen(form, way)
     assert forms.share(form, 8, now) == pytest.approx(7 / 23)
+
+
+class Reporting(chainer.Chain):
+    """It has others see values, and hands out more of them when ``keeps`` is set."""
+
+    keeps = False
+
+    def __init__(self):
+        super().__init__()
+        with self.init_scope():
+            self.l = L.Linear(3, 2)
+
+    def hidden(self, x):
+        h = F.tanh(self.l(x))
+        self.kept = h if self.keeps else None
+        return h * 2
+
+    @chainer.static_graph
+    def forward(self, x, t):
+        y = self.hidden(x)
+        loss = F.softmax_cross_entropy(y, t)
+        chainer.report({"loss": loss, "accuracy": F.accuracy(y, t)}, self)
+        self.smooth = 0.9 * getattr(self, "smooth", 0.0) + 0.1 * float((loss + F.max(y)).array)
+        return loss
+
+
+def reporting(model, calls):
+    """The observations of some calls, and the sites of the model."""
+    reporter, found = chainer.Reporter(), []
+    reporter.add_observer("main", model)
+    for k in range(calls):
+        r, seen = np.random.RandomState(k), {}
+        with reporter.scope(seen):
+            model(r.randn(4, 3).astype("f"), r.randint(0, 2, 4)).backward()
+        found.append({name: (float(y.array), y.name, y.creator) for name, y in seen.items()})
+    manager = getattr(model, "schedule_manager", None)
+    return found, *([] if manager is None else manager._sites.values())
+
+
+def test_what_is_reported_is_not_read():
+    """Neither where a call is noted: there is one program from the start."""
+    class Plain(Reporting):
+        forward = Reporting.forward.__wrapped__
+
+    model, plain = Reporting(), Plain()
+    plain.copyparams(model)
+    found, site = reporting(model, 12)
+    assert [len(plan.apps) for plan in site.plans()][:1] == [7]
+    expected, = reporting(plain, 12)
+    assert found == expected
+    assert model.smooth == plain.smooth
+
+
+def test_a_way_that_waits_is_left_alone_though_it_has_programs(monkeypatch):
+    """Programs that give too few results serve no call: the functions are applied in vain."""
+    model = Reporting()
+    _, site = reporting(model, 8)
+    assert site.ways.has_programs() and site.ledger.hits
+    monkeypatch.setattr(Account, "wait_for_trace", lambda *args, **kwargs: 50)
+    model.keeps = True
+    reporting(model, 6)
+    assert site._waiting is not None and 0 < site._asleep <= 50
+    monkeypatch.undo()
+    reporting(model, 60)
+    assert site._waiting is None and not site._asleep
+    before = site.ledger.hits
+    reporting(model, 4)
+    assert site.ledger.hits == before + 4
