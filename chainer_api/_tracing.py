@@ -20,6 +20,8 @@ import numpy
 class _State(threading.local):
     run = None
     trace = None
+    #: That of the method of which a call is under way as define-by-run.
+    site = None
     #: Calls of decorated methods that are under way and have called what needs no run: gradients.
     inside = 0
 

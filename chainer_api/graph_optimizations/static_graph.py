@@ -198,6 +198,8 @@ class Site:
             or (_function_hooks.function_hooks and function_hook.functions_are_watched())
         ):
             return self._plainly(chain, args, kwargs)
+        if _state.site is self:
+            return self.method(chain, *args, **kwargs)
         if self._opened is not None:
             return self._turn_by_turn(self._opened, chain, args, kwargs)
         form = None
@@ -272,7 +274,7 @@ class Site:
     def _timed_plainly(self, chain: Any, args: Any, kwargs: Any) -> Any:
         BLOCKS.trim()
         started = clock()
-        result = self.method(chain, *args, **kwargs)
+        result = self._as_one_call(chain, args, kwargs)
         self.account.called_plainly(clock() - started, self._last)
         self.ledger.plainly[_TIMED] += 1
         return result
@@ -285,6 +287,14 @@ class Site:
         if not self._comparing:
             self.account.timed_anew(self._last, self.plans())
         return result
+
+    def _as_one_call(self, chain: Any, args: Any, kwargs: Any) -> Any:
+        """Define-by-run; where the method calls itself (trees), that is a part of the call, too."""
+        outer, _state.site = _state.site, self
+        try:
+            return self.method(chain, *args, **kwargs)
+        finally:
+            _state.site = outer
 
     def _plainly(self, chain: Any, args: Any, kwargs: Any, why: str = "") -> Any:
         if _state.run is None and _state.trace is None:
@@ -316,7 +326,7 @@ class Site:
         # What calls take tells when a way pays that is too dear to be traced now.
         timed = waits and not (account.knows_calls and account.calls % TIMED)
         started = clock() if timed else 0.0
-        result = self.method(chain, *args, **kwargs)
+        result = self._as_one_call(chain, args, kwargs)
         account.called_asleep(clock() - started if timed else 0.0)
         if waits and not self._asleep:
             self._compile_or_wait()
@@ -329,7 +339,7 @@ class Site:
         started = clock()
         run = Run(self, settings, (args, kwargs), form)
         if run.stopped is not None:
-            result = self.method(chain, *args, **kwargs)
+            result = self._as_one_call(chain, args, kwargs)
             self.account.called(run, clock() - started)
             if self.phrases.waits:
                 self._learn_phrases(run)

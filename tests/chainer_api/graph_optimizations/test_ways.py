@@ -339,3 +339,38 @@ def test_a_way_that_waits_is_left_alone_though_it_has_programs(monkeypatch):
     before = site.ledger.hits
     reporting(model, 4)
     assert site.ledger.hits == before + 4
+
+
+class Tree(Net):
+    @chainer.static_graph
+    def forward(self, t):
+        if isinstance(t, np.ndarray):
+            return F.tanh(self.l(t))
+        return F.relu(sum([self.forward(part) for part in t]))
+
+
+@pytest.mark.parametrize("budget", [0.1, None])
+def test_what_a_method_calls_of_itself_is_a_part_of_the_call(budget):
+    """Where the call is define-by-run, too: leaves have no programs that trees would not have."""
+    model, plain = Tree(), Tree()
+    plain.copyparams(model)
+    with chainer.using_config("static_budget", budget):
+        for k in range(20):
+            r, found = np.random.RandomState(k), []
+            leaves = [r.randn(2, 3).astype("f") for _ in range(5)]
+            tree = [leaves[0], [leaves[1], [leaves[2]]], leaves[3 + k % 2:]]
+            for net, forward in ((model, Tree.forward), (plain, _plain_tree)):
+                net.cleargrads()
+                y = forward(net, tree)
+                F.sum(y * y).backward()
+                found.append([y.array.tobytes(), *[p.grad.tobytes() for p in net.params()]])
+            assert found[0] == found[1]
+    (site,) = model.schedule_manager._sites.values()
+    assert site.account.calls == 20
+    assert (site.ledger.hits > 10) is (budget is None)
+
+
+def _plain_tree(net, t):
+    if isinstance(t, np.ndarray):
+        return F.tanh(net.l(t))
+    return F.relu(sum([_plain_tree(net, part) for part in t]))
