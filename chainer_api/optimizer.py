@@ -640,7 +640,7 @@ class Optimizer(_Hookable):
 
         Args:
             interval (int): Number of updates in which a dynamic factor doubles.
-            scale (float): Fixed factor.
+            scale (float): Fixed factor: whatever gradients are, parameters are updated by them.
 
         Raises:
             ValueError: ``interval`` is less than one, or ``scale`` not positive.
@@ -648,7 +648,7 @@ class Optimizer(_Hookable):
         if scale is not None:
             if scale <= 0:
                 raise ValueError(f'loss_scale must be a positive number. Actual: {scale}')
-            self._loss_scaling_is_dynamic = False
+            self._loss_scaling_is_dynamic = self._loss_scaling_isnan = False
             self._loss_scale = scale
             return
         if interval < 1:
@@ -777,7 +777,7 @@ class GradientMethod(Optimizer):
             _fill_missing_grads(params)
         else:
             self.reallocate_cleared_grads()
-        if self._loss_scale is not None:
+        if self._loss_scaling_is_dynamic:
             self.check_nan_in_grads()
         self.call_hooks('pre')
         self.t += 1

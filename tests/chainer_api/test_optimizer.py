@@ -358,6 +358,18 @@ class TestLossScaling:
         np.testing.assert_allclose(scales, [2, 4, 8, 4, 4 * 2 ** 0.5, 8])
         assert optimizer.t == 6 and link.W.update_rule.t == 5
 
+    def test_a_fixed_scale_updates_by_what_is_not_finite(self):
+        """As in the original: it is the dynamic one that leaves updates out."""
+        link = make_link()
+        optimizer = optimizers.SGD(lr=0.5).setup(link)
+        optimizer.loss_scaling()
+        with pytest.warns(UserWarning, match='Non finite'):
+            optimizer.update(lambda: F.sum(link.W) * np.float32(np.inf))
+        assert np.isfinite(link.W.array).all()
+        optimizer.set_loss_scale(16.0)
+        optimizer.update(lambda: F.sum(link.W) * np.float32(np.inf))
+        assert (link.W.array == -np.inf).all()
+
     def test_dynamic_scale_has_bounds(self):
         link = make_link()
         optimizer = optimizers.SGD(lr=0).setup(link)
