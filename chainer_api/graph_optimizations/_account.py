@@ -469,6 +469,12 @@ class Account:
             self.ledger.with_python += 1
             return self._ended(seconds, app.meter, app, run)
         self.ledger.plain_calls += 1
+        if run.realized and not run.noted and self.plain:
+            # Functions were promised, and applied one by one: that tells of no plain call.
+            self._count(seconds)
+            if app.plain:
+                self.lose(max(seconds - self._plain_of(app), 0.0))
+            return True
         plain = _NOTED * (seconds - run.noting) if run.noted else seconds
         self._ended_plainly(plain, app if run.noted else None)
         return True

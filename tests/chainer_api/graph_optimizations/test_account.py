@@ -8,7 +8,7 @@ import chainer.functions as F
 import chainer.links as L
 from chainer.graph_optimizations import _account
 from chainer.graph_optimizations._run import Run
-from chainer.graph_optimizations._tree import Application
+from chainer.graph_optimizations._tree import Application, settings_now
 from chainer.graph_optimizations.static_graph import _LEFT_ALONE as LEFT
 from chainwright.runtime import Ledger
 from chainwright.runtime.eager import News
@@ -355,6 +355,24 @@ def test_what_other_functions_take_is_not_saved_in_backward(account, between, fa
     run.pieces, run.checking, run.realized = [piece], 0.0, between
     account._ended(6.0, _account.Meter(), way, run)
     assert piece.backward_meter.factor == factor
+
+
+def test_functions_that_were_promised_in_vain_tell_of_no_plain_call(account):
+    """What the call takes longer than without the decorator is lost."""
+    run = Counted()
+    run.settings, run.phrases, run.app = settings_now(), None, Application(None)
+    run.programs, run.noted, run.noting, run.realized = 0, 1, 0.0, 0
+    for _ in range(4):
+        account.called(run, 1.0)
+    plain, calls = account.plain, account.calls
+    assert run.app.plain == pytest.approx(0.9)
+    run.noted, run.realized = 0, 3
+    assert account.called(run, 4.0)
+    assert (account.plain, account.calls) == (plain, calls + 1)
+    assert account.ledger.saved == pytest.approx(-3.1)
+    run.app = Application(None)  # of another way nobody knows what it takes plainly
+    account.called(run, 4.0)
+    assert account.ledger.saved == pytest.approx(-3.1)
 
 
 class Counted:
