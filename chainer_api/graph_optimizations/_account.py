@@ -39,7 +39,7 @@ _LONG_AGO = 64  # calls since another thread has called
 _GONE = 60.0  # seconds since then, until it is in no call any more
 #: Of how many calls that are like each other one is timed, or runs of a program, after the first.
 #: The clock of a thread asks the system: 0.3 us, but 100 in some containers of a busy machine.
-TIMED = 8
+TIMED_EACH = 8
 _ALL_TIMED = 64
 _KNOWN = 8  # calls with programs, until it is known what they save
 _LEARNT = 32  # calls until others may be traced, if these are not used as often
@@ -113,7 +113,7 @@ class Meter:
     def starts(self) -> float:
         """When a program starts; 0 for most, once many have run: it takes what the others take."""
         self._runs = runs = self._runs + 1
-        return clock() if runs < _ALL_TIMED or not runs % TIMED else 0.0
+        return clock() if runs < _ALL_TIMED or not runs % TIMED_EACH else 0.0
 
     def took_since(self, started: float, besides: float = 0.0) -> float:
         """A program has run that started then, and more that takes so long; gives what it saved."""

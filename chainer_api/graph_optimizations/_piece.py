@@ -515,8 +515,7 @@ class Piece:
                 if array.nbytes <= SMALL_RESULT:
                     node._small_results[slot] = array.tobytes()
             self._place(node, values, made, places)
-        if started:
-            self.forward_meter.took_since(started)
+        self.forward_meter.took_since(started)
         run.pieces.append(self)
 
     def _place(self, node: StaticScheduleFunction, values: Any, made: Any, places: Any) -> None:
@@ -753,27 +752,25 @@ class Levels:
         made._base, made._by, made._piece = self, by, self._piece
         made.highest = self.highest + by
         made.heights = [
-            h + by if moves else h for h, moves in zip(self.heights, self._moving, strict=True)]
+            h + by if moves else h for h, moves in zip(self.heights, self._moving[0], strict=True)]
         return made
 
     def _rank(self, far: Iterable[tuple[int, int]]) -> int:
         return max([self._of.get(slot, 0) + d for slot, d in far])
 
     @functools.cached_property
-    def _moving(self) -> list[bool]:
-        """Whether results are computed from leaves above 0."""
-        return [any([self._of.get(slot) for slot, _ in far]) for far in self._piece.distances]
-
-    @functools.cached_property
-    def _moving_uses(self) -> list[bool]:
-        """Whether functions of the uses are."""
-        return [any([self._of.get(slot) for slot, _ in far]) for far in self._piece.use_distances]
+    def _moving(self) -> tuple[list[bool], list[bool]]:
+        """Whether results, and the functions of the uses, are computed from leaves above 0."""
+        results, uses = [
+            [any([self._of.get(slot) for slot, _ in far]) for far in distances]
+            for distances in (self._piece.distances, self._piece.use_distances)]
+        return results, uses
 
     @functools.cached_property
     def places(self) -> list[tuple[int, float, int]]:
         """Of each use: the rank of its function, below 0, its part_of, and which input it is."""
         if self._base is not None:
-            places = zip(self._base.places, self._base._moving_uses, strict=True)
+            places = zip(self._base.places, self._base._moving[1], strict=True)
             return [(place[0] - self._by, *place[1:]) if moves else place
                     for place, moves in places]
         uses = zip(self._piece.use_distances, self._piece.use_positions, strict=True)

@@ -19,7 +19,7 @@ from chainer.variable import Parameter
 from chainwright.runtime import BLOCKS, Ledger
 
 from . import _array_code  # noqa: F401 - whoever runs define-by-run code natively asks it
-from ._account import ANY_SIZE, COMPILING, GAIN_OF_ANY_SIZE, TIMED, Account, clock
+from ._account import ANY_SIZE, COMPILING, GAIN_OF_ANY_SIZE, TIMED_EACH, Account, clock
 from ._again import Gradients
 from ._any_size import AnySizePiece, AnySizes, Kind, Refused
 from ._lean import Need
@@ -324,7 +324,7 @@ class Site:
             self._asleep -= calls
             self._uncounted = 0
         # What calls take tells when a way pays that is too dear to be traced now.
-        timed = waits and not (account.knows_calls and account.calls % TIMED)
+        timed = waits and not (account.knows_calls and account.calls % TIMED_EACH)
         started = clock() if timed else 0.0
         result = self._as_one_call(chain, args, kwargs)
         account.called_asleep(clock() - started if timed else 0.0)
@@ -664,9 +664,8 @@ class Site:
         """Compile the way that waits, if that pays by now: no call is noted for it once more."""
         with self.lock:
             waiting = self._waiting
-            if waiting is None or waiting.app not in self.ways or _is_compiled(waiting):
-                self._waiting = None
-            elif self._is_left_to_any_size(waiting.app, waiting.form):
+            if waiting is None or waiting.app not in self.ways or _is_compiled(waiting) or (
+                    self._is_left_to_any_size(waiting.app, waiting.form)):
                 self._waiting = None
             elif wait := self.account.wait_for_trace(
                 waiting.functions, waiting.calls, _results(waiting.syncs),

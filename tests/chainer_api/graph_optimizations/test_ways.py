@@ -273,15 +273,10 @@ def test_a_form_may_go_another_way_from_some_day_on():
     assert forms.share(form, 8, now) == pytest.approx(7 / 23)
 
 
-class Reporting(chainer.Chain):
+class Reporting(Net):
     """It has others see values, and hands out more of them when ``keeps`` is set."""
 
     keeps = False
-
-    def __init__(self):
-        super().__init__()
-        with self.init_scope():
-            self.l = L.Linear(3, 2)
 
     def hidden(self, x):
         h = F.tanh(self.l(x))
