@@ -4,6 +4,7 @@ Without CuPy, or without a GPU, everything here can be imported and asked
 (:data:`available` is ``False``); what needs a GPU raises ``RuntimeError``.
 """
 import os
+import warnings
 from typing import Any
 
 import numpy
@@ -216,6 +217,13 @@ def get_device(*args) -> Any:
 
     Deprecated: :func:`get_device_from_id` and :func:`get_device_from_array` say what they take.
     """
+    warnings.warn(
+        'get_device is deprecated: use get_device_from_id or get_device_from_array.',
+        DeprecationWarning, stacklevel=2)
+    return _get_device(*args)
+
+
+def _get_device(*args):
     for arg in args:
         if type(arg) is not bool and isinstance(arg, _integer_types):
             check_cuda_available()
@@ -315,7 +323,7 @@ def copy(array, out=None, out_device=None, stream=None) -> Any:
     """
     check_cuda_available()
     if out is None:
-        device = array.device if out_device is None else get_device(out_device)
+        device = array.device if out_device is None else _get_device(out_device)
         with device:
             out = cupy.empty_like(array)
     with array.device:

@@ -1,5 +1,6 @@
 """Cauchy distribution."""
 import math
+import warnings
 
 import numpy
 
@@ -57,18 +58,20 @@ class Cauchy(_elementwise.Elementwise):
         noise = _array_code.draw('standard_cauchy', n, self.loc)
         return self.loc + self.scale * noise
 
-    def _undefined(self):
+    def _undefined(self, what):
+        warnings.warn(
+            f'{what} of the cauchy distribution is undefined.', RuntimeWarning, stacklevel=3)
         return chainer.as_variable(_array_code.filled(self.loc, numpy.nan))
 
     @property
     def mean(self):
         """NaN, as the mean is undefined."""
-        return self._undefined()
+        return self._undefined('Mean')
 
     @property
     def variance(self):
         """NaN, as the variance is undefined."""
-        return self._undefined()
+        return self._undefined('Variance')
 
     @property
     def entropy(self):

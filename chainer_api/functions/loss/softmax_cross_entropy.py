@@ -244,6 +244,8 @@ def softmax_cross_entropy(
     >>> F.softmax_cross_entropy(x, t, reduce='no').array.round(4)
     array([0.4402, 0.4402], dtype=float32)
     """
+    if soft_target_loss not in ('cross-entropy', 'kl-divergence'):
+        raise ValueError("soft_target_loss must be 'cross-entropy' or 'kl-divergence'.")
     if getattr(t, 'dtype', None) is not None and t.dtype.kind == 'f':
         return _with_soft_target(x, t, normalize, class_weight, reduce, soft_target_loss)
     return SoftmaxCrossEntropy(
@@ -253,8 +255,6 @@ def softmax_cross_entropy(
 def _with_soft_target(x, t, normalize, class_weight, reduce, soft_target_loss):
     _check_class_weight(class_weight)
     _check_reduce(reduce)
-    if soft_target_loss not in ('cross-entropy', 'kl-divergence'):
-        raise ValueError("soft_target_loss must be 'cross-entropy' or 'kl-divergence'.")
     _errors.check_arrays('softmax_cross_entropy', x=x)
     if x.shape != t.shape:
         raise type_check.InvalidType(

@@ -20,7 +20,7 @@ class EarlyStoppingTrigger:
             ``patience`` is accepted as well.
         mode (str): 'max' if higher is better, 'min' if lower is, 'auto' for 'max' if ``monitor``
             has 'accuracy' in it, else 'min'.
-        verbose (bool): Whether to write to standard output when it fires.
+        verbose (bool): Whether to write to standard output what it compares by, and when it fires.
         max_trigger: When to fire in any case.
 
     Raises:
@@ -45,6 +45,9 @@ class EarlyStoppingTrigger:
         self.verbose = verbose
         self.best = float('-inf' if mode == 'max' else 'inf')
         self._compare = operator.gt if mode == 'max' else operator.lt
+        if verbose:
+            name = 'greater' if mode == 'max' else 'less'
+            sys.stdout.write(f'early stopping: operator is {name}\n')
         self._max_trigger = trigger_module.get_trigger(max_trigger)
         self._interval_trigger = trigger_module.get_trigger(check_trigger)
         self._summary = reporter.DictSummary()

@@ -25,12 +25,19 @@ def test_dummy_device():
     dummy.synchronize()
 
 
+@pytest.mark.filterwarnings('ignore:get_device is deprecated')
 def test_no_device():
     x = np.zeros(3)
     for device in (cuda.get_device(), cuda.get_device(x), cuda.get_device_from_id(None),
                    cuda.get_device_from_id(-1), cuda.get_device_from_array(x),
                    cuda.get_device_from_array(), cuda.get_device(None, x)):
         assert device is cuda.DummyDevice
+
+
+def test_get_device_is_deprecated():
+    with pytest.warns(DeprecationWarning, match='get_device_from_id') as caught:
+        cuda.get_device()
+    assert caught[0].filename == __file__
 
 
 @no_gpu

@@ -145,6 +145,7 @@ def test_names_of_cupy(cuda):
     assert cuda.fuse() == 'fused'
 
 
+@pytest.mark.filterwarnings('ignore:get_device is deprecated')
 def test_devices(cuda):
     x = cuda.to_gpu(np.zeros(2), device=1)
     assert x.device == FakeDevice(1) and not FakeDevice.entered

@@ -189,6 +189,13 @@ class TestArguments:
             d.covariance  # noqa: B018
         assert d.xp is np
 
+    def test_moments_that_are_undefined(self):
+        d = D.Cauchy(f(0), f(1))
+        for what in 'mean', 'variance':
+            with pytest.warns(RuntimeWarning, match=f'{what.title()} of the cauchy') as caught:
+                assert np.isnan(getattr(d, what).array)
+            assert caught[0].filename == __file__
+
     @pytest.mark.filterwarnings('ignore::RuntimeWarning')  # of logarithms of zero
     def test_certain_events(self):
         d = D.Bernoulli(f(0, 1))

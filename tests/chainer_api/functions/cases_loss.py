@@ -282,6 +282,8 @@ ERRORS = [
           (X, constant([0, 3], 'i')), 'ValueError', 'Each label', config={'debug': True}),
     error('softmax_cross_entropy_soft', lambda F, x: F.softmax_cross_entropy(
         x, x, soft_target_loss='foo'), X, 'ValueError', 'soft_target_loss'),
+    error('softmax_cross_entropy_hard', lambda F, x, t: F.softmax_cross_entropy(
+        x, t, soft_target_loss='kl'), (X, T), 'ValueError', 'soft_target_loss'),
     error('softmax_cross_entropy_integers', lambda F, x, t: F.softmax_cross_entropy(x, t),
           (INTS, T), text='SoftmaxCrossEntropy', record=False,
           why='the original fails on its own check (RuntimeError)'),
