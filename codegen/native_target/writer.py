@@ -90,6 +90,7 @@ def parts_of(graph: Graph, forms: Forms) -> list[Part]:
     Products with few rows wait until nothing else is ready: so those of one matrix, which takes
     the time to read, are one unit. If more of them will come, they wait for these as long as there
     are other products; that one comes first on which most products wait, one after the other.
+    Writes to arrays of the user come last: whatever raises before has written nothing.
     """
     units = units_of(graph, forms)
     home = {node: k for k, unit in enumerate(units) for node in unit.nodes}
@@ -103,10 +104,14 @@ def parts_of(graph: Graph, forms: Forms) -> list[Part]:
             waiting[other] += 1
     ready: dict[str, list[int]] = {LIGHT: [], PYTHON: []}
     products = _Products(graph, units, after, waiting)
+    writes: list[int] = []
 
     def is_ready(k: int) -> None:
         kind = _place_of(units[k])
-        if kind == PRODUCT:
+        if units[k].nodes[0].op == "write":
+            writes.append(k)
+            passed(k)  # nothing but other writes comes behind one
+        elif kind == PRODUCT:
             products.add(k)
         else:
             heapq.heappush(ready[kind], k)
@@ -138,6 +143,11 @@ def parts_of(graph: Graph, forms: Forms) -> list[Part]:
         if found:
             parts.append(Part(any(u.kind == NATIVE for u in found), found))
         parts += [Part(False, [unit]) for unit in taken(PYTHON)]
+    for unit in [units[k] for k in writes]:
+        native = unit.kind == NATIVE
+        if not (native and parts and parts[-1].native):
+            parts.append(Part(native, []))
+        parts[-1].units.append(unit)
     return _late_memory(parts)
 
 

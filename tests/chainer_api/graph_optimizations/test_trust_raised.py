@@ -212,6 +212,58 @@ def try_around_another_compiled_method():
     return Model
 
 
+class Normalized(Embedded):
+    """Statistics are written by the program that raises, between pieces of native code."""
+
+    def __init__(self):
+        super().__init__()
+        with self.init_scope():
+            self.norm = self.make_norm()
+
+    def step(self, k):
+        x = np.random.RandomState(k).randn(6, 4).astype("f")
+        z = np.float32([k not in BAD, 1])
+        if k in BAD:
+            x[1, 0] = self.bad
+        try:
+            with np.errstate(divide="raise", invalid="ignore"):
+                y = self(x, z)
+        except (np.linalg.LinAlgError, FloatingPointError) as e:
+            y = str(e)
+        else:
+            total(y).backward()
+        return y, self.norm.avg_mean.copy()
+
+
+@fault
+def statistics_before_eigenvalues():
+    class Model(Normalized):
+        bad = np.inf
+
+        def make_norm(self):
+            return L.DecorrelatedBatchNormalization(4, groups=1)
+
+        def forward(self, x, z):
+            return F.sum(F.sigmoid(x)) + F.sum(self.norm(x) ** 2)
+
+    return Model
+
+
+@fault
+def statistics_before_floating_point_errors():
+    class Model(Normalized):
+        bad = 0.0
+
+        def make_norm(self):
+            return L.BatchNormalization(4)
+
+        def forward(self, x, z):
+            real, _ = F.fft((self.norm(x), x))  # by Python
+            return F.log(F.absolute(real[0, :2]) * z)
+
+    return Model
+
+
 @fault
 def try_around_a_compiled_method_of_another_chain():
     class Inner(Embedded):
