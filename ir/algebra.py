@@ -7,7 +7,8 @@ whatever reads it sees the same strides.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import NamedTuple
+from functools import lru_cache
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -162,6 +163,19 @@ def _mean(node: Node) -> Node | None:
     return make("divide", total, literal(count), strides=node.strides, origin=node.origin)
 
 
+@lru_cache
+def _has_short_cut(
+    dtype: np.dtype[Any], of_exponent: np.dtype[Any], value: float, short: str
+) -> bool:
+    """Whether this NumPy takes it for an exponent that is an array or scalar of its own, too.
+
+    For half precision NumPy 2.4 does not: a power of -0.0 is 0.0, its square root is not.
+    """
+    x = np.array([-0.0, -np.inf, 3.0], dtype)
+    with np.errstate(all="ignore"):
+        return (x ** of_exponent.type(value)).tobytes() == getattr(np, short)(x).tobytes()
+
+
 def _power(node: Node) -> Node | None:
     """The operator ``**`` with NumPy's short cuts for some exponents."""
     x, exponent = node.inputs
@@ -170,6 +184,8 @@ def _power(node: Node) -> Node | None:
         value = np.asarray(exponent.attr("box").value).item()
     short = _POWERS.get(value)
     if short is None or x.dtype is None or x.dtype.kind != "f" or x.dtype != node.dtype:
+        return None
+    if exponent.op == "constant" and not _has_short_cut(x.dtype, exponent.dtype, value, short):
         return None
     return make(short, x, strides=node.strides, origin=node.origin)
 

@@ -111,3 +111,18 @@ def _ancestors(node):
         found.append(waiting.pop(0))
         waiting.extend(found[-1].inputs)
     return found
+
+
+@pytest.mark.parametrize("dtype", ["f2", "f4", "f8"])
+@pytest.mark.parametrize("exponent", [2, 0.5, -1, 2.0, -0.5, 3])
+@pytest.mark.parametrize("kind", ["number", "scalar", "array"])
+def test_powers_are_those_of_numpy(dtype, exponent, kind):
+    """NumPy takes short cuts for some exponents, by their type; -0.0 and -inf tell."""
+    x = np.array([-0.0, -np.inf, np.inf, np.nan, 4, -1, 6e-8, 60000], dtype)
+    value = exponent if kind == "number" else x.dtype.type(exponent)
+    value = np.array(value) if kind == "array" else value
+    node = literal(value) if kind == "number" else constant(value)
+    leaf = array("x", 8, dtype=dtype)
+    with np.errstate(all="ignore"):
+        bits, *_ = run(rewritten(make("pow", leaf, node)), (leaf,), [x])
+        assert bits == (x**value).tobytes()
