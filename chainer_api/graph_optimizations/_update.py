@@ -12,10 +12,11 @@ import functools
 import itertools
 import operator
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.lib.array_utils import byte_bounds
 
 from chainer import optimizer
 from chainer.backends import cuda
@@ -371,25 +372,43 @@ class Plan:
     def __init__(self, params: list[Any]) -> None:
         self.params = params
         self.parts: list[Part] = []
-        self.others: list[Any] = []
-        #: Whether sweeps update all parameters.
-        self.is_whole = False
-        self._without: list[Any] = []  # those without a rule
+        self.others: list[Any]
+        self._without: list[Any]  # those without a rule
         self._waiting: list[SweepCode] = []  # still to be compiled
         self._uses = 0  # also of plans before it that found the same
+        parts = self._sorted()
+        shared = _sharing(params)
+        inside = [[e for e in part.entries if id(e.param) in shared] for part in parts]
+        if shared and max(map(len, inside), default=0) < len(shared):
+            parts = self._sorted(apart=shared)  # the loop over parameters has an order
+        for part in parts:
+            if part.code.ready():
+                part.link()
+                self.parts.append(part)
+            else:
+                self._waiting += [] if part.code.hopeless else [part.code]
+                self.others += [e.param for e in part.entries]
+        #: Whether sweeps update all parameters.
+        self.is_whole = sum([len(part.entries) for part in self.parts]) == len(params) > 0
+        #: Those of the others: another one may have memory in common with some that sweeps update.
+        self._arrays = [param._array for param in self.others]
+
+    def _sorted(self, apart: Set[int] = frozenset()) -> list[Part]:
+        """Parts for the parameters, but for those with ids that are to stay ``apart``."""
+        self.others, self._without = [], []
         parts: dict[Key, Part] = {}
         seen: set[int] = set()
-        for param in params:
+        for param in self.params:
             rule = param.update_rule
             if rule is None:
                 self._without.append(param)
                 continue
-            if id(param) in seen or id(rule) in seen:  # one that is updated several times
-                self.others.append(param)
+            if id(param) in seen or id(rule) in seen or id(param) in apart:
+                self.others.append(param)  # one that is updated several times
                 continue
             seen |= {id(param), id(rule)}
             if not isinstance(rule, optimizer._StepRule) or not _is_plain(type(rule)):
-                return  # a rule of the user's: all goes as it always goes
+                return []  # a rule of the user's: all goes as it always goes
             found = _found(param, rule)
             if found is None:
                 self.others.append(param)
@@ -398,14 +417,7 @@ class Plan:
             if key not in parts:
                 parts[key] = Part(key, code_of(key))
             parts[key].add(param, rule, grad, facts)
-        for part in parts.values():
-            if part.code.ready():
-                part.link()
-                self.parts.append(part)
-            else:
-                self._waiting += [] if part.code.hopeless else [part.code]
-                self.others += [e.param for e in part.entries]
-        self.is_whole = sum([len(part.entries) for part in self.parts]) == len(params) > 0
+        return list(parts.values())
 
     def is_of(self, params: list[Any]) -> bool:
         """Whether these are the parameters, and those without a rule still have none."""
@@ -413,6 +425,7 @@ class Plan:
             len(self.params) == len(params)
             and all(map(operator.is_, self.params, params))
             and all([param.update_rule is None for param in self._without])
+            and all([x._array is a for x, a in zip(self.others, self._arrays, strict=True)])
         )
 
     def check(self, todo: list[list[Any]], kinds: Sequence[str], first: int) -> tuple[bool, int]:
@@ -476,9 +489,25 @@ class Plan:
 
 def _overlap(todo: list[list[Any]]) -> bool:
     """Whether arrays of sweeps share memory, which copies of them would not."""
-    arrays = [a for given in todo for a in given[2:]]
-    places = sorted([(a.__array_interface__["data"][0], a.nbytes) for a in arrays])
-    return any([a + n > b for (a, n), (b, _) in itertools.pairwise(places)])
+    return bool(_overlapping([a for given in todo for a in given[2:]]))
+
+
+def _sharing(params: list[Any]) -> set[int]:
+    """The ids of parameters whose arrays have memory in common with that of another one."""
+    known = list({id(p): p for p in params if type(p._array) is np.ndarray}.values())
+    return {id(known[k]) for k in _overlapping([p._array for p in known])}
+
+
+def _overlapping(arrays: list[Any]) -> set[int]:
+    """The places of arrays between whose first and last byte others have some of theirs."""
+    spans = sorted([(*byte_bounds(a), k) for k, a in enumerate(arrays) if a.size])
+    found, end, last = set[int](), 0, -1
+    for start, stop, k in spans:
+        if start < end:
+            found |= {k, last}
+        if stop > end:
+            end, last = stop, k
+    return found
 
 
 class HookPlan:

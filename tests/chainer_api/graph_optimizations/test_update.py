@@ -220,6 +220,29 @@ def test_one_array_in_two_parameters():
     check(OPTIMIZERS["MomentumSGD"], native=5, model=Twice)
 
 
+@pytest.mark.parametrize("way", ["disabled for a while", "bound while disabled", "other rules"])
+def test_one_array_in_two_parameters_that_are_not_updated_together(way):
+    """The order in which they are updated is that of the loop."""
+
+    class Twice(Model):
+        def __init__(self, dtype):
+            super().__init__(dtype)
+            with self.init_scope():
+                self.f = chainer.Parameter(
+                    self.a.array.copy() if way == "bound while disabled" else self.a.array)
+
+    def change(k, model, optimizer):
+        if way == "other rules" and k == 0:
+            model.f.update_rule = optimizers.MomentumSGD(0.03).create_update_rule()
+        elif way != "other rules":
+            model.a.update_rule.enabled = not 3 <= k < 10
+        if way == "bound while disabled" and k == 8:
+            model.a.array = model.f.array
+
+    native = 3 if way == "other rules" else 5
+    check(OPTIMIZERS["SGD"], change, native, model=Twice, steps=18)
+
+
 def test_arrays_that_cannot_be_written():
     def change(k, model, optimizer):
         model.b.array.setflags(write=k != 5)
