@@ -193,6 +193,8 @@ class Code:
         names = enumerate(after.names, after.placed)
         same = {slot: arrays[name] for slot, name in names if name in arrays}
         written = {slot for app in after.app.path(after.first) for slot in app.writes}
+        if not same.keys() <= self._specs.keys():
+            return None  # a function that is applied by itself takes it
         alike = [_layout(self._specs[s]) == _layout(self._specs[of]) for s, of in same.items()]
         return same if all(alike) and written.isdisjoint(same) else None
 

@@ -464,3 +464,25 @@ def test_backwards_of_joined_programs_are_compiled_at_once(monkeypatch):
             rebuilt.clear()
         model(variable(k)).backward()
     assert len(rebuilt) < 6  # for the first checks of the new program
+
+
+def test_arrays_of_results_that_functions_by_themselves_take(caplog):
+    class Model(Base):
+        def forward(self, x, y):
+            h = y / -1.25
+            if float(F.sum(x).array) > 0:
+                F.sigmoid(x)
+            square = F.square(h)
+            g = F.prelu(h, np.full((2, 3), 0.25, "f"))
+            again = chainer.Variable(square.array, requires_grad=False)
+            high = F.exp(g * 3.0)
+            return F.sum(again * again) + F.sum(g * 0.5) + F.sum(high), again.array
+
+        def step(self, k):
+            x, y = np.random.RandomState(k).randn(2, 4, 2, 3).astype("f")
+            loss, again = self(x, chainer.Variable(y))
+            assert loss.creator is not None
+            return loss, again
+
+    assert difference(run(lambda: Model, False, 200), run(lambda: Model, True, 200)) is None
+    assert "not joined" not in caplog.text
