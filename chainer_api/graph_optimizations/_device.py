@@ -50,6 +50,16 @@ def copied_there(array: Any) -> Any:
     return made
 
 
+def is_writeable(array: np.ndarray) -> bool:
+    """Whether it may be written; asked in this way, NumPy says nothing of what it broadcasts.
+
+    >>> from chainer.graph_optimizations._device import is_writeable
+    >>> is_writeable(np.broadcast_arrays(1, np.ones(2))[0]), is_writeable(np.broadcast_to(1, 2))
+    (True, False)
+    """
+    return bool(array.flags.num & 0x400)
+
+
 def address(array: Any) -> int:
     """Where the first item of an array is."""
     if type(array) is np.ndarray:
@@ -73,7 +83,7 @@ def at_offset(array: Any, offset: int, like: Any) -> Any:
     view.holds = array
     view.__array_interface__ = {
         "shape": like.shape, "typestr": like.dtype.str, "strides": like.strides,
-        "data": (address(array) + offset, not array.flags.writeable), "version": 3,
+        "data": (address(array) + offset, not is_writeable(array)), "version": 3,
     }
     return np.asarray(view)
 

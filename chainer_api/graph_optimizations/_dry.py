@@ -23,7 +23,7 @@ from chainer.variable import Parameter, Variable
 from chainwright.ir.layout import REUSED
 
 from ._ahead import Guard, ahead
-from ._device import elsewhere, gpu_of
+from ._device import elsewhere, gpu_of, is_writeable
 from ._interpreter import Interpreter
 from ._lean import Code, Ran, variable_line
 from ._own import Bound, Closure, OwnObject, Partial
@@ -959,7 +959,7 @@ def _undone(carrier: Carrier) -> Any:
     """Put back what was written, and set the generator back."""
     _hush(carrier)
     for array, before in reversed(carrier.undo):
-        if array.flags.writeable:  # otherwise nothing has been written
+        if is_writeable(array):  # otherwise nothing has been written
             array[...] = before
     if carrier.first_state is not None:
         set_generator_state(carrier.first_state)

@@ -21,7 +21,7 @@ from chainer.function_node import FunctionNode
 from chainer.variable import Variable
 
 from ._account import clock
-from ._device import ARRAYS, gpu_of
+from ._device import ARRAYS, gpu_of, is_writeable
 from ._held import LARGE, references
 from ._python import LOCAL, refs
 from ._random import generator_state, set_generator_state, whole_generator_state
@@ -963,7 +963,7 @@ def _write(array: Any, values: Any) -> None:
     """Write to an array, also to a view that only others may write to."""
     if same_bytes(array, values):
         return
-    if locked := type(array) is np.ndarray and not array.flags.writeable:
+    if locked := type(array) is np.ndarray and not is_writeable(array):
         array.flags.writeable = True
     array[...] = values
     if locked:
