@@ -9,9 +9,11 @@ from typing import NamedTuple
 
 from ._account import clock
 
-_STEPS, _PLAINLY = 96, 4  # that are compared each time; one in so many is a plain one
+# That are compared each time, and those of them that go plainly: in a row, since a method may be
+# called several times before one backward, which only the last of these steps has.
+_STEPS, _PLAINLY = 96, range(36, 60)
 _FIRST, _SELDOM = 288, 1024  # call with which the first comparison ends; calls between later ones
-_SLOWER = 1.1  # times as long
+_SLOWER, _SLOWER_LATER = 1.1, 1.06  # times as long: while programs come, and later
 _TWICE = 2  # comparisons in a row: by the first one, not all programs are there
 
 
@@ -44,7 +46,12 @@ class Comparison:
     def comes(self) -> bool:
         """A call begins; whether it, or the one before, is one of those that are compared."""
         self._calls += 1
-        return self._calls > self._ends - _STEPS
+        return self.is_near
+
+    @property
+    def is_near(self) -> bool:
+        """Whether calls are being compared."""
+        return self._calls >= self._ends - _STEPS
 
     def begins(self, turns: list[int], spent: float) -> bool:
         """One that is compared begins, after so many ``turns`` of each loop; is it a plain one?
@@ -56,7 +63,7 @@ class Comparison:
             self._seconds[step.plainly] += (now - step.began) - (spent - step.spent)
             pairs = zip_longest(self._turns[step.plainly], turns, step.turns, fillvalue=0)
             self._turns[step.plainly] = [n + after - before for n, after, before in pairs]
-        plainly = self._calls % _PLAINLY == 0 and self._calls < self._ends
+        plainly = self._calls - (self._ends - _STEPS) in _PLAINLY
         self._step = _Step(thread, now, spent, turns, plainly)
         return plainly
 
@@ -73,8 +80,10 @@ class Comparison:
         ]
         if all(expected):
             ratio = seconds[False] / expected[False] * expected[True] / max(seconds[True], 1e-9)
-            self._slower = self._slower + 1 if ratio > _SLOWER else 0
-        self._ends += min(self._ends, _SELDOM)
+            slower = ratio > (_SLOWER if self._ends <= _SELDOM else _SLOWER_LATER)
+            self._slower = self._slower + 1 if slower else 0
+        # What was slower is not left so for long.
+        self._ends += _FIRST if self._slower else min(self._ends, _SELDOM)
         self._step = None
         self._clear()
         return self._slower >= _TWICE

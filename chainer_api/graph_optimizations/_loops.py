@@ -10,6 +10,7 @@ from __future__ import annotations
 import functools
 import itertools
 from collections.abc import Callable, Iterator, Sequence, Set
+from itertools import zip_longest
 from types import FunctionType, MethodType
 from typing import TYPE_CHECKING, Any
 
@@ -32,6 +33,7 @@ _DEPTH = 8  # calls in calls in which loops are looked for
 _FEWEST, _NOTED = 5, 24  # functions in a turn that may pay; calls until it is known how many
 _LONG = 4.0  # seconds in the turns of a loop, likewise
 _SERVES = 8  # one in so many, at least: to come to those that have no program takes little
+_IDLE, _REST = 16, 64  # calls in a row without a turn that was served, until some rest; how many
 
 class Several:
     """Whether so many turns of a loop are to be one call: when there are programs for that."""
@@ -164,7 +166,10 @@ class OpenMethod:
         self._loops = list[OpenLoop]()
         self._inner: dict[FunctionType, Callable[..., Any] | None] = {}
         self._function = self._inner[found.method] = self._opened(found)
-        self._calls, self._comparison = 0, Comparison()
+        #: None of turns of a loop: backward and all else comes behind some of their calls only.
+        #: They go plainly with the method that has the loop.
+        self._calls, self._comparison = 0, None if inside else Comparison()
+        self._idle, self._since = 0, list[int]()  # calls; turns that had been made before these
 
     def _opened(self, found: Opened) -> Callable[..., Any]:
         inside = self._inside | {found.method}
@@ -206,13 +211,41 @@ class OpenMethod:
     def begins_plainly(self) -> bool:
         """A call begins; whether it is to go without programs, to be compared with."""
         self._calls += 1
-        if not self._comparison.comes() or configuration.peek("static_budget") is None:
+        if self._comparison is None or not self._comparison.comes():
+            return False
+        if configuration.peek("static_budget") is None:
             return False
         return self._comparison.begins([loop.made for loop in self._loops], self.spent)
 
     def is_slower(self) -> bool:
         """Whether comparisons say so; see there."""
-        return self._comparison.ends([loop.plain for loop in self._loops])
+        comparison = self._comparison
+        return comparison is not None and comparison.ends([loop.plain for loop in self._loops])
+
+    def may_rest(self, served: bool) -> int:
+        """After a call whose turns were ``served`` or not: how many calls may go as they are now.
+
+        That is as long as nobody would look for programs of their turns.
+        """
+        if served or not self._idle:
+            self._idle, self._since = int(not served), [loop.made for loop in self._loops]
+            return 0
+        self._idle += 1
+        if self._idle < _IDLE or self._comparison is not None and self._comparison.is_near:
+            return 0
+        calls = [int(site.asleep / max(each, 1.0)) for site, each in self._of_call()]
+        return min(_REST, *calls) if calls else 0
+
+    def rest(self, calls: int) -> None:
+        """So many calls go as they are."""
+        for site, each in self._of_call():
+            site.sleeps_for(int(calls * each))
+
+    def _of_call(self) -> Iterator[tuple[Any, float]]:
+        """The turns of each open loop, and how many a call has made of late."""
+        for loop, before in zip_longest(self._loops, self._since, fillvalue=0):
+            for site in loop._sites if loop.is_open else ():
+                yield site, (loop.made - before) / max(self._idle - 1, 1) / len(loop._sites)
 
     @property
     def spent(self) -> float:

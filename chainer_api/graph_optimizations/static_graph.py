@@ -262,6 +262,18 @@ class Site:
         return sum(spent.values()) - spent["native"] + inside
 
     @property
+    def asleep(self) -> int:
+        """For how many calls it is left alone; 0 if it is not, or its own loops may be served."""
+        return 0 if self._opened is not None else self._asleep
+
+    def sleeps_for(self, calls: int) -> None:
+        """So many calls have gone without it while it was asleep."""
+        self._asleep = max(self._asleep - calls, 1)
+        self.ledger.plain_calls += calls
+        self.ledger.plainly[self._why] += calls
+        self.account.let_pass(calls)
+
+    @property
     def waits(self) -> bool:
         """Whether there is something to be compiled, as soon as it pays."""
         return self._waiting is not None or self.any_sizes.waiting() is not None
@@ -439,12 +451,17 @@ class Site:
         try:
             return method(chain, *args, **kwargs)
         finally:
-            if method.hits > before:
+            served = method.hits > before
+            if served:
                 ledger.with_python += 1
             else:
                 ledger.plain_calls += 1
                 ledger.plainly[_BY_TURNS] += 1
             self.account.let_pass(1)
+            if rest := method.may_rest(served):
+                method.rest(rest)
+                ledger.let_pass(rest, _BY_TURNS)
+                self.account.let_pass(rest)
             for place in method.close_what_does_not_pay():
                 reason = "programs serve few calls of this part: it goes as before"
                 ledger.add("slower", reason, place)

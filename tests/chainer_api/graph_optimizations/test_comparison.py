@@ -6,8 +6,11 @@ import pytest
 from chainer.graph_optimizations import _comparison
 
 
-def _closed_after(monkeypatch, ratio, spent=0.0, others=0.0):
-    """The comparisons after which loops are closed, where a call takes so many times as long."""
+def _closed_after(monkeypatch, ratio, spent=0.0, others=0.0, behind=0.0, each=1):
+    """The comparisons after which loops are closed, where a call takes so many times as long.
+
+    What takes ``behind`` comes behind one in so many calls.
+    """
     lengths, now, told = random.Random(0), 0.0, []
     monkeypatch.setattr(_comparison, "clock", lambda: now)
     steps, turns, all_spent = _comparison.Comparison(), 0, 0.0
@@ -20,6 +23,7 @@ def _closed_after(monkeypatch, ratio, spent=0.0, others=0.0):
         length = lengths.randrange(1, 40)
         turns += length
         now += (2.0 + length) * (1.0 if plainly else ratio) + others
+        now += 0.0 if call % each else behind
         if not plainly:
             now += spent
             all_spent += spent
@@ -42,3 +46,20 @@ def test_what_matters_is_how_long_all_takes(monkeypatch):
 def test_steps_of_other_threads_do_not_count(monkeypatch):
     monkeypatch.setattr(_comparison, "get_ident", itertools.count().__next__)
     assert _closed_after(monkeypatch, 5.0) is None
+
+
+@pytest.mark.parametrize("each", [2, 3, 4, 5, 6, 8, 12])
+def test_backward_may_come_behind_some_calls_only(monkeypatch, each):
+    assert _closed_after(monkeypatch, 1.0, behind=20.0 * each, each=each) is None
+    assert _closed_after(monkeypatch, 1.4, behind=20.0 * each, each=each) == 2
+
+
+def test_what_gets_slower_later_is_compared_again_soon(monkeypatch):
+    steps, now = _comparison.Comparison(), 0.0
+    monkeypatch.setattr(_comparison, "clock", lambda: now)
+    for call in itertools.count(1):
+        plainly = steps.comes() and steps.begins([call], 0.0)
+        if steps.ends([1.0]):
+            break
+        now += 1.0 if plainly or call < 3000 else 1.08
+    assert 3000 < call < 3000 + 1024 + 2 * 288

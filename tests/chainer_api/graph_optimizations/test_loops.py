@@ -876,12 +876,28 @@ def test_what_waits_for_its_time_is_known(monkeypatch):
 def test_some_calls_go_plainly_to_be_compared(monkeypatch):
     monkeypatch.setattr(_comparison, "_FIRST", 20)
     monkeypatch.setattr(_comparison, "_STEPS", 16)
+    monkeypatch.setattr(_comparison, "_PLAINLY", range(4, 12))
     with chainer.using_config("static_budget", 1e9), open_loops():
         model, reports = _made(Recurrent, 40)
     (site, *_) = model.schedule_manager._sites.values()
     assert site.ledger.plainly[static_graph._TIMED] >= 4
     turns = sum([r.hits + r.eager_calls for r in reports if r.is_part])
     assert turns < sum([loop.made for loop in site._opened._loops])
+
+
+def test_calls_go_as_they_are_while_no_turn_would_be_looked_at(monkeypatch):
+    monkeypatch.setattr(_account.Account, "wait_for_trace", lambda *_, **__: 1000)
+    looked_at = []
+    monkeypatch.setattr(
+        _loops.OpenMethod, "__call__",
+        lambda self, *args: looked_at.append(self) or self._function(*args))
+    with chainer.using_config("static_budget", 0.1), open_loops():
+        _, (method, turns) = _made(Recurrent, 300)
+    assert len(looked_at) < 150 and len({*looked_at}) == 1
+    assert method.hits + method.eager_calls == 300 and method.hits == 0
+    of_all = sum([1 + 5 * k % 9 for k in range(300)])
+    ahead = 9 * _loops._REST  # those of calls that may go as they are are counted before
+    assert 0.9 * of_all < turns.hits + turns.eager_calls < 1.1 * of_all + ahead
 
 
 def test_parts_that_apply_next_to_nothing_are_closed_too(monkeypatch):
