@@ -40,6 +40,7 @@ from ._report import (
 )
 from ._residual import MISS
 from ._run import NEW, Run, Sync
+from ._sleep import LONGEST, PATIENCE, Sleep
 from ._trace import Untraceable
 from ._tree import Application, Spec, entry_code, errors_are_heard, settings_now, specs_of
 from ._ways import FEW, MANY, Forms, Ways
@@ -55,11 +56,9 @@ __all__ = [
 ]
 
 _IN_VAIN = 4  # calls in a row without a program that are looked at though a way has to wait
-_PATIENCE = 16  # calls without a program until the method is left alone for a while
 _OFTEN = 7  # earlier calls with arguments of one form, where there are many
 _TIMED_FIRST = 4  # hits after which a call is timed without programs; later several in a row
 _TIMED_IN_A_ROW = 3  # at most: the first of them finds other things in the caches
-_LONGEST = 1024  # calls for which it is left alone at most
 _AWHILE = 32  # and where the arguments have forms of which some may come again
 _ASKED_AGAIN = 8  # times as many calls there were as pass until it is asked again what pays
 _AS_MANY = 8  # programs for one size each take longer to be made than one for any sizes
@@ -77,7 +76,6 @@ _OPTIONS = (
 )
 _WAYS, _KINDS_OF_WAYS = 12, 4  # forms of arguments, or ways, until loops are opened
 _BY_TURNS = "the turns of its loops have no programs yet"
-_LEFT_ALONE = "left alone for a while: no program was found for earlier calls, or none has paid"
 _DEAR = "to compile it would take too long for what its calls have taken so far"
 _TIMED = "timed, to know what programs save"
 logger = logging.getLogger("chainwright")
@@ -167,26 +165,20 @@ class Site:
         self.ways = Ways(options.limit, self._forget)
         self.lock = threading.RLock()
         self.forms = Forms()
-        self._without = 0  # calls in a row without a program
-        self._pause, self._asleep = 4, 0
-        self._uncounted = 0  # calls of which the arguments are not looked at while it is asleep
-        self._rests = False  # whether it is asleep since programs are slower
-        self._why = _LEFT_ALONE  # it is asleep
+        self.sleep = Sleep()
         self._waiting: Waiting | None = None
         #: With so many hits a call is timed without programs.
         self._timed = _TIMED_FIRST
         self._to_time = 0  # so many calls are to be timed now
         self._noted = self._noted_again = 0  # calls, and those of them whose way had come before
         self._compared_at, self._comparing = -_SURE, 0  # see seems_slow
-        self._resting = 16  # calls for which it is left alone where programs are slower
-        self._until_native = 16  # likewise, while native code is on its way
         self.proofs = Proofs(self)
         self.phrases = Phrases(name, self.account, options.limit > FEW)
         self.any_sizes = AnySizes()
         self._asked_again_at = 0  # call, whether programs for any sizes pay
         self._in_vain = 0  # calls in a row that programs might have served, and that none has
         self._missed = 0  # calls without a program since calls were noted for phrases
-        self._patience = _PATIENCE  # so many, until some are noted
+        self._patience = PATIENCE  # so many, until some are noted
         self._opened: OpenMethod | None = None  # with the turns of its loops as compiled calls
         self._may_open = True
         self.most_functions = 0  # that a call has applied, of those that were looked at
@@ -203,8 +195,8 @@ class Site:
         if self._opened is not None:
             return self._turn_by_turn(self._opened, chain, args, kwargs)
         form = None
-        if self._asleep:
-            if self._rests or self._uncounted > 0:
+        if (sleep := self.sleep).calls:
+            if sleep.rests or sleep.unseen > 0:
                 return self._left_alone(chain, args, kwargs)
             if not self.forms.wakes(form := self.forms.of((args, kwargs))):
                 return self._left_alone(chain, args, kwargs)
@@ -232,7 +224,8 @@ class Site:
             if may_prove:
                 result, proof = proofs.call(settings, chain, args, kwargs, form)
         if result is not MISS:
-            self._without, self._pause, self._in_vain = 0, 4, 0
+            self._in_vain = 0
+            self.sleep.is_served()
             if self.account.new_backwards:  # the next call with Python may be far away
                 with self.lock:
                     self._renew_pieces()
@@ -264,13 +257,13 @@ class Site:
     @property
     def asleep(self) -> int:
         """For how many calls it is left alone; 0 if it is not, or its own loops may be served."""
-        return 0 if self._opened is not None else self._asleep
+        return 0 if self._opened is not None else self.sleep.calls
 
     def sleeps_for(self, calls: int) -> None:
         """So many calls have gone without it while it was asleep."""
-        self._asleep = max(self._asleep - calls, 1)
+        self.sleep.calls = max(self.sleep.calls - calls, 1)
         self.ledger.plain_calls += calls
-        self.ledger.plainly[self._why] += calls
+        self.ledger.plainly[self.sleep.why] += calls
         self.account.let_pass(calls)
 
     @property
@@ -312,7 +305,7 @@ class Site:
         if _state.run is None and _state.trace is None:
             if function_hook.functions_are_watched():
                 why = "function hooks are registered"
-            self.ledger.went_plainly(why or self._why)
+            self.ledger.went_plainly(why or self.sleep.why)
             self.account.called_asleep()
         return self.method(chain, *args, **kwargs)
 
@@ -320,27 +313,28 @@ class Site:
         """A call while programs do not pay, or not yet."""
         if self._seems_to_loop() and self._open_loops():
             return self(chain, args, kwargs)
-        self.ledger.went_plainly(self._why)
-        if self._rests:
+        account, sleep = self.account, self.sleep
+        self.ledger.went_plainly(sleep.why)
+        if sleep.rests:
             BLOCKS.trim()
-        account, waits = self.account, self.waits and not self._rests
-        self._asleep = max(self._asleep - 1, 0)  # other threads count, too
-        self._uncounted -= 1
-        if self._uncounted < 0 and not self._rests:
-            self._uncounted = self.forms.uncounted(account.plain)
-        if self._asleep > 1 and account.knows_calls:
+        waits = self.waits and not sleep.rests
+        sleep.calls = max(sleep.calls - 1, 0)  # other threads count, too
+        sleep.unseen -= 1
+        if sleep.unseen < 0 and not sleep.rests:
+            sleep.unseen = self.forms.uncounted(account.plain)
+        if sleep.calls > 1 and account.knows_calls:
             # Nobody looks at the next ones.
-            calls = min(self._asleep - 1, _LET_PASS if self._rests else self._uncounted)
-            self.ledger.let_pass(calls, self._why)
+            calls = min(sleep.calls - 1, _LET_PASS if sleep.rests else sleep.unseen)
+            self.ledger.let_pass(calls, sleep.why)
             account.let_pass(calls)
-            self._asleep -= calls
-            self._uncounted = 0
+            sleep.calls -= calls
+            sleep.unseen = 0
         # What calls take tells when a way pays that is too dear to be traced now.
         timed = waits and not (account.knows_calls and account.calls % TIMED_EACH)
         started = clock() if timed else 0.0
         result = self._as_one_call(chain, args, kwargs)
         account.called_asleep(clock() - started if timed else 0.0)
-        if waits and not self._asleep:
+        if waits and not sleep.calls:
             self._compile_or_wait()
             self._compile_any_size()
         return result
@@ -519,11 +513,11 @@ class Site:
             self.ledger.stopped(reason, where)
         self._in_vain = 0 if run.programs else self._in_vain + 1
         if run.programs:
-            self._without, self._pause = 0, 4
+            self.sleep.is_served()
             if not pays:
                 self.seems_slow()
         elif self._waiting is None:
-            self._has_no_program(_LONGEST)
+            self._has_no_program(LONGEST)
         if run.noting:
             self.ledger.spent["noting"] += run.noting
         self._learn_phrases(run)
@@ -551,8 +545,8 @@ class Site:
         self.forms.give_up(run.form)
 
     def _has_no_program(self, longest: int) -> None:
-        self._without += 1
         self._missed += 1
+        self.sleep.was_in_vain()
         if self.phrases.notes:
             return
         # Where arguments come again, and go their ways again, to spend on these is better; trees
@@ -560,7 +554,7 @@ class Site:
         settles = self.forms.come_back() and 4 * self._noted_again > self._noted
         if settles and self._waiting is not None:
             self._compile_or_wait()
-            if self._waiting is None or self._asleep:
+            if self._waiting is None or self.sleep.calls:
                 return  # else there are programs for other calls: it sleeps for some only
         alike = self.any_sizes.are_likely  # one program for them all is better than phrases
         if not (settles or alike) and self._seems_to_loop() and self._open_loops():
@@ -572,11 +566,7 @@ class Site:
             self._missed, self._patience = 0, 4 * self._patience
             self.phrases.listen()
             return
-        if self._without >= _PATIENCE:
-            self._why, self._rests = _LEFT_ALONE, False
-            self._asleep, self._pause = self._pause, min(2 * self._pause, longest)
-            if self._pause > 8:
-                self._without = _PATIENCE - 4
+        self.sleep.may_begin(longest)
 
     def seems_slow(self) -> None:
         """Programs seem to make this method slower.
@@ -597,27 +587,27 @@ class Site:
     def rest(self) -> None:
         """Programs make this method slower: leave it alone for a while."""
         schedules = [piece.schedule for plan in self.plans() for piece in plan.all_pieces()]
-        self._why, self._asleep, self._rests = _LEFT_ALONE, self._resting, True
+        sleep = self.sleep
+        sleep.begins_to_rest()
         if self.proofs.become_lean():
-            self._asleep = 0
+            sleep.wakes()
             return
         for schedule in schedules:
             if not schedule.native_takes_long:
                 schedule.ask_for_native()
         if any([schedule.native_is_coming for schedule in schedules]):
-            # Which may be faster; nobody knows when it comes.
-            self._asleep, self._until_native = self._until_native, 2 * self._until_native
+            sleep.waits_for_native()
             return
         if calls := self.proofs.are_tried_in():
             # Programs that take longer with the method's Python may be faster without it.
-            self._asleep = calls
+            sleep.begins_to_rest(calls)
             return
         self.phrases.gives_up()
-        if self._resting < _LONGEST:
+        if sleep.is_new_to_rest:
             reason = f"programs were slower than define-by-run{_way_of(self._last)}"
             self.ledger.add("slower", reason, line_of(self.method))
         if not self.account.have_paid:  # else they have, until now
-            self._resting = min(4 * self._resting, 16 * _LONGEST)
+            sleep.rests_longer()
 
     def _learn(self, run: Run) -> None:
         """Trace what has been seen twice, as far as the account allows it."""
@@ -626,7 +616,7 @@ class Site:
         if ways == 1 < self.account.ways and self.account.knows_other_ways():
             self.phrases.counts = _TIMED_IN_A_ROW
         self.account.seen += bool(run.syncs)
-        least = _LONGEST
+        least = LONGEST
         for sync in run.syncs:
             seen = sync.app.sightings[sync.first] = sync.app.sightings.get(sync.first, 0) + 1
             least = min(least, seen)
@@ -674,8 +664,7 @@ class Site:
         served = self.phrases.is_there or self.any_sizes.is_there
         # There may be programs that none of the last calls could run.
         if not served and (not self.ways.has_programs() or self._in_vain >= _IN_VAIN):
-            self._asleep = min(self._asleep or wait, wait)
-            self._why, self._rests = _DEAR, False
+            self.sleep.begins(wait, _DEAR)
 
     def _compile_or_wait(self) -> None:
         """Compile the way that waits, if that pays by now: no call is noted for it once more."""
@@ -716,7 +705,7 @@ class Site:
                 kind.functions, calls, len(kind.syncs), min(share, 1.0), any_size=True)
             if wait:
                 # More calls tell more of what such programs are going to save.
-                wait = min(wait, max(self.account.calls // _ASKED_AGAIN, _PATIENCE))
+                wait = min(wait, max(self.account.calls // _ASKED_AGAIN, PATIENCE))
                 self._asked_again_at = self.account.calls + wait
                 self._is_left_alone_for(wait)
             else:
@@ -787,8 +776,8 @@ class Site:
             self._tell_of_phrases(self.phrases.compile((), at_once=True))
             if (waiting := self._waiting) is not None:
                 self._compile(waiting.syncs, waiting.app, waiting.names)
-                self._asleep = 0
-                self.ledger.let_pass(0, self._why)
+                self.sleep.wakes()
+                self.ledger.let_pass(0, self.sleep.why)
 
     @_without_collection
     def _compile(self, syncs: list[Sync], app: Application, names: dict[int, str]) -> None:
@@ -820,8 +809,8 @@ class Site:
 
         Forms of arguments that have programs would wake it each time, which takes time.
         """
-        if not self._rests:
-            self._asleep = 0
+        if not self.sleep.rests:
+            self.sleep.wakes()
 
     def _plans(
         self, syncs: Sequence[Sync], app: Application, names: dict[int, str]

@@ -8,8 +8,8 @@ import chainer.functions as F
 import chainer.links as L
 from chainer.graph_optimizations import _account
 from chainer.graph_optimizations._run import Run
+from chainer.graph_optimizations._sleep import LEFT_ALONE as LEFT
 from chainer.graph_optimizations._tree import Application, settings_now
-from chainer.graph_optimizations.static_graph import _LEFT_ALONE as LEFT
 from chainwright.runtime import Ledger
 from chainwright.runtime.eager import News
 from chainwright.runtime.rate import Rate
@@ -487,7 +487,7 @@ def that_waits(monkeypatch):
 
 def test_what_waits_is_compiled_without_being_noted_once_more(monkeypatch):
     model, x, site = that_waits(monkeypatch)
-    noted, site._asleep = site._noted, 3
+    noted, site.sleep.calls = site._noted, 3
     monkeypatch.setattr(_account, "COMPILING", Rate(0.0, 0.0))
     for _ in range(3 + 4):
         model(x)
@@ -499,11 +499,11 @@ def test_what_waits_is_compiled_without_being_noted_once_more(monkeypatch):
 def test_a_method_that_gets_programs_is_awake(monkeypatch):
     model, x, site = that_waits(monkeypatch)
     monkeypatch.setattr(_account, "COMPILING", Rate(0.0, 0.0))
-    site._asleep, site._uncounted = 1 << 20, 0  # only the form of its arguments wakes it
+    site.sleep.calls, site.sleep.unseen = 1 << 20, 0  # only the form of its arguments wakes it
     monkeypatch.setattr(site.forms, "wakes", lambda form: True)
     for _ in range(3):
         model(x)
-    assert model.schedule_manager.report()[0].hits and not site._asleep
+    assert model.schedule_manager.report()[0].hits and not site.sleep.calls
 
 
 def test_a_way_that_waits_does_not_keep_others_from_their_phrases(monkeypatch):
@@ -515,10 +515,10 @@ def test_a_way_that_waits_does_not_keep_others_from_their_phrases(monkeypatch):
     site.phrases.is_there = True
     for _ in range(4):
         model(x)
-    assert site._waiting is not None and not site._asleep
+    assert site._waiting is not None and not site.sleep.calls
     site.phrases.is_there = False
     model(x)
-    assert site._asleep
+    assert site.sleep.calls
 
 
 def test_nobody_listens_for_phrases_where_a_way_waits_that_comes_again(monkeypatch):
@@ -532,7 +532,7 @@ def test_nobody_listens_for_phrases_where_a_way_waits_that_comes_again(monkeypat
     listened = []
     monkeypatch.setattr(site.phrases, "listen", lambda: listened.append(True))
     for _ in range(400):
-        site._asleep = min(site._asleep, 2)
+        site.sleep.calls = min(site.sleep.calls, 2)
         model(x)
     assert not listened
 
@@ -608,8 +608,8 @@ def test_a_proof_is_tried_before_programs_are_left_alone(was_tried, monkeypatch)
         site._last.proof_tries = int(was_tried)
         assert not site.proofs.proofs and site.ledger.with_python
         site.rest()
-        assert site._rests and site._asleep == (16 if was_tried else 1)
-        for _ in range(site._asleep + 1):
+        assert site.sleep.rests and site.sleep.calls == (16 if was_tried else 1)
+        for _ in range(site.sleep.calls + 1):
             model(x)
     assert bool(site.proofs.proofs) is not was_tried
     assert bool(site.ledger.without_python) is not was_tried
@@ -701,13 +701,13 @@ def losing(monkeypatch, plain_takes):
 
 def test_calls_are_timed_again_before_programs_are_left_alone(monkeypatch):
     site, app = losing(monkeypatch, 2.0)  # the whole machine has become slower
-    assert app.plain == 2.0 and not site._rests and not site.ledger.plainly[LEFT]
+    assert app.plain == 2.0 and not site.sleep.rests and not site.ledger.plainly[LEFT]
     assert site.ledger.plainly["timed, to know what programs save"] >= 4
 
 
 def test_programs_that_are_slower_than_that_are_left_alone(monkeypatch):
     site, app = losing(monkeypatch, 1.0)
-    assert app.plain == 1.0 and site._rests and site.ledger.plainly[LEFT] >= 16
+    assert app.plain == 1.0 and site.sleep.rests and site.ledger.plainly[LEFT] >= 16
 
 
 class Penalty(chainer.Chain):

@@ -427,11 +427,11 @@ def test_fewer_programs_come_before_the_method_is_left_alone(monkeypatch):
             (proof,) = site.proofs.proofs
             found.append(sum(len(plan.pieces) for _, _, plan in proof.plans))
             site.rest()
-            assert site._asleep == 0
+            assert site.sleep.calls == 0
             found.append(sum(len(plan.pieces) for _, _, plan in proof.plans))
             site.rest()
-            assert site._asleep > 0
-            site._asleep = 0
+            assert site.sleep.calls > 0
+            site.sleep.calls = 0
     assert found[1] == pieces < found[0]
     expected = run(model_of(method, backward), False, 20)
     assert difference(expected, run(model_of(method, backward), True, 20)) is None

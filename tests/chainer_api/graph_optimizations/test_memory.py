@@ -103,7 +103,7 @@ def test_define_by_run_gets_the_memory_of_programs(monkeypatch, state):
     if state == "timed":
         site._to_time = 1
     else:
-        site._asleep, site._rests = 4, True
+        site.sleep.calls, site.sleep.rests = 4, True
 
     def forward(self, x):
         idle.append(BLOCKS.idle_bytes)

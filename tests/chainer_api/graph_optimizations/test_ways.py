@@ -327,10 +327,10 @@ def test_a_way_that_waits_is_left_alone_though_it_has_programs(monkeypatch):
     monkeypatch.setattr(Account, "wait_for_trace", lambda *args, **kwargs: 50)
     model.keeps = True
     reporting(model, 6)
-    assert site._waiting is not None and 0 < site._asleep <= 50
+    assert site._waiting is not None and 0 < site.sleep.calls <= 50
     monkeypatch.undo()
     reporting(model, 60)
-    assert site._waiting is None and not site._asleep
+    assert site._waiting is None and not site.sleep.calls
     before = site.ledger.hits
     reporting(model, 4)
     assert site.ledger.hits == before + 4

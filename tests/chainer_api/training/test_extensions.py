@@ -690,24 +690,6 @@ def test_observe_lr_warns_of_nothing(name):
     assert Trainer.observation == {'lr': expected}
 
 
-@pytest.mark.parametrize(('mode', 'losses', 'name'), [
-    ('auto', [3, 2, 2.5, 2.6], 'less'), ('max', [1, 2, 1.5, 2], 'greater')])
-def test_early_stopping_says_how_it_compares(capsys, mode, losses, name):
-    class Trainer:
-        updater = types.SimpleNamespace(iteration=0, epoch=1, epoch_detail=1.)
-
-    trigger = training.triggers.EarlyStoppingTrigger(
-        (1, 'iteration'), 'loss', 2, mode=mode, verbose=True)
-    fired = []
-    for loss in losses:
-        Trainer.updater.iteration += 1
-        Trainer.observation = {'loss': loss}
-        fired.append(trigger(Trainer))
-    assert fired == [False, False, False, True]
-    assert capsys.readouterr().out == (
-        f'early stopping: operator is {name}\nEpoch 1: early stopping\n')
-
-
 @pytest.mark.parametrize('trigger', [
     3, 1.5, '10 epochs', 'epoch', (3,), (1, 'epoch', 2), {}, {'epoch': 1}, object()])
 @pytest.mark.parametrize('use', [

@@ -150,8 +150,15 @@ class TestEarlyStopping:
         assert triggers.EarlyStoppingTrigger(monitor='validation/main/accuracy').best < 0
         assert triggers.EarlyStoppingTrigger(monitor='main/loss').best > 0
 
-    def test_verbose(self, capsys):
-        fire(triggers.EarlyStoppingTrigger((1, 'iteration'), 'loss', 2, verbose=True), VALUES, 9)
+    @pytest.mark.parametrize(('mode', 'name'), [('auto', 'less'), ('max', 'greater')])
+    def test_verbose(self, capsys, mode, name):
+        triggers.EarlyStoppingTrigger((1, 'iteration'), 'loss', 2, mode, verbose=True)
+        assert capsys.readouterr().out == f'early stopping: operator is {name}\n'
+
+    def test_verbose_when_it_fires(self, capsys):
+        trigger = triggers.EarlyStoppingTrigger((1, 'iteration'), 'loss', 2, verbose=True)
+        capsys.readouterr()
+        fire(trigger, VALUES, 9)
         assert capsys.readouterr().out == 'Epoch 2: early stopping\nEpoch 3: early stopping\n'
 
     def test_training_length(self):
