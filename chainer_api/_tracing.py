@@ -67,8 +67,7 @@ def begin(run):
 
 
 def end(run):
-    """It has ended."""
-    state.run = None
+    """It has ended; ``state.run`` is None by now."""
     _active.pop(id(run), None)
 
 

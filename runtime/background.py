@@ -39,8 +39,9 @@ class Background:
             self._jobs.append(job)
             self._idle.clear()
             if self._thread is None:
-                self._thread = threading.Thread(target=self._run, name="chainwright", daemon=True)
-                self._thread.start()
+                thread = threading.Thread(target=self._run, name="chainwright", daemon=True)
+                thread.start()
+                self._thread = thread  # which waits for the lock
 
     def wait(self, timeout: float | None = None) -> bool:
         """Wait until there is nothing left to do; whether that came in time."""

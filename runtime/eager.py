@@ -23,6 +23,7 @@ from chainwright.ir.passes import PASSES, Pass, prepare
 
 from . import kernels
 from .background import BACKGROUND
+from .interrupts import pass_on
 from .kernels import products, random
 from .native import draws, native_target, own_products, same_bits
 from .options import OPTIONS
@@ -135,7 +136,8 @@ class _Program:
                 return
             program = target.program(graph, self.title)
             loaded = program.load()
-        except Exception:
+        except Exception as error:
+            pass_on(error)
             logger.warning("%s stays calls of NumPy", self.title, exc_info=True)
             return
         self.new_memory, self.keeps = loaded.new_scratch, program.scratch_bytes <= _KEPT_BYTES

@@ -35,6 +35,7 @@ from chainwright.ir import (
 
 from .arenas import AnyPool, Buffers, MakePools, pools
 from .background import BACKGROUND
+from .interrupts import pass_on
 from .logs import LOGS, tell
 from .native import native_target
 from .native.engine import python_seconds
@@ -58,7 +59,11 @@ class Kept:
         self.values, self._buffers, self._pool = values, buffers, pool
 
     def __del__(self) -> None:
-        self._pool.give(self._buffers)
+        try:
+            pool, buffers = self._pool, self._buffers
+        except AttributeError:  # Ctrl-C has come while it was made
+            return
+        pool.give(buffers)
 
 
 class Runner:
@@ -219,7 +224,8 @@ class Schedule:
             programs = programs_of(native, self._cut.prepared(native.passes), self.title)
             forward = Runner(programs[0])
             backwards = {key: Runner(program) for key, program in programs[1].items()}
-        except Exception:
+        except Exception as error:
+            pass_on(error)
             logger.warning("%s stays a program of NumPy calls", self.title, exc_info=True)
             return
         self._earlier = self.profiles

@@ -24,6 +24,7 @@ from chainwright.codegen.native_target.sweep import (
 from chainwright.ir import Graph
 
 from .background import BACKGROUND
+from .interrupts import pass_on
 from .native import native_target
 from .options import OPTIONS
 
@@ -82,7 +83,8 @@ class SweepCode:
             loop = loop_of(graph, writes, Forms(target.machine))
             if loop is not None:
                 target.linker.kernel(loop.kernel)
-        except Exception:
+        except Exception as error:
+            pass_on(error)
             logger.warning("%s stays calls of NumPy", self.title, exc_info=True)
             self.hopeless = True
             return

@@ -21,6 +21,7 @@ from chainer._backprop import grad
 from chainer.function_node import FunctionNode
 from chainer.variable import Parameter, Variable
 from chainwright.ir.layout import REUSED
+from chainwright.runtime.interrupts import pass_on
 
 from ._ahead import Guard, ahead
 from ._device import elsewhere, gpu_of, is_writeable
@@ -197,9 +198,8 @@ class Dry:
         chain = r.load("chain", self.chain)
         positional = [r.load(f"args[{k}]", v) for k, v in enumerate(args)]
         named = {k: r.load(f"kw[{k!r}]", v) for k, v in kw.items()}
-        run, _tracing.state.run = _tracing.state.run, _Refusing()
-        before = dict(configuration.local_entries.__dict__)
-        state = None
+        before, refusing, state = dict(configuration.local_entries.__dict__), _Refusing(), None
+        run, _tracing.state.run = _tracing.state.run, refusing
         try:
             state = whole_generator_state()
             with self.hearing:  # what is computed now is computed again in the call
@@ -910,11 +910,14 @@ def _within(settings: Any, function: Any) -> Any:
     """The function, in the configuration that the method has set there."""
 
     def call(*args: Any) -> Any:
-        before = settings.apply()
+        entries, before = settings.apply()
         try:
             return function(*args)
         finally:
-            settings.restore(before)
+            try:
+                entries.clear()
+            finally:
+                entries.update(before)
 
     return call
 
@@ -952,7 +955,10 @@ def _failed(carrier: Carrier) -> Any:
     if kind is Warned or kind is FloatingPointError:  # the call's Python tells of it
         return _undone(carrier)
     carrier.failed = f"{getattr(kind, '__name__', kind)}: {error}"
-    return _undone(carrier)
+    _undone(carrier)
+    assert error is not None
+    pass_on(error)
+    return MISS
 
 
 def _undone(carrier: Carrier) -> Any:

@@ -18,12 +18,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from chainer import _tracing, configuration, function_hook
+from chainer import _tracing, function_hook
 from chainer.function_node import FunctionNode, next_number
 from chainer.variable import Variable
 from chainwright.ir import Graph
 from chainwright.ir.layout import dense_strides
 from chainwright.runtime import Schedule
+from chainwright.runtime.interrupts import pass_on
 from chainwright.tracer import blank
 
 from ._account import Account, Meter, clock
@@ -33,7 +34,7 @@ from ._held import LARGE
 from ._node import NUMBERS, SIZES, SMALL_RESULT, Rebuilt, StaticScheduleFunction
 from ._random import set_generator_state
 from ._trace import Backward, Input, Traced, Untraceable, as_taken, gpu_of_apps, order_of_sums
-from ._tree import Application, Settings, Spec, laid_out, reads
+from ._tree import Application, Spec, laid_out, reads
 from ._values import check_is_due, close, copied, same_bytes, same_numbers, shared_copy
 
 if TYPE_CHECKING:
@@ -219,6 +220,7 @@ class Piece:
         except Untraceable:
             raise
         except Exception as e:
+            pass_on(e)
             place = self.apps[0].origin.place
             self.account.ledger.add("distrusted", (
                 f"compiling raised {type(e).__name__}: {e}; this part of the method stays "
@@ -263,6 +265,7 @@ class Piece:
             try:
                 self.backwards[key] = known[key] if key in known else traced.backward(key)
             except Exception as e:  # zeros are no good values for it, or it looks at values
+                pass_on(e)
                 if traced.numbers or self.sizes_of is not None:
                     app = self.apps[traced.numbers[0][0] if traced.numbers else 0]
                     raise Untraceable(app, str(e)) from e
@@ -663,13 +666,16 @@ class Piece:
                     xs = [self._alias(s, values, by_slot, leaves, nodes) for s in app.inputs]
                     if states and app in states:
                         set_generator_state(states[app])
-                    before = app.settings.apply()
+                    entries, before = app.settings.apply()
                     if not graph:
-                        configuration.local_entries.__dict__["enable_backprop"] = False
+                        entries["enable_backprop"] = False
                     try:
                         outputs = func._apply(tuple(xs))
                     finally:
-                        Settings.restore(before)
+                        try:
+                            entries.clear()
+                        finally:
+                            entries.update(before)
                     values.update(zip(app.output_slots, outputs, strict=True))
                     if graph:
                         functions.append(func)

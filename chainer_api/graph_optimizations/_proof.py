@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from chainer import configuration
 from chainer.variable import Variable
+from chainwright.runtime.interrupts import pass_on
 
 from ._account import Meter, clock
 from ._brief import Shortcut
@@ -387,6 +388,7 @@ class Proofs:
         try:
             proof.shortcut.find(proof.uses, chain, args, kw, Carrier())
         except Exception as e:
+            pass_on(e)
             proof.shortcut.give_up()
             logger.warning("guards are not left out: %s: %s", type(e).__name__, e)
         self.site.account.spend("prove", started)
@@ -409,6 +411,7 @@ class Proofs:
         try:
             proof.becomes_lean(self.site, else_rests)
         except Exception as e:
+            pass_on(e)
             logger.warning("programs are not joined: %s: %s", type(e).__name__, e)
 
     def forget(self) -> None:
@@ -536,6 +539,7 @@ class Proofs:
             except RecursionError:
                 self._refused("the method is too deep", "")
             except Exception as e:
+                pass_on(e)
                 self._refused(f"{type(e).__name__}: {e}", dry.interpreter.failed_at)
             self._after_try(lost, None if proof is None else proof.app)
         finally:

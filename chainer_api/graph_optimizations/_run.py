@@ -19,6 +19,7 @@ import numpy as np
 from chainer import _tracing
 from chainer.function_node import FunctionNode
 from chainer.variable import Variable
+from chainwright.runtime.interrupts import pass_on
 
 from ._account import clock
 from ._device import ARRAYS, gpu_of, is_writeable
@@ -793,6 +794,7 @@ class Run:
             with _tracing.aside(), error_state(self.errors), self.warns.again():
                 plan.run(self)
         except Exception as e:
+            pass_on(e)
             # Its frames hold the call's values, and the caller's frame, which holds it.
             return e.with_traceback(None)
         return None
@@ -900,12 +902,14 @@ class Run:
 
     def _apply_now(self, app: Application, func: FunctionNode, settings: Any) -> None:
         values = self.values
-        before = app.settings.apply() if app.settings is not settings else None
+        entries, before = app.settings.apply() if app.settings is not settings else ({}, {})
         try:
             outs = func._apply(tuple([values[s] for s in app.inputs]))
         finally:
-            if before is not None:
-                Settings.restore(before)
+            try:
+                entries.clear()
+            finally:
+                entries.update(before)
         for slot, y in zip(app.output_slots, outs, strict=True):
             given = values[slot]
             given._array = y._array

@@ -25,12 +25,13 @@ from chainer.variable import Variable
 from chainwright import tracer
 from chainwright.ir import OPS, Graph, Node, Origin
 from chainwright.runtime import loops_are_native
+from chainwright.runtime.interrupts import pass_on
 from chainwright.runtime.kernels import recording
 from chainwright.tracer import Number, RecArray, Recorder, blank
 
 from ._backward import gradients, same_leaves
 from ._random import sample_of
-from ._tree import Application, Draw, Settings, Spec, of_the_library
+from ._tree import Application, Draw, Spec, of_the_library
 from ._values import map_values
 
 tracer.add_library(os.path.dirname(os.path.abspath(configuration.__file__)))
@@ -255,13 +256,17 @@ class Traced:
         inputs = tuple([self._input(k, slot) for k, slot in enumerate(app.inputs)])
         draws = session.begin(func, app, self._drawn)
         mark = len(rec.nodes)
-        before = app.settings.apply()
+        entries, before = app.settings.apply()
         try:
             outputs = func.apply(inputs)
         except Exception as e:
+            pass_on(e)
             raise Untraceable(app, f"{app.label} raises {type(e).__name__} on zeros") from e
         finally:
-            Settings.restore(before)
+            try:
+                entries.clear()
+            finally:
+                entries.update(before)
         if not rec.live:
             assert rec.escaped is not None
             raise Untraceable(app, rec.escaped.reason)
@@ -307,14 +312,17 @@ class Traced:
             aliases.append(alias)
             return alias
 
-        before = app.settings.apply()
+        entries, before = app.settings.apply()
         try:
             found, functions = app.apply(
                 self._aliases, self._values, given, self.functions, alias_of)
         except _CannotBeApplied as e:
             raise Untraceable(app, str(e)) from e
         finally:
-            Settings.restore(before)
+            try:
+                entries.clear()
+            finally:
+                entries.update(before)
         if not rec.live:
             assert rec.escaped is not None
             raise Untraceable(app, rec.escaped.reason)

@@ -227,22 +227,24 @@ class Settings:
             found = cls._known[key] = cls(local)
         return found
 
-    def apply(self) -> dict[str, Any]:
-        """Make them the thread's; gives what to hand to :meth:`restore`."""
-        local = configuration.local_entries.__dict__
-        before = dict(local)
-        target = configuration.peek("static_target")  # large products go by it: kernels.products
-        local.clear()
-        local.update(self.local)
-        local["static_target"] = target
-        return before
+    def apply(self) -> tuple[dict[str, Any], dict[str, Any]]:
+        """Make them the thread's; gives the thread's entries, and what they were.
 
-    @staticmethod
-    def restore(before: dict[str, Any]) -> None:
-        """Undo :meth:`apply`."""
-        local = configuration.local_entries.__dict__
-        local.clear()
-        local.update(before)
+        Who calls it clears the entries in the end, and updates them with what they were, without a
+        call of a Python function: with the beginning of such, exceptions of signals come (Ctrl-C).
+        """
+        entries = configuration.local_entries.__dict__
+        before = dict(entries)
+        target = configuration.peek("static_target")  # large products go by it: kernels.products
+        try:
+            entries.clear()
+            entries.update(self.local)
+            entries["static_target"] = target
+        except BaseException:
+            entries.clear()
+            entries.update(before)
+            raise
+        return entries, before
 
 
 class _ThreadSettings(_tracing.threading.local):

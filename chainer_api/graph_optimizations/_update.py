@@ -341,17 +341,30 @@ class Part:
         result = sweep.call(given)
         while result != DONE:
             if result < 0:  # a layout that was not expected
-                for entry in self.entries:
-                    entry.rule.update_core(entry.param)
+                for item in range(len(self.entries)):
+                    self._plainly(item, 0)
                 return False
             item, place = sweep.stopped
-            self._plainly(self.entries[item], place if result == RAISED else 0)
+            self._plainly(item, place if result == RAISED else 0)
             sweep.go_on(item + 1)
             result = sweep.call(given)
         return True
 
-    def _plainly(self, entry: Entry, place: int) -> None:
-        """Update the elements from ``place`` on by NumPy calls."""
+    def _plainly(self, item: int, place: int) -> None:
+        """Update the elements of an entry from ``place`` on by NumPy calls."""
+        entry = self.entries[item]
+        try:
+            self._by_numpy(entry, place)
+        except BaseException:
+            self.uncount(item + 1)
+            raise
+
+    def uncount(self, first: int = 0) -> None:
+        """The rules from the ``first`` on have been counted, and are not updated."""
+        for entry in self.entries[first:]:
+            entry.rule.t -= 1
+
+    def _by_numpy(self, entry: Entry, place: int) -> None:
         rule, grad = entry.rule, entry.param.grad
         if not place:
             rule.update_core(entry.param)
@@ -804,15 +817,22 @@ class Updates:
 
     def _sweep(self, todo: list[tuple[Part, list[Any]]], counted: bool = False) -> None:
         kinds = self._errors.kinds
-        for part, arrays in todo:
+        plan, self._plan = self._plan, None  # what raises leaves counts that no plan knows
+        for k, (part, arrays) in enumerate(todo):
             if part.heeded is not kinds:
                 assert part.sweep is not None and kinds is not None
                 part.sweep.heed(kinds)
                 part.heeded = kinds
             if not counted:
                 part.count()
-            if not part.run(arrays):
-                self._plan = None
+            try:
+                if not part.run(arrays):
+                    plan = None
+            except BaseException:
+                for later, _ in todo[k + 1 :] if counted else ():
+                    later.uncount()
+                raise
+        self._plan = plan
 
 
 def _nothing() -> None:

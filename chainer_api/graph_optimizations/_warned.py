@@ -113,7 +113,8 @@ class Hearing:
     def end(self) -> None:
         if self._filters is not None:
             _state.hears = self._outer
-            self._filters.remove(FILTER)
+            with contextlib.suppress(ValueError):  # Ctrl-C may have come before it was inserted
+                self._filters.remove(FILTER)
             self._filters = None
 
     def __enter__(self) -> Hearing:

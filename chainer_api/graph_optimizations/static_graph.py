@@ -9,6 +9,7 @@ import inspect
 import logging
 import math
 import os
+import sys
 import threading
 import weakref
 from collections.abc import Callable, Iterable, Iterator, Sequence, Set
@@ -17,6 +18,7 @@ from typing import Any, NamedTuple, TypeVar, overload
 from chainer import _tracing, configuration, function_hook
 from chainer.variable import Parameter
 from chainwright.runtime import BLOCKS, Ledger
+from chainwright.runtime.interrupts import pass_on
 
 from . import _array_code  # noqa: F401 - whoever runs define-by-run code natively asks it
 from ._account import ANY_SIZE, COMPILING, GAIN_OF_ANY_SIZE, TIMED_EACH, Account, clock
@@ -125,6 +127,20 @@ class Options:
         return made
 
 
+def _is_traced() -> bool:
+    """Whether a debugger, say, sees what Python runs: it is to see the method's lines, too."""
+    return sys.gettrace() is not None or _debugger() is not None
+
+
+def _no_debugger() -> None:
+    """Before Python 3.12, debuggers have nothing but trace functions."""
+
+
+_debugger: Callable[[], str | None] = _no_debugger
+if sys.version_info >= (3, 12):
+    _debugger = functools.partial(sys.monitoring.get_tool, sys.monitoring.DEBUGGER_ID)
+
+
 class Waiting(NamedTuple):
     """A way that is too dear to be traced for now."""
 
@@ -216,7 +232,7 @@ class Site:
             self._to_time -= 1
             return self._timed_plainly(chain, args, kwargs)
         may_prove = (proofs.proofs or proofs.wanted) and not (
-            self.phrases.counts or errors_are_heard())
+            self.phrases.counts or errors_are_heard() or _is_traced())
         result = proofs.call_briefly(settings, chain, args, kwargs) if may_prove else MISS
         if result is MISS:
             if form is None and self.forms.differ:
@@ -355,15 +371,16 @@ class Site:
         if run.counts:
             return self._counted(run, chain, args, kwargs)
         result, raised = None, True
-        _tracing.begin(run)
         try:
+            _tracing.begin(run)
             try:
                 result = self.method(chain, *args, **kwargs)
-            except BaseException:
+            except BaseException as error:
                 # The Variables handed out may be held anywhere.
                 failure = run.failure_to_finish()
-                if failure is None:
+                if failure is None or not isinstance(error, Exception):
                     raise
+                pass_on(error)
             else:
                 failure = None
                 run.finish()
@@ -375,6 +392,8 @@ class Site:
                     del failure
             raised = False
         finally:
+            # At once: exceptions of signals (Ctrl-C) may come with each call of a function.
+            _state.run = None
             _tracing.end(run)
             self.proofs.after(run, result, raised, proof)
             self._after(run, clock() - started)
@@ -384,10 +403,11 @@ class Site:
         self.phrases.counts -= 1
         started = clock()
         run.stopped = NEW
-        _tracing.begin(run)
         try:
+            _tracing.begin(run)
             return self.method(chain, *args, **kwargs)
         finally:
+            _state.run = None
             _tracing.end(run)
             self.account.called_and_counted(run, clock() - started)
             if not self.phrases.counts:
@@ -724,7 +744,8 @@ class Site:
                 new = self._plans(kind.syncs_on(app), app, kind.names)
             except Refused as e:
                 why = e
-            except Exception:  # calls go on as they have until now
+            except Exception as e:  # calls go on as they have until now
+                pass_on(e)
                 logger.warning("%s has no program for any sizes", self.name, exc_info=True)
                 why = "please report what the log says"
                 break

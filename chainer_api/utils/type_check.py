@@ -19,6 +19,7 @@ import threading
 import numpy
 
 import chainer
+from chainwright.runtime.interrupts import pass_on
 
 
 class _State(threading.local):
@@ -568,8 +569,8 @@ def check_forward(function, in_data):
     try:
         function.check_type_forward(LightTypeInfoTuple(in_data))
         return
-    except Exception:
-        pass  # said again below, in words
+    except Exception as error:  # said again below, in words
+        pass_on(error)
     finally:
         _state.light = False
     try:

@@ -10,6 +10,7 @@ import numpy
 
 #: Asked before NumPy: ``native_mask(shape, ratio, scale)``, the mask or None.
 native_mask: Callable[[tuple[int, ...], Any, Any], Any] | None = None
+_rand = numpy.random.rand
 
 
 def generator() -> Any:
@@ -24,7 +25,7 @@ def keep_mask(shape: tuple[int, ...], ratio: Any, scale: Any) -> Any:
     >>> keep_mask((5,), 0.6, numpy.float32(2))
     array([0., 2., 2., 0., 0.], dtype=float32)
     """
-    if native_mask is not None:
+    if native_mask is not None and numpy.random.rand is _rand:  # nobody has put another there
         mask = native_mask(shape, ratio, scale)
         if mask is not None:
             return mask

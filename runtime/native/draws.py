@@ -13,6 +13,7 @@ import numpy as np
 
 from chainwright.codegen.native_target import draws
 
+from ..interrupts import pass_on
 from ..kernels.random import plain_mask
 from .available import native_target
 from .bits import same_bits
@@ -34,7 +35,8 @@ def keep() -> Draw | None:
         return None
     try:
         functions = {dtype: _function(target, dtype) for dtype in _DTYPES}
-    except Exception:
+    except Exception as error:
+        pass_on(error)
         logger.warning("masks stay calls of NumPy", exc_info=True)
         return None
 

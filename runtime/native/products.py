@@ -32,6 +32,7 @@ from chainwright.codegen.native_target.steps import LIBRARY, Place, Product, Reg
 from chainwright.codegen.native_target.steps import Machine as NativeMachine
 from chainwright.ir import Node, make, placeholder
 
+from ..interrupts import pass_on
 from .available import native_target
 from .engine import Engine
 
@@ -148,6 +149,7 @@ class Products:
             try:
                 found = all(self._is_right(form, *s) for s in _SAMPLES)
             except Exception as error:
+                pass_on(error)
                 logger.info("there is no code for products: %s", error)
                 found = False
             else:

@@ -251,6 +251,17 @@ def test_arrays_that_cannot_be_written():
     assert plain[0][5] == fast[0][5] and plain[0][5][0] is ValueError
 
 
+@pytest.mark.parametrize("name", ["SGD", "Adam"])
+def test_what_is_not_updated_is_not_counted(name):
+    """Also where an update is like the ones before."""
+
+    def change(k, model, optimizer):
+        model.b.array.setflags(write=k != 25)
+
+    plain, fast = (trained(OPTIMIZERS[name], step, change, steps=32) for step in (False, True))
+    assert plain[0] == fast[0] and plain[0][25][0] is ValueError
+
+
 @pytest.mark.parametrize("name", OPTIMIZERS)
 def test_overflow_warns_as_ever(name):
     """Where a floating-point error is, NumPy calls take over, from there on."""

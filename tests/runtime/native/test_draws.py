@@ -95,3 +95,10 @@ def test_threads_draw_each_number_once():
     for thread in threads:
         thread.join()
     assert sum(sums) == wanted
+
+
+def test_another_function_in_the_place_of_rand_is_heeded(monkeypatch):
+    """As by ``unittest.mock``, in a test of the user's."""
+    monkeypatch.setattr(random, "native_mask", lambda *_: 1 / 0)
+    monkeypatch.setattr(np.random, "rand", lambda *shape: np.full(shape, 0.5))
+    assert random.keep_mask((3,), 0.3, np.float32(2)).tolist() == [2, 2, 2]

@@ -1,0 +1,42 @@
+"""Exceptions that handlers of signals raise: they come wherever the program is (a timeout, say).
+
+Where the library takes an exception for its own, and goes on in another way, those are the user's.
+"""
+
+from __future__ import annotations
+
+import functools
+import signal
+from collections.abc import Iterator
+from types import CodeType
+from typing import Any
+
+
+def pass_on(error: BaseException) -> None:
+    """Raise an exception again, if a handler of a signal has raised it.
+
+    >>> try:
+    ...     1 / 0
+    ... except ZeroDivisionError as error:
+    ...     pass_on(error)
+    """
+    codes = None
+    place = error.__traceback__
+    while place is not None:
+        codes = codes or {*_handlers()}
+        if place.tb_frame.f_code in codes:
+            raise error
+        place = place.tb_next
+
+
+def _handlers() -> Iterator[CodeType]:
+    for number in signal.valid_signals():
+        handler: Any = signal.getsignal(number)
+        while isinstance(handler, functools.partial):
+            handler = handler.func
+        handler = getattr(handler, "__func__", handler)
+        if callable(handler) and not hasattr(handler, "__code__"):
+            handler = type(handler).__call__
+        code = getattr(handler, "__code__", None)
+        if isinstance(code, CodeType):
+            yield code
