@@ -129,16 +129,9 @@ class Options:
 
 def _is_traced() -> bool:
     """Whether a debugger, say, sees what Python runs: it is to see the method's lines, too."""
-    return sys.gettrace() is not None or _debugger() is not None
-
-
-def _no_debugger() -> None:
-    """Before Python 3.12, debuggers have nothing but trace functions."""
-
-
-_debugger: Callable[[], str | None] = _no_debugger
-if sys.version_info >= (3, 12):
-    _debugger = functools.partial(sys.monitoring.get_tool, sys.monitoring.DEBUGGER_ID)
+    if sys.version_info >= (3, 12) and sys.monitoring.get_tool(sys.monitoring.DEBUGGER_ID):
+        return True
+    return sys.gettrace() is not None
 
 
 class Waiting(NamedTuple):
