@@ -6,6 +6,7 @@ It knows arrays and graphs, not the front end: :class:`Schedule` compiles and ru
 
 from .arenas import BLOCKS
 from .eager import NEWS  # library ops ask the module for native code
+from .interrupts import pass_on
 from .ledger import Event, Ledger, Report, Stop
 from .logs import begin as _begin
 from .options import OPTIONS, TARGETS, blas_threads
@@ -29,4 +30,5 @@ __all__ = [
     "Stop",
     "Turns",
     "loops_are_native",
+    "pass_on",
 ]

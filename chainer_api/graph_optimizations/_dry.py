@@ -21,7 +21,7 @@ from chainer._backprop import grad
 from chainer.function_node import FunctionNode
 from chainer.variable import Parameter, Variable
 from chainwright.ir.layout import REUSED
-from chainwright.runtime.interrupts import pass_on
+from chainwright.runtime import pass_on
 
 from ._ahead import Guard, ahead
 from ._device import elsewhere, gpu_of, is_writeable

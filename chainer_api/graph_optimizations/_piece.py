@@ -23,8 +23,7 @@ from chainer.function_node import FunctionNode, next_number
 from chainer.variable import Variable
 from chainwright.ir import Graph
 from chainwright.ir.layout import dense_strides
-from chainwright.runtime import Schedule
-from chainwright.runtime.interrupts import pass_on
+from chainwright.runtime import Schedule, pass_on
 from chainwright.tracer import blank
 
 from ._account import Account, Meter, clock

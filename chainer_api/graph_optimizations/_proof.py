@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from chainer import configuration
 from chainer.variable import Variable
-from chainwright.runtime.interrupts import pass_on
+from chainwright.runtime import pass_on
 
 from ._account import Meter, clock
 from ._brief import Shortcut

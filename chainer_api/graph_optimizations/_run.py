@@ -19,7 +19,7 @@ import numpy as np
 from chainer import _tracing
 from chainer.function_node import FunctionNode
 from chainer.variable import Variable
-from chainwright.runtime.interrupts import pass_on
+from chainwright.runtime import pass_on
 
 from ._account import clock
 from ._device import ARRAYS, gpu_of, is_writeable

@@ -24,8 +24,7 @@ from chainer.function_node import FunctionNode
 from chainer.variable import Variable
 from chainwright import tracer
 from chainwright.ir import OPS, Graph, Node, Origin
-from chainwright.runtime import loops_are_native
-from chainwright.runtime.interrupts import pass_on
+from chainwright.runtime import loops_are_native, pass_on
 from chainwright.runtime.kernels import recording
 from chainwright.tracer import Number, RecArray, Recorder, blank
 

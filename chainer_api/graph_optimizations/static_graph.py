@@ -17,8 +17,7 @@ from typing import Any, NamedTuple, TypeVar, overload
 
 from chainer import _tracing, configuration, function_hook
 from chainer.variable import Parameter
-from chainwright.runtime import BLOCKS, Ledger
-from chainwright.runtime.interrupts import pass_on
+from chainwright.runtime import BLOCKS, Ledger, pass_on
 
 from . import _array_code  # noqa: F401 - whoever runs define-by-run code natively asks it
 from ._account import ANY_SIZE, COMPILING, GAIN_OF_ANY_SIZE, TIMED_EACH, Account, clock

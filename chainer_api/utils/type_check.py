@@ -19,7 +19,7 @@ import threading
 import numpy
 
 import chainer
-from chainwright.runtime.interrupts import pass_on
+from chainwright.runtime import pass_on
 
 
 class _State(threading.local):
