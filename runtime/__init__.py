@@ -6,7 +6,7 @@ It knows arrays and graphs, not the front end: :class:`Schedule` compiles and ru
 
 from .arenas import BLOCKS
 from .eager import NEWS  # library ops ask the module for native code
-from .interrupts import pass_on
+from .interrupts import is_asynchronous, pass_on
 from .ledger import Event, Ledger, Report, Stop
 from .logs import begin as _begin
 from .options import OPTIONS, TARGETS, blas_threads
@@ -22,6 +22,7 @@ __all__ = [
     "OPTIONS",
     "TARGETS",
     "blas_threads",
+    "is_asynchronous",
     "Kept",
     "Ledger",
     "Loop",

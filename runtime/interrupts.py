@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import functools
 import signal
+import sys
 from collections.abc import Iterator
 from types import CodeType
 from typing import Any
@@ -27,6 +28,20 @@ def pass_on(error: BaseException) -> None:
         if place.tb_frame.f_code in codes:
             raise error
         place = place.tb_next
+
+
+def is_asynchronous() -> bool:
+    """Whether a signal handler or a finalizer is among the callers of who asks.
+
+    >>> is_asynchronous()
+    False
+    """
+    codes, frame = {*_handlers()}, sys._getframe(1)
+    while frame is not None:
+        if frame.f_code in codes or frame.f_code.co_name == "__del__":
+            return True
+        frame = frame.f_back
+    return False
 
 
 def _handlers() -> Iterator[CodeType]:

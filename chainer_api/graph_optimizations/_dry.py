@@ -21,7 +21,7 @@ from chainer._backprop import grad
 from chainer.function_node import FunctionNode
 from chainer.variable import Parameter, Variable
 from chainwright.ir.layout import REUSED
-from chainwright.runtime import pass_on
+from chainwright.runtime import is_asynchronous, pass_on
 
 from ._ahead import Guard, ahead
 from ._device import elsewhere, gpu_of, is_writeable
@@ -111,12 +111,38 @@ class _Refusing:
     """In the place of a run while a method is interpreted: no function may get here."""
 
     busy = halted = False
+    computes = 0
 
     def config_changes(self, name: str) -> None:
         pass
 
     def __getattr__(self, name: str) -> Any:
+        if hasattr(_Aside, name) and is_asynchronous():
+            return getattr(_Aside, name)
         raise NotProvable("a function is applied by code that is not read")
+
+
+class _Aside:
+    """What signal handlers and finalizers find, who have come in the middle of that."""
+
+    funcs = ()
+
+    @staticmethod
+    def looked_at(x: Variable, array: Any) -> None:
+        """It has its values."""
+
+    @staticmethod
+    def rebinds(x: Variable, array: Any) -> None:
+        """Likewise."""
+
+    @staticmethod
+    def step(run: Any, func: FunctionNode, inputs: Any) -> Any:
+        with _tracing.aside():
+            return func._apply(inputs)
+
+    @staticmethod
+    def settle(why: str) -> None:
+        """Nothing of theirs is put off."""
 
 
 class NoWay(NotProvable):

@@ -125,6 +125,7 @@ class Run:
         self._seen: dict[int, tuple[int, Any]] | None = None
         self.count = 0
         self.busy = self.halted = self.ended = False
+        self.computes = 0  # the thread that computes what is pending
         self.lock = threading.RLock()
         self.thread = threading.get_ident()
         #: ``step(run, func, inputs)``: the outputs, or None; then :meth:`other` is asked.
@@ -709,8 +710,15 @@ class Run:
 
     def sync(self, why: str) -> None:
         """Give every pending promise that somebody can reach its value."""
-        if not self.funcs:
+        if not self.funcs or self.computes == threading.get_ident():  # else in the middle of that
             return
+        self.computes = threading.get_ident()
+        try:
+            self._compute(why)
+        finally:
+            self.computes = 0
+
+    def _compute(self, why: str) -> None:
         app, first = self.app, self.first
         plan = app.plans.get(first)
         if why != "end":

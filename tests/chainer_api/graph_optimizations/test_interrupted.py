@@ -1,5 +1,6 @@
 """Exceptions from outside (Ctrl-C, timeouts by signals): they arrive, and leave no trace."""
 
+import gc
 import signal
 import sys
 import threading
@@ -69,8 +70,10 @@ class Interrupting:
 
     def __call__(self, frame, event, argument):
         code = frame.f_code
-        # Nothing arrives from destructors; locks of Python itself may end up as they should not.
-        if event == "call" and code.co_name != "__del__" and code.co_filename != threading.__file__:
+        # Nothing arrives from destructors; locks of Python's own may end up as they should not, and
+        # so does what a ``with`` has set, if it is interrupted before the first line of its exit.
+        spared = code.co_name in ("__del__", "__exit__") or code.co_filename == threading.__file__
+        if event == "call" and not spared:
             self.left -= 1
             if self.left == 0:
                 raise KeyboardInterrupt
@@ -159,3 +162,66 @@ def test_debuggers_see_the_method():
     assert lines and site.ledger.without_python == without > 0
     step(model)
     assert site.ledger.without_python == without + (before is None)
+
+
+class Session:
+    """Computes something when nobody needs it any more."""
+
+    def __init__(self, found):
+        self.found, self.me = found, self
+
+    def __del__(self):
+        try:
+            self.found.append(float(F.sum(F.tanh(F.square(self.found.x))).array))
+        except BaseException as error:
+            self.found.append(repr(error))
+
+
+class Found(list):
+    x = np.ones(3, "f")
+
+
+@pytest.mark.parametrize("threshold", [5, 40, 300])
+def test_finalizers_compute_in_the_middle_of_calls(threshold):
+    expected, model, found = step(made(Plain)), made(Compiled), Found()
+    chainer.config.static_budget, before = None, gc.get_threshold()
+    gc.set_threshold(threshold, 1, 1)
+    try:
+        for _ in range(40):
+            Session(found), Session(found)
+            assert step(model) == expected
+    finally:
+        gc.set_threshold(*before)
+        gc.collect()
+    wanted = float(np.tanh(np.ones(3, "f")).sum())
+    assert len(found) == 80 and all([x == pytest.approx(wanted) for x in found]), set(found)
+
+
+def test_signal_handlers_compute_in_the_middle_of_calls():
+    """At calls of functions of the library: a profile function stands for a handler."""
+    expected, model, found = step(made(Plain)), made(Compiled), []
+    chainer.config.static_budget, inside, count = None, [], 0
+
+    def handler(number, frame):
+        found.append(float(F.sum(F.tanh(F.square(Found.x))).array))
+
+    def profile(frame, event, argument):
+        nonlocal count
+        count += event == "call"
+        if not inside and count % 97 == 0:
+            inside.append(1)
+            try:
+                handler(0, None)
+            except BaseException as error:
+                found.append(repr(error))
+            inside.clear()
+
+    was = signal.signal(signal.SIGUSR1, handler)
+    sys.setprofile(profile)
+    try:
+        for _ in range(8):
+            assert step(model) == expected
+    finally:
+        sys.setprofile(None)
+        signal.signal(signal.SIGUSR1, was)
+    assert len(found) > 50 and len({*found}) == 1, {*found}
