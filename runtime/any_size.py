@@ -29,6 +29,7 @@ from chainwright.ir.size import Probe, Share
 from chainwright.ir.unify import Different, with_sizes
 
 from .arenas import pools
+from .interrupts import pass_on
 from .native import native_target, same_bits
 from .native.engine import python_seconds
 from .options import OPTIONS
@@ -161,7 +162,8 @@ class AnySizeSchedule(Schedule):
         except Different as e:
             logger.info("%s stays a program of NumPy calls: %s", self.title, e)
             return
-        except Exception:
+        except Exception as e:
+            pass_on(e)
             logger.warning("%s stays a program of NumPy calls", self.title, exc_info=True)
             return
         for key, made in backwards.items():

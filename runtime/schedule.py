@@ -353,7 +353,8 @@ class Backward:
             return
         try:
             self._parts = Parts(target, self._graph, self._sections, schedule.title)
-        except Exception:  # what ran before goes on running
+        except Exception as error:  # what ran before goes on running
+            pass_on(error)
             logger.warning(
                 "%s: the parts of backward cannot be compiled", schedule.title, exc_info=True
             )

@@ -24,6 +24,7 @@ from chainwright.ir.layout import dense_strides
 from chainwright.ir.passes import prepare
 
 from .eager import NEWS, recorded
+from .interrupts import pass_on
 from .native import native_target, same_bits
 from .options import OPTIONS
 
@@ -139,7 +140,8 @@ class _Form:
         for n, program in programs.items():
             try:
                 program.part = self._between(n) or self._compiled(n)
-            except Exception:
+            except Exception as error:
+                pass_on(error)
                 title = self._turns.function.__name__
                 logger.warning("%s stays calls of NumPy", title, exc_info=True)
 

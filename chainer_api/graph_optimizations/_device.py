@@ -19,6 +19,8 @@ from chainwright.runtime import Schedule
 #: The classes of arrays that programs can have for inputs.
 ARRAYS = frozenset({np.ndarray, cuda.ndarray}) if cuda.available else frozenset({np.ndarray})
 
+_WRITEABLE = 0x400  # among the flags of NumPy's C API
+
 
 def gpu_of(array: Any) -> int | None:
     """Where an array of one of these classes is, or a promised one will be."""
@@ -57,7 +59,7 @@ def is_writeable(array: np.ndarray) -> bool:
     >>> is_writeable(np.broadcast_arrays(1, np.ones(2))[0]), is_writeable(np.broadcast_to(1, 2))
     (True, False)
     """
-    return bool(array.flags.num & 0x400)
+    return bool(array.flags.num & _WRITEABLE)
 
 
 def address(array: Any) -> int:

@@ -7,6 +7,7 @@ values are run on copies, and the generator is set back.
 
 from __future__ import annotations
 
+import functools
 import math
 import random
 import sys
@@ -935,17 +936,7 @@ def _grad_inside(*args: Any, **options: Any) -> list[Any]:
 def _within(settings: Any, function: Any) -> Any:
     """The function, in the configuration that the method has set there."""
 
-    def call(*args: Any) -> Any:
-        entries, before = settings.apply()
-        try:
-            return function(*args)
-        finally:
-            try:
-                entries.clear()
-            finally:
-                entries.update(before)
-
-    return call
+    return functools.partial(settings.call, function)
 
 
 def _hear(carrier: Carrier) -> None:

@@ -643,6 +643,7 @@ class Piece:
         values: dict[int, Any] = {}
         by_slot: dict[int, list[Variable]] = {}
         functions, same = [], self._same
+        others = {} if graph else {"enable_backprop": False}
         now = np.random.get_state() if states else None
 
         def array(slot: int) -> Any:
@@ -665,16 +666,7 @@ class Piece:
                     xs = [self._alias(s, values, by_slot, leaves, nodes) for s in app.inputs]
                     if states and app in states:
                         set_generator_state(states[app])
-                    entries, before = app.settings.apply()
-                    if not graph:
-                        entries["enable_backprop"] = False
-                    try:
-                        outputs = func._apply(tuple(xs))
-                    finally:
-                        try:
-                            entries.clear()
-                        finally:
-                            entries.update(before)
+                    outputs = app.settings.call(func._apply, tuple(xs), **others)
                     values.update(zip(app.output_slots, outputs, strict=True))
                     if graph:
                         functions.append(func)

@@ -910,14 +910,9 @@ class Run:
 
     def _apply_now(self, app: Application, func: FunctionNode, settings: Any) -> None:
         values = self.values
-        entries, before = app.settings.apply() if app.settings is not settings else ({}, {})
-        try:
-            outs = func._apply(tuple([values[s] for s in app.inputs]))
-        finally:
-            try:
-                entries.clear()
-            finally:
-                entries.update(before)
+        inputs = tuple([values[s] for s in app.inputs])
+        own = app.settings is not settings
+        outs = app.settings.call(func._apply, inputs) if own else func._apply(inputs)
         for slot, y in zip(app.output_slots, outs, strict=True):
             given = values[slot]
             given._array = y._array

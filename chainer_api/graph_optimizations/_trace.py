@@ -255,17 +255,11 @@ class Traced:
         inputs = tuple([self._input(k, slot) for k, slot in enumerate(app.inputs)])
         draws = session.begin(func, app, self._drawn)
         mark = len(rec.nodes)
-        entries, before = app.settings.apply()
         try:
-            outputs = func.apply(inputs)
+            outputs = app.settings.call(func.apply, inputs)
         except Exception as e:
             pass_on(e)
             raise Untraceable(app, f"{app.label} raises {type(e).__name__} on zeros") from e
-        finally:
-            try:
-                entries.clear()
-            finally:
-                entries.update(before)
         if not rec.live:
             assert rec.escaped is not None
             raise Untraceable(app, rec.escaped.reason)
@@ -311,17 +305,11 @@ class Traced:
             aliases.append(alias)
             return alias
 
-        entries, before = app.settings.apply()
         try:
-            found, functions = app.apply(
-                self._aliases, self._values, given, self.functions, alias_of)
+            found, functions = app.settings.call(
+                app.apply, self._aliases, self._values, given, self.functions, alias_of)
         except _CannotBeApplied as e:
             raise Untraceable(app, str(e)) from e
-        finally:
-            try:
-                entries.clear()
-            finally:
-                entries.update(before)
         if not rec.live:
             assert rec.escaped is not None
             raise Untraceable(app, rec.escaped.reason)

@@ -227,11 +227,11 @@ class Settings:
             found = cls._known[key] = cls(local)
         return found
 
-    def apply(self) -> tuple[dict[str, Any], dict[str, Any]]:
-        """Make them the thread's; gives the thread's entries, and what they were.
+    def call(self, function: Callable[..., Any], *args: Any, **others: Any) -> Any:
+        """What a function gives in these settings, and in ``others``, and not in the thread's own.
 
-        Who calls it clears the entries in the end, and updates them with what they were, without a
-        call of a Python function: with the beginning of such, exceptions of signals come (Ctrl-C).
+        In the end no function of Python is called before the thread's are back: exceptions of
+        signals (Ctrl-C) come with the beginning of such.
         """
         entries = configuration.local_entries.__dict__
         before = dict(entries)
@@ -239,12 +239,13 @@ class Settings:
         try:
             entries.clear()
             entries.update(self.local)
-            entries["static_target"] = target
-        except BaseException:
-            entries.clear()
-            entries.update(before)
-            raise
-        return entries, before
+            entries.update(others, static_target=target)
+            return function(*args)
+        finally:
+            try:
+                entries.clear()
+            finally:
+                entries.update(before)
 
 
 class _ThreadSettings(_tracing.threading.local):

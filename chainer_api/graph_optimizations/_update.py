@@ -16,7 +16,6 @@ from collections.abc import Sequence, Set
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.lib.array_utils import byte_bounds
 
 from chainer import optimizer
 from chainer.backends import cuda
@@ -24,11 +23,13 @@ from chainer.link import _all_params
 from chainer.optimizer_hooks._elementwise import ElementwiseHook
 from chainer.variable import Parameter
 from chainwright.ir import Graph
+from chainwright.runtime import pass_on
 from chainwright.runtime.native import words
 from chainwright.runtime.sweeps import DONE, RAISED, Items, Sweep, SweepCode, same_walk
 from chainwright.tracer import Recorder
 
 from ._again import Again, Unknown
+from ._device import span
 from ._held import LARGE, hold
 from ._tree import errors
 from ._values import check_is_due, copied, same_numbers
@@ -277,7 +278,8 @@ class Part:
                     grads.append(param._node._grad_var._array)
                 held.append(param._array)
                 held += state.values()
-        except Exception:  # there is no gradient; or attributes are such as cannot be compared
+        except Exception as error:  # there is no gradient; or what cannot be compared
+            pass_on(error)
             return None
         if not all(map(operator.is_, held, self._held)):
             return None
@@ -315,8 +317,9 @@ class Part:
                 rule.t += 1
             try:
                 numbers = rule._numbers(key.dtype)
-            except Exception:
-                return False  # the loop over parameters raises it
+            except Exception as error:  # the loop over parameters raises it
+                pass_on(error)
+                return False
             finally:
                 if one:
                     rule.t -= 1
@@ -433,7 +436,7 @@ class Plan:
         return list(parts.values())
 
     def is_of(self, params: list[Any]) -> bool:
-        """Whether these are the parameters, and those without a rule still have none."""
+        """Whether these are the parameters, and those that no sweep updates are as they were."""
         return (
             len(self.params) == len(params)
             and all(map(operator.is_, self.params, params))
@@ -513,7 +516,7 @@ def _sharing(params: list[Any]) -> set[int]:
 
 def _overlapping(arrays: list[Any]) -> set[int]:
     """The places of arrays between whose first and last byte others have some of theirs."""
-    spans = sorted([(*byte_bounds(a), k) for k, a in enumerate(arrays) if a.size])
+    spans = sorted([(*span(a)[1:], k) for k, a in enumerate(arrays) if a.size])
     found, end, last = set[int](), 0, -1
     for start, stop, k in spans:
         if start < end:
@@ -637,7 +640,8 @@ def _found(param: Any, rule: Any, kind: type = np.ndarray) -> Any:
             numbers = rule._numbers(array.dtype)
         finally:
             rule.t -= 1
-    except Exception:
+    except Exception as error:
+        pass_on(error)
         return None
     if not numbers_fit(numbers, array.dtype):
         return None

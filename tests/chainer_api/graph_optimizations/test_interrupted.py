@@ -97,8 +97,7 @@ def interrupted(model, n, calls):
 @pytest.mark.parametrize("first", range(0, 60, 6))
 def test_interrupts_anywhere(first):
     """After one, other models and the model itself go on as if nothing had been."""
-    chainer.config.static_budget, expected = None, step(made(Plain))
-    train, n, found = chainer.config.train, 1 + first, 0
+    expected, train, n, found = step(made(Plain)), chainer.config.train, 1 + first, 0
     while True:
         model = made(Compiled)
         was = interrupted(model, n, 6)
@@ -127,7 +126,6 @@ def test_timeouts_during_checks_of_types(timeout):
 
 def test_timeouts_during_programs(monkeypatch, timeout, caplog):
     expected, model = step(made(Plain)), made(Compiled)
-    chainer.config.static_budget = None
     raising = _piece.raising
     for k in range(12):
         if k % 4 == 3:
@@ -141,7 +139,7 @@ def test_timeouts_during_programs(monkeypatch, timeout, caplog):
 
 def test_debuggers_see_the_method():
     """Calls that would go without their Python have it while a trace function is set."""
-    chainer.config.static_budget, lines = None, []
+    lines = []
 
     def trace(frame, event, argument):
         if frame.f_code is Plain.forward.__code__:
@@ -184,7 +182,7 @@ class Found(list):
 @pytest.mark.parametrize("threshold", [5, 40, 300])
 def test_finalizers_compute_in_the_middle_of_calls(threshold):
     expected, model, found = step(made(Plain)), made(Compiled), Found()
-    chainer.config.static_budget, before = None, gc.get_threshold()
+    before = gc.get_threshold()
     gc.set_threshold(threshold, 1, 1)
     try:
         for _ in range(40):
@@ -200,7 +198,7 @@ def test_finalizers_compute_in_the_middle_of_calls(threshold):
 def test_signal_handlers_compute_in_the_middle_of_calls():
     """At calls of functions of the library: a profile function stands for a handler."""
     expected, model, found = step(made(Plain)), made(Compiled), []
-    chainer.config.static_budget, inside, count = None, [], 0
+    inside, count = [], 0
 
     def handler(number, frame):
         found.append(float(F.sum(F.tanh(F.square(Found.x))).array))
