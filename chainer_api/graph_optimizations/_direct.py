@@ -2,8 +2,8 @@
 
 In: a plan of a single program that only computes. Out: generated functions that do what
 :meth:`Plan.run` and :meth:`StaticScheduleFunction._give_gradients` do where nothing is to be
-checked, timed or computed before, as most calls are. The result has its place in the graph, but the
-node that shows it is made when somebody asks for it: mostly nobody does. What may not happen: a
+checked, timed or computed before, as most calls are. A single result has its place in the graph, but
+the node that shows it is made when somebody asks for it: mostly nobody does. What may not happen: a
 call for which something is to be looked at, and goes this way. So what decides is compared in each
 call, and all else is left to the plan.
 """
@@ -37,11 +37,16 @@ _ref = weakref.ref
 _TRIES = 8  # code is made anew so often: native code comes once, new kinds of backward sometimes
 
 
-class DirectFunction(StaticScheduleFunction):
-    """The node of a single result, which a Variable refers to until it has a node itself."""
+class DirectFunctions(StaticScheduleFunction):
+    """The node of several results."""
 
     _states = None
     _retained: dict[int, Any] = {}
+
+
+class DirectFunction(DirectFunctions):
+    """The node of a single result, which a Variable refers to until it has a node itself."""
+
     #: By what tells gradients of the result apart: what lets the leaves have theirs. See _giver.
     _gives: dict[Any, Any]
     #: Of these, that for a loss, and the gradient of it.
@@ -93,7 +98,7 @@ class Direct:
             return
         piece.forward_meter.took(clock() - started)
         carrier.pieces.append(piece)
-        if piece.chained:
+        if len(piece.chained) == 1:
             function = carrier.values[piece.chained[0]]._made_by
             function._gives = {key: self._timing(give) for key, give in function._gives.items()}
             if function._of_loss is not None:
@@ -137,7 +142,7 @@ def _is_direct(plan: Plan) -> bool:
     schedule = piece._compiled[0]
     if len(plan.pieces) > 1 or not piece._is_simple or type(schedule) is not Schedule:
         return False
-    if len(piece.chained) > 1 or piece.shown or schedule._left >= 0:
+    if piece.shown or schedule._left >= 0:
         return False
     if piece.chained and not piece._node_leaves:
         return False
@@ -235,13 +240,12 @@ def _read(t: _Text, piece: Piece) -> tuple[dict[int, str], dict[int, str]]:
 def _hang(t: _Text, direct: Direct, own: dict[int, str]) -> None:
     """Make the node, as :meth:`Piece._place` and :meth:`Piece._attach` do."""
     piece = direct.piece
+    is_single = len(piece.chained) == 1
     t.names |= {
-        "DirectFunction": DirectFunction, "ref": _ref, "next_number": next_number, "hold": hold,
-        "ground": piece._ground, "levels_of": piece.levels, "copied": copied,
-        "backwards": piece._compiled[1],
+        "Function": DirectFunction if is_single else DirectFunctions, "ref": _ref,
+        "next_number": next_number, "hold": hold, "ground": piece._ground,
+        "levels_of": piece.levels, "copied": copied, "backwards": piece._compiled[1],
     }
-    gives = _givers(direct)
-    t.names |= {"gives": gives, "of_loss": _of_loss(piece, gives)}
     FunctionNode._pieces_exist = True
     n = len(piece._node_leaves)
     nodes = "".join([f"n{k}, " for k in range(n)])
@@ -249,7 +253,7 @@ def _hang(t: _Text, direct: Direct, own: dict[int, str]) -> None:
     above = " or ".join([f"n{k}._rank" for k in range(n)]) or "0"
     for slot in piece.retained:
         t.line(f"n{piece._node_leaves.index(slot)}._data = {own[slot]}")
-    t.line("f = new(DirectFunction)")
+    t.line("f = new(Function)")
     t.line("f._piece = piece")
     live = "".join([
         f"{slot}: {f'hold({own[slot]})' if slot in piece.large else own[slot]}, "
@@ -279,8 +283,17 @@ def _hang(t: _Text, direct: Direct, own: dict[int, str]) -> None:
         t.line("f.inputs = repeat(nodes)")
     t.line(f"f._levels = levels = levels_of(({ranks})) if {above} else ground")
     t.line("f.rank = levels.highest")
-    t.line("f._gives, f._of_loss = gives, of_loss")
-    t.line(f"values[{piece.chained[0]}]._made_by = f")
+    if is_single:
+        gives = _givers(direct)
+        t.names |= {"gives": gives, "of_loss": _of_loss(piece, gives)}
+        t.line("f._gives, f._of_loss = gives, of_loss")
+        t.line(f"values[{piece.chained[0]}]._made_by = f")
+        return
+    for k, slot in enumerate(piece.chained):
+        t.line(f"r{k} = values[{slot}]._node")
+    t.line(f"{''.join([f'r{k}._rank, ' for k in range(len(piece.chained))])} = levels.heights")
+    t.line(f"{''.join([f'r{k}._creator_node = ' for k in range(len(piece.chained))])}f")
+    t.line(f"f.outputs = ({''.join([f'ref(r{k}), ' for k in range(len(piece.chained))])})")
 
 
 def _givers(direct: Direct) -> dict[Any, Any]:

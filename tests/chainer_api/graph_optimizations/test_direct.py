@@ -55,6 +55,37 @@ class Shifted(Net):
         return super().forward(x, t) + F.reshape(self.shift, ())
 
 
+class Heads(Net):
+    """Two results of one hidden layer."""
+
+    def __init__(self, width):
+        super().__init__(width)
+        with self.init_scope():
+            self.c = L.Linear(width, 2)
+
+    def forward(self, x, t):
+        h = F.tanh(self.a(x))
+        return self.b(h) - t, self.c(h)
+
+
+class WithHidden(Net):
+    """A result that the other is computed from."""
+
+    def forward(self, x, t):
+        h = F.tanh(self.a(x))
+        return h, self.b(h) - t
+
+
+class Cell(Net):
+    """Called several times before backward, each time with results of the call before."""
+
+    def forward(self, x, t, c=None, h=None):
+        if c is None:
+            c, h = np.zeros_like(t), np.zeros_like(t)
+        c = c * 0.5 + F.tanh(self.b(F.sin(self.a(x)))) * h
+        return c, F.tanh(c) - t
+
+
 def batch(k):
     random = np.random.RandomState(k)
     x = chainer.Variable(random.standard_normal((4, 5)).astype("f"))
@@ -311,11 +342,15 @@ def at_once(monkeypatch):
         monkeypatch.setitem(vars(chainer.global_config), name, value)
 
 
-def run(kind, scenario, compiled, width=40):
+def made_of(kind, compiled, width=40):
     np.random.seed(0)
     if compiled:
         kind = type(kind.__name__, (kind,), {"forward": chainer.static_graph(kind.forward)})
-    model = kind(width)
+    return kind(width)
+
+
+def run(kind, scenario, compiled, width=40):
+    model = made_of(kind, compiled, width)
     found = [usual(model, *batch(k)) for k in range(WARM)]
     for k in range(WARM, WARM + CALLS):
         found.append(scenario(model, *batch(k)))
@@ -362,6 +397,94 @@ def test_other_results(kind, scenario):
     plain, _ = run(kind, scenario, False)
     found, _ = run(kind, scenario, True)
     assert found == plain
+
+
+def of_both(model, x, t):
+    y, z = model(x, t)
+    model.cleargrads()
+    (F.sum(y * y) + F.sum(F.exp(z))).backward()
+    return y.array.tobytes(), z.array.tobytes(), x.grad.tobytes(), numbers(model)
+
+
+def of_the_first(model, x, t):
+    y = model(x, t)[0]
+    model.cleargrads()
+    F.sum(y * y).backward()
+    return numbers(model), y.grad is None, y.creator.label
+
+
+def of_the_second(model, x, t):
+    found = model(x, t)
+    z = found[1]
+    del found
+    model.cleargrads()
+    z.grad = np.full_like(z.array, 0.5)
+    z.backward()
+    return numbers(model), z.grad is None, z.rank
+
+
+def one_after_the_other(model, x, t):
+    y, z = model(x, t)
+    model.cleargrads()
+    y.grad, z.grad = np.ones_like(y.array), np.full_like(z.array, 2)
+    y.backward()
+    found = numbers(model)
+    z.backward(retain_grad=True)
+    return found, numbers(model)
+
+
+def with_respect_to_the_first(model, x, t):
+    y, z = model(x, t)
+    found = chainer.grad([F.sum(y * y) + F.sum(z)], [y, x], enable_double_backprop=True)
+    model.cleargrads()
+    F.sum(found[1] * found[1]).backward()
+    return [g.array.tobytes() for g in found], numbers(model)
+
+
+def cut_at_the_first(model, x, t):
+    y, z = model(x, t)
+    loss = F.sum(y * 3) + F.sum(z)
+    y.unchain_backward()
+    model.cleargrads()
+    loss.backward()
+    return y.creator is None, z.creator is None, numbers(model)
+
+
+def three_steps(model, x, t):
+    state = model(x, t)
+    for _ in range(2):
+        state = model(x, t, *state) if type(model).__name__ == "Cell" else model(x, t)
+    model.cleargrads()
+    sum([F.sum(y) for y in state]).backward()
+    return numbers(model), [y.rank for y in state], [y.creator.rank for y in state]
+
+
+def written_results(model, x, t):
+    y, z = model(x, t)
+    loss = F.sum(y) + F.sum(z)
+    y.array[...] = 7
+    model.cleargrads()
+    loss.backward()
+    return numbers(model)
+
+
+OF_SEVERAL = (
+    of_both, of_the_first, of_the_second, one_after_the_other, with_respect_to_the_first,
+    cut_at_the_first, three_steps, written_results,
+)
+
+
+@pytest.mark.parametrize("kind", [Heads, WithHidden, Cell])
+@pytest.mark.parametrize("scenario", OF_SEVERAL)
+def test_several_results(kind, scenario):
+    found = []
+    for compiled in (False, True):
+        model = made_of(kind, compiled)
+        found.append([
+            (of_both(model, *batch(k)), scenario(model, *batch(100 + k))) for k in range(WARM)])
+    assert found[1] == found[0]
+    assert model.schedule_manager.report()[0].without_python > 0
+    assert type(model(*batch(0))[0].creator_node) is not StaticScheduleFunction
 
 
 def told(model, x, t, scale):
