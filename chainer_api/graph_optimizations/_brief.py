@@ -26,6 +26,7 @@ from chainwright.runtime.trees import parsed
 
 from ._direct import Direct
 from ._piece import Plan
+from ._source import codes_in
 
 _AT_ONCE, _TRIES = 3, 6  # times that a brief way is looked for again: soon, and at all
 _SOON = 64  # uses until it is asked again for native code
@@ -279,6 +280,11 @@ class _Space:
         note_holder(self, [v for v in names.values() if type(v) is np.ndarray])
 
 
+def _function(body: Sequence[str]) -> str:
+    lines = ["def brief(chain, args, kw, carrier):", "try:", *body]
+    return "\n    ".join(lines) + "\n"
+
+
 class Brief:
     """Code that does what a proof's does, as long as ``table`` is as it was."""
 
@@ -289,7 +295,13 @@ class Brief:
         self._names = names
         self._watch = Watch(names, chain, volatile)
         first = next(k for k, line in enumerate(lines) if line.lstrip().startswith("carrier."))
-        kept = [x for line in lines[1:first] if (x := self._kept(line.strip()))]
+        guards = [line.strip() for line in lines[1:first]]
+        statements = [list[ast.stmt]() for _ in guards]
+        for statement in parsed("\n".join(guards)).body:
+            statements[statement.lineno - 1].append(statement)
+        kept = [
+            x for line, found in zip(guards, statements, strict=True)
+            if (x := self._kept(line, *found))]
         self.watched, self._held = self._watch.watched, self._watch.held
         self.table = words.table_of([*self._watch.words, *_words_of_plans(plans)])
         #: How many lines it has less.
@@ -306,9 +318,9 @@ class Brief:
     def _finish(self, body: list[str]) -> None:
         given = {}
         chain = self._watch.known.pop("chain")
-        text = "try:\n" + "\n".join(body)
-        names = [n for n in ast.walk(parsed(text)) if isinstance(n, ast.Name)]
-        used, bound = {n.id for n in names}, {n.id for n in names if isinstance(n.ctx, ast.Store)}
+        codes = codes_in(compile(_function(body), "<chainwright brief>", "exec"))
+        bound = {name for code in codes for name in code.co_varnames + code.co_cellvars}
+        used = bound.union(*[code.co_names for code in codes])
         for name, value in self._watch.known.items():
             if name not in used:
                 continue
@@ -319,8 +331,7 @@ class Brief:
                 given[f"known_{name}"] = value
             else:
                 given[name] = value
-        lines = ["def brief(chain, args, kw, carrier):", "try:", *body]
-        self.text = "\n    ".join(lines) + "\n"
+        self.text = _function(body)
         space = {**self._names, **given}
         for name, plan in self._names.items():
             if type(plan) is Plan:
@@ -330,9 +341,8 @@ class Brief:
         self.replay: Callable[..., Any] = space["brief"]
         del self._watch, self._names  # which hold what the call has found
 
-    def _kept(self, line: str) -> str:
+    def _kept(self, line: str, statement: ast.stmt, *more: ast.stmt) -> str:
         """What is left of a line: nothing, where all of it can be watched."""
-        (statement, *more) = parsed(line).body
         if more:
             return line
         try:

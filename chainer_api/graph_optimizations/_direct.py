@@ -2,10 +2,10 @@
 
 In: a plan of a single program that only computes. Out: generated functions that do what
 :meth:`Plan.run` and :meth:`StaticScheduleFunction._give_gradients` do where nothing is to be
-checked, timed or computed before, as most calls are. A single result has its place in the graph, but
-the node that shows it is made when somebody asks for it: mostly nobody does. What may not happen: a
-call for which something is to be looked at, and goes this way. So what decides is compared in each
-call, and all else is left to the plan.
+checked, timed or computed before, as most calls are. A single result has its place in the graph,
+but the node that shows it is made when somebody asks for it: mostly nobody does. What may not
+happen: a call for which something is to be looked at, and goes this way. So what decides is
+compared in each call, and all else is left to the plan.
 """
 
 from __future__ import annotations

@@ -741,6 +741,10 @@ def _stored(node: Any) -> set[str]:
     return found
 
 
+#: Where statements stand in others.
+_BLOCKS = ("body", "orelse", "finalbody", "handlers", "cases")
+
+
 def _declared(node: Any) -> tuple[set[str], set[str]]:
     """The names that a function declares to be global, and those of functions around it."""
     known = getattr(node, "declared", None)
@@ -754,8 +758,9 @@ def _declared(node: Any) -> tuple[set[str], set[str]]:
             found[0].update(n.names)
         elif isinstance(n, ast.Nonlocal):
             found[1].update(n.names)
-        elif not isinstance(n, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)):
-            stack += ast.iter_child_nodes(n)
+        elif not isinstance(n, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+            for statements in _BLOCKS:
+                stack += getattr(n, statements, ())
     node.declared = found
     return found
 

@@ -80,14 +80,15 @@ def _candidates(code: CodeType, names: dict[str, Any]) -> list[Any]:
     for end in range(min(last, len(lines)), min(last + 40, len(lines)) + 1):
         some = lines[first - 1 : end]
         indented = some[0][:1].isspace()
+        # As many lines before it as there are in the file: the tree knows where it stands.
+        text = "\n" * (first - 1 - indented) + "if 1:\n" * indented + "".join(some)
         try:
-            body: Any = parsed("".join(["if 1:\n", *some] if indented else some)).body
+            body: Any = parsed(text).body
         except SyntaxError:
             continue
         if indented and len(body) == 1:
             body = body[0].body
         if len(body) == 1 and isinstance(body[0], ast.FunctionDef):
-            ast.increment_lineno(body[0], first - 1 - indented)
             return body
         return []
     return []
