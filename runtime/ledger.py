@@ -219,7 +219,7 @@ class Ledger:
         self.to_pass = 0
         self._pass_since = ""
         self.spent: Counter[str] = Counter()  # seconds, by what they went into
-        self.saved = 0.0
+        self.saved = self.in_method = 0.0  # seconds; in calls of the method, programs or not
         self._stops: Counter[tuple[str, str]] = Counter()
         self.plainly: Counter[str] = Counter()  # whole calls define-by-run, by the reason
         self.history: list[Sample] = [Sample(0.0, 0, 0.0, 0.0)]
@@ -237,6 +237,16 @@ class Ledger:
     def eager_calls(self) -> int:
         """Calls that went define-by-run."""
         return self.plain_calls - self.to_pass
+
+    @property
+    def spent_on_programs(self) -> float:
+        """Seconds that went into programs; calls are noted from a budget of their own."""
+        return sum(self.spent.values()) - self.spent["noting"]
+
+    @property
+    def owed(self) -> float:
+        """Seconds that were spent on programs, and have not been saved yet."""
+        return self.spent_on_programs - self.saved
 
     def let_pass(self, calls: int, reason: str) -> None:
         """The next calls go define-by-run, and are counted now: whoever lets one pass says so."""

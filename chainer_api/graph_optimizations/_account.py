@@ -13,6 +13,8 @@ from chainer import configuration
 from chainwright.runtime import NEWS, OPTIONS, Ledger
 from chainwright.runtime.rate import Rate, measure_pace, pace
 
+from ._lives import Lives
+
 if TYPE_CHECKING:
     from chainer.function_node import FunctionNode
 
@@ -35,6 +37,7 @@ _GAIN, _GAIN_OF_FUNCTION, _GAIN_OF_TIME, _OF_RESULT, _LEAST = 0.6, 9.5e-6, 0.15,
 # What a call and its backward save at least without the method's Python, besides what each function
 # of it saves; and without most guards. Seconds of the pace (12 small models: 75 to 500, 45 to 440).
 _GAIN_OF_PROOF, _GAIN_OF_PROVED, _GAIN_OF_SHORTCUT = 20e-6, 8e-6, 35e-6
+_DOUBTS = 4  # checks in a row that say so, where other threads may have changed something
 _LONG_AGO = 64  # calls since another thread has called
 _GONE = 60.0  # seconds since then, until it is in no call any more
 #: Of how many calls that are like each other one is timed, or runs of a program, after the first.
@@ -144,10 +147,12 @@ class _All:
 class Account:
     """Seconds spent on one method, and saved by its programs."""
 
-    def __init__(self, ledger: Ledger, exact: bool | None = None) -> None:
+    def __init__(
+        self, ledger: Ledger, exact: bool | None = None, lives: Lives | None = None
+    ) -> None:
         self.ledger = ledger
         self.exact = exact  # whether the last bits matter; None: as the configuration says
-        self.in_method = 0.0
+        self.lives = lives or Lives()
         self._came_at = _All.seconds
         self.spends_freely = False  # whether the call is one of a kind that is to be compiled
         self.new_backwards: list[Piece] = []  # for which a new kind of backward has come
@@ -268,7 +273,7 @@ class Account:
         What comes out of savings does not have to come back.
         """
         wait = self._wait(missing)
-        if self._owed + seconds > 0.0:
+        if self.ledger.owed + seconds > 0.0:
             wait = max(wait, self._comes_back_in(seconds, gain))
         return wait
 
@@ -277,8 +282,9 @@ class Account:
 
         A method goes on for as long as it has gone on, at least.
         """
-        calls = seconds / max(gain, 1e-12)
-        if calls <= max(_PAYBACK, self.calls) or _budget() == math.inf:
+        calls, known = seconds / max(gain, 1e-12), self.lives.to_come(self.calls)
+        likely = max(_PAYBACK, self.calls) if known is None else known
+        if calls <= likely or _budget() == math.inf:
             return 0
         return 1 + int(min(calls - self.calls, self.calls, _LONGEST))
 
@@ -316,7 +322,7 @@ class Account:
         seconds = self._weight * self._seconds_to_compile(applications)
         if self._comes_back_in(seconds, gain):
             return False
-        return self._owed + seconds <= _budget() * self._weight * self.in_method
+        return self.ledger.owed + seconds <= _budget() * self._weight * self.in_method
 
     def affords_proof(self, applications: int, calls: int) -> bool:
         """Whether a way may be proved that ``calls`` of the calls so far have gone."""
@@ -384,7 +390,7 @@ class Account:
 
     def _lasts(self, seconds: float) -> None:
         """Calls have taken so long."""
-        self.in_method += seconds
+        self.ledger.in_method += seconds
         if not self.of_turns:  # they are in a call of another method
             _All.seconds += seconds
 
@@ -400,37 +406,40 @@ class Account:
         time spent in the method, the budget, and besides to what is expected to be saved in the
         first calls, or in some of those to come where there were many.
         """
+        lives = self.lives
+        known = lives.to_come(self.calls)
         expected = gain * max(_SOON - self.calls, 0)
         if self.calls >= _HORIZON:
             expected = gain * self.calls
             unnoticed = 0.0 if self.of_turns else _UNNOTICED * self._part
             expected = max(_GOES_ON * expected, min(expected, unnoticed))
+        if known is not None:
+            expected = min(expected, gain * known)
         hope = 1.0
         if self.ledger.spent["trace"]:
             # What has not paid in many calls is not likely to do so later.
-            paid = max(self.ledger.saved, 0.0) / self._spent_on_programs
+            paid = max(self.ledger.saved, 0.0) / self.ledger.spent_on_programs
             hope = min(math.sqrt(_HORIZON / max(self.calls, 1)) + paid, 1.0)
-        earned = max(_budget() * hope * self.in_method, _CALLS * self.plain)
-        return self._owed + seconds - self._weight * earned - expected
+        earned = max(_budget() * hope * (self.in_method + lives.seconds), _CALLS * self.plain)
+        return self.ledger.owed + lives.owed + seconds - self._weight * earned - expected
 
     @property
-    def _spent_on_programs(self) -> float:
-        """Seconds that went into programs; calls are noted from a budget of their own."""
-        return sum(self.ledger.spent.values()) - self.ledger.spent["noting"]
+    def in_method(self) -> float:
+        """Seconds that calls have taken."""
+        return self.ledger.in_method
 
-    @property
-    def _owed(self) -> float:
-        """Seconds that were spent on programs, and have not been saved yet."""
-        return self._spent_on_programs - self.ledger.saved
+    def hurries(self) -> bool:
+        """Whether what may be compiled is to be compiled at once."""
+        return self.spends_freely or _budget() == math.inf
 
     def has_earned(self, seconds: float) -> bool:
         """Whether programs have saved so much more than was spent on them, many times over."""
-        return self._owed + _EARNED * seconds <= 0.0
+        return self.ledger.owed + _EARNED * seconds <= 0.0
 
     @property
     def have_paid(self) -> bool:
         """Whether programs have saved what was spent on them."""
-        return self._owed <= 0.0
+        return self.ledger.owed <= 0.0
 
     def allows_phrases(self) -> bool:
         """Whether calls may be noted to find phrases: of methods that are called often."""
@@ -448,7 +457,15 @@ class Account:
         )
 
     def distrust(self, piece: Piece, what: str, where: str) -> None:
-        """A program gave other numbers than define-by-run."""
+        """A program gave other numbers than define-by-run.
+
+        Where several threads call the method, one of them may have updated parameters meanwhile:
+        it is to be seen a few times in a row.
+        """
+        piece.doubts += 1
+        if self.is_shared and piece.doubts < _DOUBTS:
+            piece.uses_since_check = 0  # so that the next use is checked
+            return
         piece.dropped = True
         self.ledger.add(
             "distrusted",
@@ -631,7 +648,9 @@ class Account:
         """So many calls that went the way to ``app``, with programs."""
         self._count(seconds, calls)
         forwards, programs, functions = 0.0, 0.0, 0
+        waits = False
         for piece in run.pieces:
+            waits = waits or piece.schedule is None
             forwards += piece.forward_meter.plain
             programs += piece.forward_meter.program
             functions += len(piece.apps)
@@ -656,6 +675,9 @@ class Account:
             factor = 1.0
         if self.of_turns:
             gain -= _AROUND_TURNS + 2 * AROUND_NODE * (len(run.pieces) - 1)
+        if waits:  # functions were applied, for the last time
+            self._partly += 1
+            return True
         self.ledger.saved += calls * gain
         if run.realized:
             self._partly += 1

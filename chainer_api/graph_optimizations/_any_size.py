@@ -781,6 +781,7 @@ class AnySizePiece(Piece):
     """A piece with one program for all sizes between bounds."""
 
     layout = staticmethod(_layout)
+    may_wait = False
 
     def __init__(
         self, name: str, apps: Sequence[AnySize], specs: dict[int, Spec], *args: Any

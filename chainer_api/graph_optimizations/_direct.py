@@ -132,6 +132,8 @@ class Direct:
 def _found(piece: Piece) -> Any:
     """What code is made for: the programs, whether they stay, and what runs them."""
     compiled = piece._compiled
+    if compiled is None:
+        return None
     schedule = compiled[0]
     runners = [run.runner for run, _, _ in compiled[1].values()]
     return compiled, schedule._left < 0, schedule._runner, runners

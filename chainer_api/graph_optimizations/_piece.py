@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from ._run import Run
 
 logger = logging.getLogger("chainwright")
+_SAID: dict[str, Any] = {"all": "ignore"}
 _ref = weakref.ref
 _kept = deque[weakref.ref["Piece"]]()  # pieces with traces
 _hooks = function_hook._thread_local
@@ -52,6 +53,7 @@ _LARGE = 8 << 20  # bytes of intermediate values
 _FEW = 16384  # bytes of leaves that are copied in each use
 _LEVELS = 4096  # uses of leaves for which it is remembered where their functions stand
 _KEPT, _SMALL = 8, 256  # traces, for backwards of other kinds: of the last pieces; functions
+_OBSERVED = 8  # uses in which no gradients come back, until a program is made for forward alone
 
 
 class Piece:
@@ -63,6 +65,8 @@ class Piece:
     twice: Any = None  # programs for gradients that are differentiated themselves
     sizes_of: Callable[[Any, Any], tuple[int, ...]] | None = None  # of a program for any sizes
     programs = 1  # that are compiled to get native code
+    #: Whether programs wait for the first backward; None: unless the account is in a hurry.
+    may_wait: bool | None = None
 
     def __init__(
         self, name: str, apps: Sequence[Application], specs: dict[int, Spec],
@@ -78,11 +82,15 @@ class Piece:
         self.uses_since_check = 0
         self.computed: dict[Any, Any] = {}
         self.ends = set[int]()  # see ends_here
+        self.doubts = 0  # see distrust
         self._dissolved = 0  # nodes that were replaced by the functions' own
         self.dropped = False
         self.backwards: dict[Any, Backward] = {}
         self._trace: Traced | None = None  # kept while backwards of other kinds are likely
         self.gpu = gpu_of_apps(apps, specs)
+        self._is_new, self._observed = True, 0  # uses in which the functions were applied
+        self.schedule: Any = None
+        self._compiled: Any = None
         traced = self._record(self._first_keys)
         self.results, self._arrays = traced.results, traced.arrays
         self.inputs: list[Input] = traced.inputs
@@ -182,6 +190,8 @@ class Piece:
 
     def _publish(self) -> None:
         """From now on calls run what has been compiled."""
+        if self.schedule is None:
+            return
         runs = self.schedule.backwards
         self._compiled = (
             self.schedule,
@@ -210,7 +220,22 @@ class Piece:
             y = traced._values[traced.chained[0]]
             if y.requires_grad and traced.uses:
                 alone = (True,) * len(traced.same_leaf)
-                self.keys[(None, alone, (y.dtype, self.layout(_dense(y)), True))] = None
+                key = None, alone, (y.dtype, self.layout(_dense(y)), True)
+                if key not in self._refused:
+                    self.keys[key] = None
+
+    def _is_to_be_observed(self, traced: Traced) -> bool:
+        """Whether the first gradients are to tell which of them are to be computed.
+
+        Of a loss that is known. Else programs would have to be made a second time, which takes as
+        long. What is written, though, may be written once only, whatever functions raise.
+        """
+        results = [traced._values[slot] for slot in traced.chained]
+        may_wait = not self.account.hurries() if self.may_wait is None else self.may_wait
+        return (
+            may_wait and self.gpu is None and not traced.written
+            and (len(results) > 1 or any([y.shape for y in results]))
+        )
 
     def _record(self, expect: Any = None) -> Traced:
         """Trace and compile; a fault of ours there is none of the user's program."""
@@ -236,10 +261,18 @@ class Piece:
 
     def _recorded(self, expect: Any) -> Traced:
         started = clock()
+        if self._is_new:
+            traced = self._trace = self._traced()
+            if self._is_to_be_observed(traced):
+                self.account.spend("trace", started)
+                self.forward = traced.forward
+                self.same_bits, self.agree = True, same_numbers
+                return traced
         while (traced := self._with_backwards(expect)) is None:
             expect = None
         self.account.spend("trace", started)
         started = clock()
+        self.forward = traced.forward
         graphs = {key: backward.graph for key, backward in self.backwards.items()}
         self.schedule = self._schedule(traced.forward, graphs)
         weight = self.programs * sum([app.weight for app in self.apps])
@@ -332,8 +365,12 @@ class Piece:
             self._unsettled = _AFTER_NEW_BACKWARD[self._is_large()]
         if key not in self._refused and len(self.keys) < 8:
             self.keys[key] = None
-            self.dirty = True
-            self.account.new_backwards.append(self)
+            self._is_to_be_compiled()
+
+    def _is_to_be_compiled(self) -> None:
+        """Before the next call."""
+        self.dirty = True
+        self.account.new_backwards.append(self)
 
     def was_dissolved(self, why: str) -> None:
         """The graph behind a node was wanted: where that is the rule, a program is in vain."""
@@ -370,12 +407,15 @@ class Piece:
         return [self] if self.twice is None else [self, *self.twice.pieces()]
 
     def renew(self) -> None:
-        """Compile again, with the kinds of backward that have come."""
-        self._record()
+        """Compile, again mostly, with the kinds of backward that have come."""
+        self._is_new = False
+        self._record(None if self.keys else self._first_keys)
         self._number_inputs()
         self._publish()
 
     def _intermediate_bytes(self) -> int:
+        if self.schedule is None:
+            return 0
         return self.schedule.program.intermediate_bytes
 
     def _is_large(self) -> bool:
@@ -418,8 +458,9 @@ class Piece:
         ``places`` are the numbers that the functions would have got in the graph, where others may
         have come between them.
         """
-        due = self._check_is_due()
-        if self._is_simple and not due and not self._unsettled:
+        compiled = self._compiled
+        due = compiled is not None and self._check_is_due()
+        if compiled is not None and self._is_simple and not due and not self._unsettled:
             self._run_simply(run, places)
             return
         started = clock()
@@ -449,6 +490,9 @@ class Piece:
         live = leaves
         if self.gpu is not None and run.guards:  # what backward reads late are the caller's own
             live = {s: run.guards[s][0] if s in run.guards else a for s, a in leaves.items()}
+        if compiled is None:
+            self._observe(run, leaves, places)
+            return
         graph = not (due and self._is_large())
         keeps_copies = self._copies_are_cheap
         if self._unsettled:
@@ -464,7 +508,7 @@ class Piece:
         elif self.written:  # building the graph again changes a copy
             leaves = {**leaves, **{slot: copied(leaves[slot]) for slot in self.written}}
         # Both of one compilation: another thread may be renewing this piece.
-        schedule, backwards = self._compiled
+        schedule, backwards = compiled
         made, kept = raising(schedule.forward, (*sizes, *arrays))
         for slot in self.written if run.guards else ():
             if slot in run.guards:  # what comes after it finds what it has written
@@ -478,6 +522,21 @@ class Piece:
         run.pieces.append(self)
         if due:
             self._check(run, node, leaves, made, graph)
+
+    def _observe(self, run: Run, leaves: dict[int, Any], places: list[int]) -> None:
+        """Apply the functions: nobody knows yet which gradients are to be computed."""
+        self._observed += 1
+        if self._observed == _OBSERVED:
+            self._is_to_be_compiled()
+        nodes = self._read_nodes(run.values)
+        inputs = nodes if self._repeat is None else self._repeat(nodes)
+        with _tracing.aside():
+            rebuilt = raising(self.rebuild, leaves, run.states, inputs, True, {})
+        made = [rebuilt.values[slot]._array for slot in self.results]
+        node = self._deliver(run, made, None, leaves, leaves, places)
+        if node is not None:
+            node._rebuilt = rebuilt
+        run.pieces.append(self)
 
     def _as_they_are(self, values: Any) -> dict[int, Any]:
         """The arrays that programs take a copy of: functions find in them what is there then."""
@@ -608,10 +667,8 @@ class Piece:
             if not self.agree(array, plain):
                 wrong.append(slot)
                 run.values[slot]._array = plain
-        # Where several threads call the method, others write to the same statistics, and draw from
-        # the same generator: what differs then says nothing.
+        # Where several threads call the method, others write to the same statistics.
         shared = self.account.is_shared
-        disturbed = shared and self.states_needed
         for slot in self.written if not shared else ():
             array = run.values[slot]
             if not self.agree(array, leaves[slot]):
@@ -629,16 +686,20 @@ class Piece:
         run.checking += self.account.spend("check", started)
         if wrong and node is not None:
             node._backwards = {}
-        if wrong and not disturbed:
+        if not wrong:
+            self.doubts = 0
+        elif not (shared and self.states_needed):  # others draw from the same generator
             app = next((a for a in self.apps if wrong[0] in a.output_slots), self.apps[-1])
             self.account.distrust(self, f"the result of {app.label}", app.origin.place)
 
     def rebuild(
-        self, leaves: dict[int, Any], states: Any, nodes: Any, graph: bool = True
+        self, leaves: dict[int, Any], states: Any, nodes: Any, graph: bool = True,
+        errors: dict[str, Any] = _SAID,
     ) -> Rebuilt:
         """Apply the functions to the leaves of a call, with the random numbers of that call.
 
-        Without a ``graph`` there are only the results in the end.
+        Without a ``graph`` there are only the results in the end. ``errors`` is what
+        :func:`numpy.errstate` takes: mostly the program has warned.
         """
         values: dict[int, Any] = {}
         by_slot: dict[int, list[Variable]] = {}
@@ -652,7 +713,7 @@ class Piece:
 
         hooks, _hooks.function_hooks = _hooks.function_hooks, None  # they see each function once
         try:
-            with np.errstate(all="ignore"):  # the program has warned
+            with np.errstate(**errors):
                 for k, app in enumerate(self.apps):
                     if app.is_backward:
                         functions += self._differentiated(
@@ -883,8 +944,12 @@ class Plan:
         """The pieces, and those in which gradients of their results are differentiated."""
         return [one for piece in self.pieces for one in piece.with_backward()]
 
+    def compiled_pieces(self) -> list[Piece]:
+        """Those of all that have programs already."""
+        return [piece for piece in self.all_pieces() if piece.schedule is not None]
+
     def ready(self) -> bool:
-        """Whether the programs are there and trusted."""
+        """Whether the programs are there and trusted, or wait for the first backward."""
         if self.dropped:
             return False
         for piece in self.pieces:

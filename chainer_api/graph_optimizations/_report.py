@@ -33,7 +33,7 @@ def line_of(method: Callable[..., Any]) -> str:
 
 def programs_of(site: Site) -> list[CompiledProgram]:
     """The programs of a method."""
-    pieces = [piece for plan in site.plans() for piece in plan.all_pieces()]
+    pieces = [piece for plan in site.plans() for piece in plan.compiled_pieces()]
     return [
         CompiledProgram(piece.schedule, label)
         for piece, label in zip(pieces, labels_of(site.name, pieces), strict=True)
@@ -52,7 +52,7 @@ def labels_of(name: str, pieces: Sequence[Any]) -> list[str]:
 
 def label_of(name: str, piece: Any) -> str:
     """``MLP.forward(f32[30,4]), train``."""
-    inputs = piece.schedule.built.forward.inputs
+    inputs = piece.forward.inputs
     types = [
         f"{node.dtype}[{','.join(map(str, node.dims))}]"
         for node in inputs

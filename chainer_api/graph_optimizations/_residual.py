@@ -42,12 +42,15 @@ class Sym:
     all calls, since a guard says so.
     """
 
-    __slots__ = ("applied", "born", "checked", "fixed", "outside", "own", "ref", "slot", "value")
+    __slots__ = (
+        "applied", "born", "checked", "fixed", "known_before", "outside", "own", "ref", "slot",
+        "value")
 
     def __init__(self, value: Any, ref: str, born: int = 0) -> None:
         self.value, self.ref, self.born = value, ref, born
         self.fixed = self.checked = False
         self.own = self.outside = False  # an array that the call has made, or has found
+        self.known_before = False  # whether it is there before the call, and no item of such made
         self.slot: int | None = None
         self.applied = False
 
@@ -93,6 +96,7 @@ class Residual:
         self._guards: set[str] = set()
         self.kinds: dict[str, type] = {}  # of values, by name
         self.objects: dict[int, Sym] = {}  # what was read, by identity
+        self._made = set[str]()  # names of what the call itself has made, and of its items
         self.kept: list[Any] = []  # so that ids stay what they are
         self.miss = "return MISS"
         self.count = 0  # of names
@@ -211,6 +215,10 @@ class Residual:
             return known[id(value)]
         sym = Sym(value, self.name(), self.count)
         sym.outside, self.kinds[sym.ref] = known is not None, kind
+        first = _FIRST.match(text)
+        sym.known_before = known is not None and (first is None or first[0] not in self._made)
+        if not sym.known_before:
+            self._made.add(sym.ref)
         self.line(f"{sym.ref} = {text}")
         if kind in PLAIN or is_number(value) or kind is np.ndarray:
             pass  # compared where it matters
@@ -318,6 +326,7 @@ def _holds_any(value: Any, ids: set[int]) -> bool:
 
 
 _GUARD = re.compile(r"    if (.*): return (.*)")
+_FIRST = re.compile(r"v\d+")  # the name that a text begins with
 
 
 def _joined(lines: list[str]) -> list[str]:

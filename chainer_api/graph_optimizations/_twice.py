@@ -44,6 +44,8 @@ _KINDS = 8  # of gradients of one piece, for which there may be programs
 class TwicePiece(Piece):
     """A piece together with the functions that compute gradients of its results."""
 
+    may_wait = False
+
     def __init__(self, piece: Piece, app: Differentiation, specs: dict[int, Spec]) -> None:
         self.before, self.app, self._in_vain = piece, app, 0
         super().__init__(

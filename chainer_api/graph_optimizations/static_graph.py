@@ -24,6 +24,7 @@ from ._account import ANY_SIZE, COMPILING, GAIN_OF_ANY_SIZE, TIMED_EACH, Account
 from ._again import Gradients
 from ._any_size import AnySizePiece, AnySizes, Kind, Refused
 from ._lean import Need
+from ._lives import Lives
 from ._loops import OpenMethod, open_at
 from ._node import StaticScheduleFunction
 from ._phrases import Phrases
@@ -76,6 +77,7 @@ _OPTIONS = (
     "report",
 )
 _WAYS, _KINDS_OF_WAYS = 12, 4  # forms of arguments, or ways, until loops are opened
+_BRIEF_LIVES = "chains of this kind have lived for a few calls only"
 _BY_TURNS = "the turns of its loops have no programs yet"
 _DEAR = "to compile it would take too long for what its calls have taken so far"
 _TIMED = "timed, to know what programs save"
@@ -163,10 +165,12 @@ def _without_collection(method: Method) -> Method:
 class Site:
     """One decorated method of one chain: the ways that its calls go, and their programs."""
 
-    def __init__(self, method: Callable[..., Any], name: str, options: Options) -> None:
+    def __init__(
+        self, method: Callable[..., Any], name: str, options: Options, lives: Lives
+    ) -> None:
         self.method, self.name, self.options = method, name, options
         self.ledger = Ledger(name, is_part=bool(options.inside))
-        self.account = Account(self.ledger, options.exact)
+        self.account = Account(self.ledger, options.exact, lives)
         self.root = Application(None)
         self._last = self.root  # where the last call has ended
         self.chain: Callable[[], Any] = lambda: None
@@ -598,7 +602,7 @@ class Site:
 
     def rest(self) -> None:
         """Programs make this method slower: leave it alone for a while."""
-        schedules = [piece.schedule for plan in self.plans() for piece in plan.all_pieces()]
+        schedules = [piece.schedule for plan in self.plans() for piece in plan.compiled_pieces()]
         sleep = self.sleep
         sleep.begins_to_rest()
         if self.proofs.become_lean():
@@ -791,6 +795,9 @@ class Site:
                 self._compile(waiting.syncs, waiting.app, waiting.names)
                 self.sleep.wakes()
                 self.ledger.let_pass(0, self.sleep.why)
+            for piece in [piece for plan in self.plans() for piece in plan.pieces]:
+                if piece.schedule is None:
+                    self._renew(piece)
 
     @_without_collection
     def _compile(self, syncs: list[Sync], app: Application, names: dict[int, str]) -> None:
@@ -973,7 +980,7 @@ class Site:
 
     def end_forward(self) -> None:
         for plan in self.plans():
-            for piece in plan.all_pieces():
+            for piece in plan.compiled_pieces():
                 piece.schedule.trim()
 
 
@@ -1191,15 +1198,17 @@ def _decorate(method: Any, options: Options) -> Callable[..., Any]:
         if isinstance(method, type):
             hint = "; decorate its __call__ or forward method instead of the class"
         raise TypeError(f"static_graph decorates a method of a chain, not {method!r}{hint}")
-    name = method.__qualname__.replace("<locals>.", "")
+    name, lives = method.__qualname__.replace("<locals>.", ""), Lives()
 
     @functools.wraps(method)
     def call(self: Any, *args: Any, **kwargs: Any) -> Any:
         manager = vars(self).get("schedule_manager") if hasattr(self, "__dict__") else None
         site = None if manager is None else manager._sites.get(method)
         if site is None or site.chain() is not self:
-            site = _site(self, method, name, options)
-        elif (ledger := site.ledger).to_pass > 0:
+            if sys.is_finalizing():  # nothing can be imported any more
+                return method(self, *args, **kwargs)
+            site = _site(self, method, name, options, lives)
+        if (ledger := site.ledger).to_pass > 0:
             ledger.to_pass -= 1
             return method(self, *args, **kwargs)
         return site(self, args, kwargs)
@@ -1208,7 +1217,9 @@ def _decorate(method: Any, options: Options) -> Callable[..., Any]:
     return call
 
 
-def _site(chain: Any, method: Callable[..., Any], name: str, options: Options) -> Site:
+def _site(
+    chain: Any, method: Callable[..., Any], name: str, options: Options, lives: Lives
+) -> Site:
     from chainer.link import Link
 
     if not isinstance(chain, Link):
@@ -1219,8 +1230,12 @@ def _site(chain: Any, method: Callable[..., Any], name: str, options: Options) -
     manager = _manager(chain)
     site = manager._sites.get(method)
     if site is None:
-        site = manager._sites[method] = Site(method, name, options)
+        site = manager._sites[method] = Site(method, name, options, lives)
         site.chain = weakref.ref(chain)
+        if (calls := lives.to_pass()) and configuration.peek("static_budget") is not None:
+            site.ledger.let_pass(calls, _BRIEF_LIVES)
+            site.account.let_pass(calls)
+        lives.begins(chain, site.ledger)
         if options.sites is not None:
             options.sites.append(site)
         begun(site)

@@ -1062,6 +1062,7 @@ class Recipe:
     phrases: bool = False  # with programs of phrases alone
     sizes: bool = False  # with batches of many sizes
     turns: bool = False  # in a loop, whose turns are calls of their own
+    waits: bool = False  # with programs that wait for the first gradients, as the most do
 
     @property
     def calls(self):
@@ -1128,7 +1129,10 @@ class Recipe:
             "chainer.graph_optimizations._piece._LARGE = -1\n"
             "chainwright.runtime.arenas.LARGE = 1\n"
         )
-        before = (large if self.large else "") + ("use_sizes()\n" if self.sizes else "")
+        waits = "chainer.graph_optimizations._piece.Piece.may_wait = True\n"
+        before = "".join([
+            text for text, wanted in (
+                (large, self.large), ("use_sizes()\n", self.sizes), (waits, self.waits)) if wanted])
         check = f"{before}check(make, {self.calls})"
         return f"{head}{self.method()}\n\n\n{check}\n"
 
@@ -1146,12 +1150,14 @@ class Recipe:
                 _piece._LARGE, arenas.LARGE = -1, 1
             if self.sizes:
                 use_sizes()
+            _piece.Piece.may_wait = self.waits
             kinds = (only_phrases, self.phrases), (open_loops, self.turns)
             special = [kind for kind, wanted in kinds if wanted and compiled]
             with special[0]() if special else contextlib.nullcontext():
                 return run(self.make, compiled, self.calls, after)
         finally:
             _piece._LARGE, arenas.LARGE = _LARGE
+            _piece.Piece.may_wait = None
             use_sizes(_USUAL)
             linecache.cache.pop(f"<random program {self.seed}>", None)
 
@@ -1245,6 +1251,7 @@ def program(seed):
         phrases=seed % 12 == 3,
         sizes=seed % 4 == 2,
         turns=seed % 12 == 7,
+        waits=seed // 4 % 2 == 1,
     )
 
 

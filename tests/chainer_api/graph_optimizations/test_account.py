@@ -348,7 +348,7 @@ def test_what_other_functions_take_is_not_saved_in_backward(account, between, fa
     """Of a call of ten seconds, those that the program stands for take at most five."""
     way = Application(None)
     way.plain, way.depth = 10.0, 2 + between
-    piece = type("Piece", (), {"apps": [None] * 2, "twice": None, "chained": ()})()
+    piece = type("Piece", (), {"apps": [None] * 2, "twice": None, "schedule": 1})()
     piece.forward_meter, piece.backward_meter = _account.Meter(), _account.Meter()
     piece.forward_meter.plain, piece.forward_meter.program = 10.0, 1.0
     run = Counted()

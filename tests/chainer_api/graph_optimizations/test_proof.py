@@ -1448,6 +1448,22 @@ def variables_that_are_unpacked():
 
 
 @proved
+def items_of_several_results():
+    """What NumPy gives in a tuple is made anew in each call, whoever takes it as it is."""
+
+    def forward(self, x):
+        h = self.a(x)
+        i, j = np.nonzero(np.ones((3, 4)))
+        q, r = np.divmod(x.array[:, 0], 2)
+        top, bottom = np.split(x.array[:2], 2)
+        chosen = F.sum(h[i, j]) + F.sum(h[np.triu_indices(3)]) + F.sum(h[np.ix_([0, 1], [1, 3])])
+        inverse = np.unique(np.arange(3) % 2, return_inverse=True)[1]
+        return chosen, F.embed_id(inverse, h), h[:, 0] * r + q, F.sum(x[:1] * top - x[1:2] * bottom)
+
+    return simple(forward)
+
+
+@proved
 def functions_in_part():
     def forward(self, x):
         noisy = functools.partial(F.dropout, ratio=0.3)
