@@ -26,14 +26,14 @@ if TYPE_CHECKING:
 
 _CALLS = 10  # calls' time that may be owed to begin with
 _HORIZON = 200  # calls after which less is spent, where nothing has paid
-_SOON = 150  # calls within which what is spent before may be expected to come back
+_SOON = 180  # calls within which what is spent before may be expected to come back
 _GOES_ON = 0.25  # of the calls of a method that has had more, in which it may be expected later
 # Seconds, of all methods together, up to which it may be expected in as many as there were.
-_UNNOTICED = 0.05
+_UNNOTICED = 0.02
 # What programs are expected to save, as long as none has run: of a call's time, at most; for each
 # function, and of its time; less what each further result takes. Seconds of the pace where they
 # were measured (see Rate). The least part of a call that is tried for.
-_GAIN, _GAIN_OF_FUNCTION, _GAIN_OF_TIME, _OF_RESULT, _LEAST = 0.6, 9.5e-6, 0.15, 40e-6, 0.15
+_GAIN, _GAIN_OF_FUNCTION, _GAIN_OF_TIME, _OF_RESULT, _LEAST = 0.9, 13e-6, 0.2, 40e-6, 0.15
 # What a call and its backward save at least without the method's Python, besides what each function
 # of it saves; and without most guards. Seconds of the pace (12 small models: 75 to 500, 45 to 440).
 _GAIN_OF_PROOF, _GAIN_OF_PROVED, _GAIN_OF_SHORTCUT = 20e-6, 8e-6, 35e-6
@@ -82,6 +82,11 @@ COMPILING, PROVING = Rate.elsewhere(1.2e-3, 0.016), Rate.elsewhere(1.2e-3, 0.024
 NATIVE = Rate.elsewhere(1.1e-3, 0.032)  # native code of what is compiled, in the background
 _GAIN_OF_TWICE = 0.5  # of what forward and backward take, where gradients are differentiated
 _CHECKING = 0.4  # of what compiling takes: the first uses of programs are checked
+# Programs of several results, of turns, and those for gradients that are differentiated are made in
+# several pieces, for several kinds of backward: so much longer that takes (90 models).
+_LONGER_FOR_RESULT, _LONGER_FOR_TURNS, _LONGER_TWICE = 0.25, 1.5, 2.0
+_LONGER_ANY_SIZE = 2.5  # what the first programs for any sizes do not give has others made
+_FIRST_CALLS = 5  # which take longer than others; who pays for many of them waits for these
 _OF_LATE = 0.05  # the weight of the last call in averages
 _EARNED = 100  # times what a call takes: what to compile it takes, and that for some kinds
 _GOOD_PART = 0.1  # of a method's time, that functions take which become native code soon
@@ -242,12 +247,18 @@ class Account:
         share, least = max(self._share(calls), share), _LEAST * self._weight * self.plain
         more = round(self._again * TIMES_TWICE * applications)  # which come soon
         seconds = self._seconds_to_compile(applications + more, any_size)
+        seconds *= _LONGER_ANY_SIZE if any_size else 1.0 + _LONGER_FOR_RESULT * (results - 1)
+        seconds *= _LONGER_FOR_TURNS if self.of_turns else 1.0
+        seconds *= _LONGER_TWICE if more else 1.0
+        seconds += PROVING.of(applications)  # a proof follows, mostly
         missing = self._missing(seconds, share * max(gain, 0.0))
         wait = self._until(missing, seconds, share * max(gain, least))
         if instead:  # what the others save is not for these to spend
             wait = max(wait, self._comes_back_in(seconds, share * gain))
         if _budget() < math.inf:
             wait = max(wait, self._settles_at - self.calls, self._learns_in(served))
+            if seconds > _FIRST_CALLS * self._weight * self.plain:
+                wait = max(wait, _FIRST_CALLS - self.calls)
         return wait
 
     def _learns_in(self, served: int) -> int:

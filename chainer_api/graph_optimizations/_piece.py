@@ -65,6 +65,7 @@ class Piece:
     twice: Any = None  # programs for gradients that are differentiated themselves
     sizes_of: Callable[[Any, Any], tuple[int, ...]] | None = None  # of a program for any sizes
     programs = 1  # that are compiled to get native code
+    dirty = False  # whether kinds of backward have come that it was not compiled for
     #: Whether programs wait for the first backward; None: unless the account is in a hurry.
     may_wait: bool | None = None
 
@@ -89,6 +90,8 @@ class Piece:
         self._trace: Traced | None = None  # kept while backwards of other kinds are likely
         self.gpu = gpu_of_apps(apps, specs)
         self._is_new, self._observed = True, 0  # uses in which the functions were applied
+        self.traced_in = 0.0  # seconds that were spent before such uses
+        self._renewals = self._renewed_at = 0  # how often it was compiled again; the use before
         self.schedule: Any = None
         self._compiled: Any = None
         traced = self._record(self._first_keys)
@@ -264,7 +267,7 @@ class Piece:
         if self._is_new:
             traced = self._trace = self._traced()
             if self._is_to_be_observed(traced):
-                self.account.spend("trace", started)
+                self.traced_in = self.account.spend("trace", started)
                 self.forward = traced.forward
                 self.same_bits, self.agree = True, same_numbers
                 return traced
@@ -359,8 +362,10 @@ class Piece:
 
     def wants(self, key: Any) -> None:
         """A backward has come that the node has no program for."""
-        if key in self.keys:
-            return  # a check has let go of it, or it is being compiled
+        if key in self.keys:  # a check has let go of it, or it is being compiled
+            if self.dirty:
+                self._unsettled = max(self._unsettled, _NEW)
+            return
         if self.keys:
             self._unsettled = _AFTER_NEW_BACKWARD[self._is_large()]
         if key not in self._refused and len(self.keys) < 8:
@@ -371,6 +376,14 @@ class Piece:
         """Before the next call."""
         self.dirty = True
         self.account.new_backwards.append(self)
+
+    def may_be_renewed(self) -> bool:
+        """Whether to compile for kinds of backward that have come: later each time.
+
+        Where they come one by one, one compilation is for several of them.
+        """
+        uses = self.uses_since_check - self._renewed_at
+        return self._renewals < 1 or uses >= 4**self._renewals or self.account.hurries()
 
     def was_dissolved(self, why: str) -> None:
         """The graph behind a node was wanted: where that is the rule, a program is in vain."""
@@ -408,6 +421,8 @@ class Piece:
 
     def renew(self) -> None:
         """Compile, again mostly, with the kinds of backward that have come."""
+        if not self._is_new:
+            self._renewals, self._renewed_at = self._renewals + 1, self.uses_since_check
         self._is_new = False
         self._record(None if self.keys else self._first_keys)
         self._number_inputs()

@@ -762,11 +762,13 @@ class Site:
         self._wake_up()
 
     def _renew_pieces(self) -> None:
-        # Without a program, a backward takes longer than define-by-run: these do not wait.
+        # Without a program, a backward takes longer than define-by-run: most do not wait.
         pieces, self.account.new_backwards = self.account.new_backwards, []
-        for piece in pieces:
-            if piece.dirty:
+        for piece in [piece for piece in pieces if piece.dirty]:
+            if piece.may_be_renewed():
                 self._renew(piece)
+            else:
+                self.account.new_backwards.append(piece)
 
     def _learn_phrases(self, run: Run) -> None:
         """Note what a call has applied, and compile what has come often."""
@@ -818,7 +820,8 @@ class Site:
         if not new:
             return
         seconds = clock() - started
-        COMPILING.learn(seconds, sum([a.weight for piece in new for a in piece.apps]))
+        if all([piece.schedule is not None for piece in new]):
+            COMPILING.learn(seconds, sum([a.weight for piece in new for a in piece.apps]))
         labels = "; ".join(dict.fromkeys(label_of(self.name, piece) for piece in new))
         reason = f"a way through the method was seen for the second time: {labels}"
         self.ledger.add("compile", reason, line_of(self.method), seconds)
@@ -911,13 +914,15 @@ class Site:
 
     @_without_collection
     def _renew(self, piece: Any) -> None:
-        started = clock()
+        started, traced = clock(), piece.traced_in if piece.schedule is None else 0.0
         try:
             piece.renew()
         except Untraceable as e:  # what could be traced once can be traced again
             piece.dropped = True
             self.ledger.add("define-by-run", str(e), e.app.origin.place)
         seconds = clock() - started
+        if traced:
+            COMPILING.learn(traced + seconds, sum([a.weight for a in piece.apps]))
         reason = f"a new kind of backward has come: {label_of(self.name, piece)}"
         self.ledger.add("compile", reason, line_of(self.method), seconds)
 
