@@ -714,7 +714,8 @@ def _compiled(method: FunctionType, nodes: Sequence[ast.FunctionDef]) -> list[Co
     more = [_WITHIN, _SAME, *[f".{what}{k}" for what, k in loops]]
     found = list[CodeType]()
     for node in nodes:
-        made = compiled_as(surrounded(node, method.__code__, more), method.__code__)
+        module = ast.fix_missing_locations(surrounded(node, method.__code__, more))
+        made = compiled_as(module, method.__code__)
         inside = codes_in(made)  # of what is around it, maybe of its class, and its own
         found.append(next(
             c for c in inside[1:] if c.co_name == node.name and c.co_flags & CO_NEWLOCALS))

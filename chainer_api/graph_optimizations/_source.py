@@ -11,7 +11,7 @@ import os
 import time
 import weakref
 from collections.abc import Iterable
-from types import CodeType, FunctionType
+from types import CodeType, FunctionType, ModuleType
 from typing import Any
 
 from chainwright.runtime.trees import parsed
@@ -44,8 +44,9 @@ def syntax_of(function: FunctionType) -> Any:
     candidates = _candidates(code, function.__globals__)
     if len(candidates) == 1 and _is_settled(code.co_filename):
         found = candidates[0]
+    modules = [n for n in code.co_names if type(function.__globals__.get(n)) is ModuleType]
     for node in candidates if found is None else ():
-        if _compiles_to(node, code):
+        if _compiles_to(node, code, modules):
             found = node
             break
     if len(_known) > 4096:
@@ -111,10 +112,13 @@ def _lambdas(lines: list[str], first: int) -> list[Any]:
     return [n for n in _trees[key] if n.lineno <= first <= (n.end_lineno or n.lineno)]
 
 
-def surrounded(node: Any, code: CodeType, more: Iterable[str] = ()) -> ast.Module:
+def surrounded(
+    node: Any, code: CodeType, more: Iterable[str] = (), modules: Iterable[str] = ()
+) -> ast.Module:
     """A module with a function in surroundings like those that it had which has this code.
 
-    It stands in its class, and in a function that has its free variables, and ``more``.
+    It stands in its class, and in a function that has its free variables, and ``more``. Calls of
+    attributes of imported ``modules`` are compiled in another way.
     """
     *outer, _ = code.co_qualname.split(".")
     cls = outer[-1] if outer and outer[-1] != "<locals>" else None
@@ -137,7 +141,13 @@ def surrounded(node: Any, code: CodeType, more: Iterable[str] = ()) -> ast.Modul
     around = ast.FunctionDef(
         name="around", args=arguments, body=[*names, body], decorator_list=[], type_params=[]
     )
-    return ast.fix_missing_locations(ast.Module(body=[around], type_ignores=[]))
+    imports = [ast.Import(names=[ast.alias(name=name)]) for name in modules]
+    # The function itself, which has many nodes, knows where it stands.
+    for new in (*imports, *[i.names[0] for i in imports], *arguments.args, *names, body, around):
+        if not hasattr(new, "lineno"):
+            new.lineno = new.end_lineno = 1
+            new.col_offset = new.end_col_offset = 0
+    return ast.Module(body=[*imports, around], type_ignores=[])
 
 
 def compiled_as(module: ast.Module, code: CodeType) -> CodeType:
@@ -145,10 +155,10 @@ def compiled_as(module: ast.Module, code: CodeType) -> CodeType:
     return compile(module, code.co_filename, "exec", code.co_flags & _FUTURE, dont_inherit=True)
 
 
-def _compiles_to(node: Any, code: CodeType) -> bool:
+def _compiles_to(node: Any, code: CodeType, modules: Iterable[str]) -> bool:
     """Whether the compiler makes this code of the tree, in surroundings like those it had."""
     try:
-        made = compiled_as(surrounded(node, code), code)
+        made = compiled_as(surrounded(node, code, modules=modules), code)
     except (SyntaxError, ValueError):
         return False
     return any(_same(found, code) for found in codes_in(made) if found.co_name == code.co_name)
