@@ -9,7 +9,7 @@ from collections.abc import Hashable, Iterable, Sequence
 from threading import get_ident
 from typing import TYPE_CHECKING
 
-from chainer import configuration
+from chainer import _tracing, configuration
 from chainwright.runtime import NEWS, OPTIONS, Ledger
 from chainwright.runtime.rate import Rate, measure_pace, pace
 
@@ -33,7 +33,7 @@ _UNNOTICED = 0.02
 # What programs are expected to save, as long as none has run: of a call's time, at most; for each
 # function, and of its time; less what each further result takes. Seconds of the pace where they
 # were measured (see Rate). The least part of a call that is tried for.
-_GAIN, _GAIN_OF_FUNCTION, _GAIN_OF_TIME, _OF_RESULT, _LEAST = 0.9, 13e-6, 0.2, 40e-6, 0.15
+_GAIN, _GAIN_OF_FUNCTION, _GAIN_OF_TIME, _OF_RESULT, _LEAST = 0.9, 13e-6, 0.2, 55e-6, 0.15
 # What a call and its backward save at least without the method's Python, besides what each function
 # of it saves; and without most guards. Seconds of the pace (12 small models: 75 to 500, 45 to 440).
 _GAIN_OF_PROOF, _GAIN_OF_PROVED, _GAIN_OF_SHORTCUT = 20e-6, 8e-6, 35e-6
@@ -172,7 +172,7 @@ class Account:
         self.calls = self._notings = 0
         self._usual_weight = 1.0
         # Functions of calls that were noted, and how often gradients through them had a graph.
-        self._followed = self._differentiated = 0
+        self._followed = self._differentiated = self._differentiated_later = 0
         self._thread = self._shared_until = 0  # who has called last; see is_shared
         self._shared_at = -math.inf  # when another thread has called
         self._balance = 0.0  # of the last calls: seconds saved
@@ -193,7 +193,8 @@ class Account:
     def _weight(self) -> float:
         """How many times as long as a call all takes that comes of it, backward for instance."""
         of_training = (self._usual_weight - 1.0) / (_BACKWARD - 1.0)
-        return self._usual_weight + self._again * _BACKWARD_TWICE * of_training
+        again = min(self._differentiated_later / max(self._followed, 1), _MOST_TIMES)
+        return self._usual_weight + again * _BACKWARD_TWICE * of_training
 
     @property
     def _again(self) -> float:
@@ -208,6 +209,7 @@ class Account:
     def was_differentiated(self) -> None:
         """Gradients through one of these functions have a graph of their own."""
         self._differentiated += 1
+        self._differentiated_later += not _tracing.state.inside  # else it is a part of the call
 
     @property
     def of_turns(self) -> bool:
@@ -297,7 +299,7 @@ class Account:
         likely = max(_PAYBACK, self.calls) if known is None else known
         if calls <= likely or _budget() == math.inf:
             return 0
-        return 1 + int(min(calls - self.calls, self.calls, _LONGEST))
+        return 1 + int(min(max(calls - self.calls, 0.0), self.calls, _LONGEST))
 
     def _seconds_to_compile(self, applications: int, any_size: bool = False) -> float:
         if any_size:
@@ -456,16 +458,17 @@ class Account:
         """Whether calls may be noted to find phrases: of methods that are called often."""
         if _budget() == math.inf:
             return True
-        noting = self.ledger.spent["noting"]
-        return self.calls >= _HORIZON and noting <= _budget() / 4 * self._weight * self.in_method
+        return self.calls >= _HORIZON and self._has_for_noting()
+
+    def _has_for_noting(self) -> bool:
+        share = _budget() / 4 * self._usual_weight
+        return self.ledger.spent["noting"] <= share * self.in_method
 
     def allows_noting(self) -> bool:
         """Whether a call may be noted, which takes as long as a plain one besides."""
         self._notings += 1
         return self._notings <= _NOTINGS or (
-            self.ledger.spent["noting"] <= _budget() / 4 * self._weight * self.in_method
-            and self._missing(self.plain, 0.0) <= 0.0
-        )
+            self._has_for_noting() and self._missing(self.plain, 0.0) <= 0.0)
 
     def distrust(self, piece: Piece, what: str, where: str) -> None:
         """A program gave other numbers than define-by-run.

@@ -10,6 +10,7 @@ from trust import Base
 import chainer
 import chainer.functions as F
 from chainer.graph_optimizations import _account, _lives, static_graph
+from chainwright.runtime import Ledger
 from chainwright.runtime.rate import Rate
 
 
@@ -77,6 +78,15 @@ def test_what_is_lost_is_remembered():
     lives.ended(60, 0.6, -1.0)
     assert lives.owed == 0.0
     assert lives.to_pass() == 0 and lives.to_come(0) == 60
+
+
+def test_what_takes_more_calls_than_are_to_come_waits():
+    account = _account.Account(Ledger("forward"))
+    account.calls = 150
+    assert not account._comes_back_in(100.0, 1.0)  # as many as there were
+    account.lives.ended(153, 0.0, 0.0)
+    assert account._comes_back_in(100.0, 1.0) > 0
+    assert not account._comes_back_in(2.0, 1.0)
 
 
 def test_nothing_grows_with_chains():
