@@ -86,6 +86,7 @@ _CHECKING = 0.4  # of what compiling takes: the first uses of programs are check
 # several pieces, for several kinds of backward: so much longer that takes (90 models).
 _LONGER_FOR_RESULT, _LONGER_FOR_TURNS, _LONGER_TWICE = 0.25, 1.5, 2.0
 _LONGER_ANY_SIZE = 2.5  # what the first programs for any sizes do not give has others made
+_PROVED = 1.0  # how many of these are proved later, mostly
 _FIRST_CALLS = 5  # which take longer than others; who pays for many of them waits for these
 _OF_LATE = 0.05  # the weight of the last call in averages
 _EARNED = 100  # times what a call takes: what to compile it takes, and that for some kinds
@@ -252,7 +253,7 @@ class Account:
         seconds *= _LONGER_ANY_SIZE if any_size else 1.0 + _LONGER_FOR_RESULT * (results - 1)
         seconds *= _LONGER_FOR_TURNS if self.of_turns else 1.0
         seconds *= _LONGER_TWICE if more else 1.0
-        seconds += PROVING.of(applications)  # a proof follows, mostly
+        seconds += _PROVED * PROVING.of(applications)
         missing = self._missing(seconds, share * max(gain, 0.0))
         wait = self._until(missing, seconds, share * max(gain, least))
         if instead:  # what the others save is not for these to spend

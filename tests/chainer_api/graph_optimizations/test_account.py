@@ -14,10 +14,23 @@ from chainwright.runtime import Ledger
 from chainwright.runtime.eager import News
 from chainwright.runtime.rate import Rate
 
+USUAL = {
+    "_SOON": 150, "_GAIN": 0.6, "_GAIN_OF_FUNCTION": 9.5e-6, "_OF_RESULT": 40e-6, "_PROVED": 0.0,
+    "_LONGER_FOR_RESULT": 0.0, "_LONGER_FOR_TURNS": 1.0, "_LONGER_TWICE": 1.0,
+    "_LONGER_ANY_SIZE": 1.0, "_FIRST_CALLS": 0,
+}
+
 
 @pytest.fixture(autouse=True)
 def budget(monkeypatch):
-    """A tenth; native code costs nothing, and no functions become native code meanwhile."""
+    """A tenth; native code costs nothing, and no functions become native code meanwhile.
+
+    Nor do kinds of backward that come later, and proofs; first calls are as long as others. Chains
+    of other tests do not tell how long these live.
+    """
+    for name, value in USUAL.items():
+        monkeypatch.setattr(_account, name, value)
+    monkeypatch.setattr(_account.Lives, "to_come", lambda self, calls: None)
     monkeypatch.setattr(_account, "NATIVE", Rate(0.0, 0.0))
     monkeypatch.setattr(_account, "NEWS", News())
     with chainer.using_config("static_budget", 0.1):
@@ -47,7 +60,7 @@ def account(monkeypatch):
 
 
 def after(account, calls, spent=0.0, saved=0.0, hits=0):
-    account.calls, account.in_method, account.seen = calls, float(calls), calls - hits
+    account.calls, account.ledger.in_method, account.seen = calls, float(calls), calls - hits
     account.ledger.spent["trace"], account.ledger.saved = spent, saved
     account.ledger.with_python = hits
     return account
@@ -92,6 +105,35 @@ def test_first_uses_are_checked_which_counts(account, monkeypatch):
     monkeypatch.setattr(_account, "_CHECKING", 0.4)
     assert after(account, 2).wait_for_trace(98, 2) > 0
     assert after(account, 2).wait_for_trace(70, 2) == 0
+
+
+def test_what_follows_counts(account, monkeypatch):
+    """Other kinds of backward, pieces between results, turns of loops, and a proof."""
+    of_turns = _account.Account(Ledger("forward, loop at line 1", is_part=True))
+    of_turns.plain = 1.0
+    monkeypatch.setattr(_account, "ANY_SIZE", _account.COMPILING)
+    for name, value, results, one, any_size in (
+        ("_PROVED", 1.0, 1, account, False), ("_LONGER_FOR_RESULT", 0.5, 3, account, False),
+        ("_LONGER_FOR_TURNS", 2.0, 1, of_turns, False), ("_LONGER_ANY_SIZE", 2.0, 1, account, True),
+    ):
+        def most(one=one, results=results, any_size=any_size):
+            """Functions that may be traced at once."""
+            waits = [after(one, 2).wait_for_trace(n, 2, results, any_size=any_size)
+                     for n in range(150)]
+            return waits.index(next(filter(None, waits))) - 1
+
+        before = most()
+        with monkeypatch.context() as m:
+            m.setattr(_account, name, value)
+            assert most() == before // 2 > 20, name
+
+
+def test_first_calls_are_longer(account, monkeypatch):
+    """So what takes as long as many of them waits for others."""
+    monkeypatch.setattr(_account, "_FIRST_CALLS", 5)
+    assert after(account, 2).wait_for_trace(5, 2) == 0
+    assert after(account, 2).wait_for_trace(6, 2) == 3
+    assert after(account, 5).wait_for_trace(6, 5) == 0
 
 
 def test_later_a_tenth_of_the_time(account):
@@ -200,10 +242,26 @@ def test_gradients_that_are_differentiated_count(how):
     assert account._weight == pytest.approx(usual + 4 * account._again)
 
 
+def test_gradients_that_are_differentiated_in_the_call_are_a_part_of_it():
+    class Inside(Differentiated):
+        @chainer.static_graph
+        def forward(self, x):
+            y = super().forward(x)
+            (g,) = chainer.grad([F.sum(y)], [x], enable_double_backprop=True)
+            return y, F.sum(g * g)
+
+    net = Inside()
+    with chainer.using_config("static_budget", 1e-9):
+        net(chainer.Variable(np.ones((4, 3), "f")))[1].backward()
+    account = net.schedule_manager._sites[Inside.forward.__wrapped__].account
+    assert account._again > 0
+    assert account._weight == account._usual_weight
+
+
 def test_gradients_that_are_differentiated_pay_for_more_functions(account):
     account._usual_weight = _account._BACKWARD
     assert after(account, 200).wait_for_trace(60, 200) > 0
-    account._followed = account._differentiated = 5
+    account._followed = account._differentiated = account._differentiated_later = 5
     assert after(account, 200).wait_for_trace(30, 200) == 0  # which are four times as many soon
     assert after(account, 200).wait_for_trace(60, 200) > 0
 
@@ -336,10 +394,10 @@ def test_losses_in_a_row(account):
 
 
 def test_programs_may_lose_a_fiftieth_of_the_time_until_they_are_as_fast_as_they_get(account):
-    account.in_method = 1000.0
+    account.ledger.in_method = 1000.0
     assert all([account.pays(-1.0) for _ in range(20)]) and not account.pays(-1.0)
     assert not all([account.pays(-1.0) for _ in range(_account._LOSSES)])  # it is lost for good
-    account.in_method = 2000.0
+    account.ledger.in_method = 2000.0
     assert all([account.pays(-1.0) for _ in range(11)])
 
 
