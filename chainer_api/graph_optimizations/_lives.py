@@ -30,17 +30,20 @@ class Lives:
     """
 
     def __init__(self) -> None:
-        self._there: dict[Any, Ledger] = {}  # by references to the chains
+        #: References to chains and their ledgers, by the ids of the references: a chain may have a
+        #: hash of the user's, or none.
+        self._there: dict[int, tuple[Any, Ledger]] = {}
         self._calls = deque[int](maxlen=_LAST)
         self.seconds = 0.0  # that the methods of those that are gone have taken
         self.owed = 0.0  # seconds that were spent on their programs, and not saved
 
     def begins(self, chain: Any, ledger: Ledger) -> None:
         """The first call of a chain comes; the ledger is that of its method."""
-        self._there[weakref.ref(chain, self._is_gone)] = ledger
+        reference = weakref.ref(chain, self._is_gone)
+        self._there[id(reference)] = reference, ledger
 
-    def _is_gone(self, chain: Any) -> None:
-        ledger = self._there.pop(chain, None)
+    def _is_gone(self, reference: Any) -> None:
+        _, ledger = self._there.pop(id(reference), (None, None))
         if ledger is not None:
             self.ended(ledger.hits + ledger.eager_calls, ledger.in_method, ledger.owed)
 

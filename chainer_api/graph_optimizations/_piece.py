@@ -65,6 +65,8 @@ class Piece:
     twice: Any = None  # programs for gradients that are differentiated themselves
     sizes_of: Callable[[Any, Any], tuple[int, ...]] | None = None  # of a program for any sizes
     programs = 1  # that are compiled to get native code
+    # What is known before it is compiled.
+    same_bits, agree = True, staticmethod(same_numbers)
     dirty = False  # whether kinds of backward have come that it was not compiled for
     #: Whether programs wait for the first backward; None: unless the account is in a hurry.
     may_wait: bool | None = None
@@ -89,7 +91,8 @@ class Piece:
         self.backwards: dict[Any, Backward] = {}
         self._trace: Traced | None = None  # kept while backwards of other kinds are likely
         self.gpu = gpu_of_apps(apps, specs)
-        self._is_new, self._observed = True, 0  # uses in which the functions were applied
+        self._is_new = True  # whether the first backward may be waited for
+        self._observed = 0  # uses in which the functions were applied meanwhile
         self.traced_in = 0.0  # seconds that were spent before such uses
         self._renewals = self._renewed_at = 0  # how often it was compiled again; the use before
         self.schedule: Any = None
@@ -269,7 +272,6 @@ class Piece:
             if self._is_to_be_observed(traced):
                 self.traced_in = self.account.spend("trace", started)
                 self.forward = traced.forward
-                self.same_bits, self.agree = True, same_numbers
                 return traced
         while (traced := self._with_backwards(expect)) is None:
             expect = None

@@ -64,7 +64,7 @@ class Proof:
         self.puts: list[tuple[int, Any, Any]] = []
         found, late = dry.decisions()
         #: Slots of what functions read that was there before the call.
-        self.leaf_slots = [sym.slot for sym in dry.leaves if sym.known_before]
+        self.leaf_slots = [sym.slot for sym in dry.leaves if dry.residual.was_there(sym)]
         self.holds, self.replay = _compiled(dry, found, self.sets, self.puts)
         self._code: Code | None = dry.code
         self._names = dry.residual.names
@@ -613,7 +613,7 @@ def _compiled(dry: Dry, ahead: list[str], sets: list[Any], puts: list[Any]) -> A
             k = objects.setdefault(obj.ref, len(objects))
             puts[:] = [put for put in puts if put[:2] != (k, name)]
             puts.append((k, name, _described(value)))
-    leaves = [sym.ref for sym in dry.leaves if sym.known_before]
+    leaves = [sym.ref for sym in dry.leaves if dry.residual.was_there(sym)]
     found, read = [
         ", ".join([ref if ref in known else "None" for ref in refs]) for refs in (objects, leaves)]
     r.lines = [*before, f"    return [{found}], [{read}]", "except Exception:", "    return False"]

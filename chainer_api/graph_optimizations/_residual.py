@@ -42,15 +42,12 @@ class Sym:
     all calls, since a guard says so.
     """
 
-    __slots__ = (
-        "applied", "born", "checked", "fixed", "known_before", "outside", "own", "ref", "slot",
-        "value")
+    __slots__ = ("applied", "born", "checked", "fixed", "outside", "own", "ref", "slot", "value")
 
     def __init__(self, value: Any, ref: str, born: int = 0) -> None:
         self.value, self.ref, self.born = value, ref, born
         self.fixed = self.checked = False
         self.own = self.outside = False  # an array that the call has made, or has found
-        self.known_before = False  # whether it is there before the call, and no item of such made
         self.slot: int | None = None
         self.applied = False
 
@@ -216,8 +213,7 @@ class Residual:
         sym = Sym(value, self.name(), self.count)
         sym.outside, self.kinds[sym.ref] = known is not None, kind
         first = _FIRST.match(text)
-        sym.known_before = known is not None and (first is None or first[0] not in self._made)
-        if not sym.known_before:
+        if known is None or first is not None and first[0] in self._made:
             self._made.add(sym.ref)
         self.line(f"{sym.ref} = {text}")
         if kind in PLAIN or is_number(value) or kind is np.ndarray:
@@ -227,6 +223,10 @@ class Residual:
         if known is not None and not is_number(value):
             known[id(value)] = sym
         return sym
+
+    def was_there(self, sym: Sym) -> bool:
+        """Whether it is there before the call, and is no item of what the call makes."""
+        return sym.outside and sym.ref not in self._made
 
     # -- comparing
 

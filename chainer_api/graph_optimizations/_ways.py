@@ -243,6 +243,6 @@ class Ways:
 def bytes_of(app: Application) -> int:
     """What the programs of a way take, about."""
     plans = [plan for a in app.path(1) for plan in list(a.plans.values())]
-    pieces = [piece for plan in plans for piece in plan.all_pieces()]
-    buffers = sum([piece._intermediate_bytes() for piece in pieces])
+    pieces = [piece for plan in plans for piece in plan.compiled_pieces()]
+    buffers = sum([piece.schedule.program.intermediate_bytes for piece in pieces])
     return buffers + _OF_FUNCTION * sum([len(piece.apps) for piece in pieces])

@@ -89,6 +89,23 @@ def test_what_takes_more_calls_than_are_to_come_waits():
     assert not account._comes_back_in(2.0, 1.0)
 
 
+def test_chains_are_not_asked_for_their_hash():
+    class Model(Base):
+        def __eq__(self, other):
+            raise AssertionError
+
+        @chainer.static_graph
+        def forward(self, x):
+            return F.sum(F.tanh(self.a(x)))
+
+    assert Model.__hash__ is None
+    first, second = Model(), Model()
+    calls(first, 3)
+    calls(second, 3)
+    del first
+    assert report(second).eager_calls + report(second).hits == 3
+
+
 def test_nothing_grows_with_chains():
     original = made()
     calls(original, 1)
