@@ -1,5 +1,6 @@
 """Shared by all tests: helper modules are found beside the tests that use them."""
 
+import collections
 import gc
 import importlib.util
 import pathlib
@@ -8,7 +9,8 @@ import tomllib
 
 import pytest
 
-ROOT = pathlib.Path(__file__).resolve().parents[1]
+TESTS = pathlib.Path(__file__).resolve().parent
+ROOT = TESTS.parent
 
 
 def _packages_missing():
@@ -26,7 +28,37 @@ if missing := list(_packages_missing()):
         "from it. Bring it up to date: .ci/setup python3 .venv", returncode=4)
 
 for folder in ("chainer_api/graph_optimizations", "chainer_api/functions"):
-    sys.path.insert(0, str(pathlib.Path(__file__).parent / folder))
+    sys.path.insert(0, str(TESTS / folder))
+
+
+#: Whose tests take a twentieth of a second or more on average (``pytest --durations=0``). The fast
+#: subset has the first of each module, and every twentieth: all of them take ten minutes.
+LONG = (
+    "chainer_api/distributions/test_compiled.py",
+    "chainer_api/graph_optimizations",
+    "chainer_api/iterators/test_multiprocess_iterator.py",
+    "chainer_api/links/model/vision",
+    "chainer_api/serializers/test_saving.py",
+    "chainer_api/training",
+    "codegen/test_native_dtypes.py",
+    "companions",
+    "examples",
+    "runtime/native",
+    "runtime/page",
+    "test_packaging.py",
+)
+_ONE_IN = 20
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items):
+    long = [TESTS / name for name in LONG]
+    seen = collections.Counter()
+    for item in items:
+        if any(item.path.is_relative_to(path) for path in long):
+            if seen[item.path] % _ONE_IN:
+                item.add_marker(pytest.mark.slow)
+            seen[item.path] += 1
 
 
 def pytest_collection_finish(session):

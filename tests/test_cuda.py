@@ -25,6 +25,7 @@ def compiler():
 
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(
     compiler() is None,
     reason='kernels run on the CPU through a C++ compiler for x86-64, and there is none')

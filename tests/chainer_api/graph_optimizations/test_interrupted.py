@@ -95,6 +95,7 @@ def interrupted(model, n, calls):
 
 
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # let go of
+@pytest.mark.slow
 @pytest.mark.parametrize("first", range(0, 60, 6))
 def test_interrupts_anywhere(first):
     """After one, other models and the model itself go on as if nothing had been."""
