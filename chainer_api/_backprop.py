@@ -692,6 +692,17 @@ def _backward(outputs, grad_outputs, enable_double_backprop):
         _backward_to_leaves(grads, list(grads), False, None)
 
 
+def _put_together(node, firsts, grads, plainly):
+    """Add the gradient of a node to the sum that it is a part of."""
+    if not firsts:
+        firsts.append(node)
+    elif node is not firsts[0]:
+        first = firsts[0]
+        arrived = grads[first]
+        arrived.extend(grads.pop(node))
+        grads[first] = _Sum((_sum(arrived, plainly),))
+
+
 def _used_up_gradient(var):
     """Take away the gradient of a variable. A leaf keeps its own: it starts the sum there."""
     if var.grad_var is None:
@@ -1059,8 +1070,13 @@ def _nodes_between(output_nodes, input_nodes):
     return between
 
 
-def _backward_between(grads, start, wanted, input_nodes, retain_grad):
-    """Propagate gradients from the nodes ``start`` through the nodes ``wanted``."""
+def _backward_between(grads, start, wanted, input_nodes, retain_grad, together=None):
+    """Propagate gradients from the nodes ``start`` through the nodes ``wanted``.
+
+    ``together`` has inputs whose gradients are parts of one sum, by their nodes: a list for each
+    sum, empty at first. The sum is that of the input which gets a gradient first, and others have
+    none then: so there are never more than two of them.
+    """
     heap = []
     seen = set()
     inputs_left = set(input_nodes)
@@ -1127,6 +1143,8 @@ def _backward_between(grads, start, wanted, input_nodes, retain_grad):
             x = func.inputs[i]
             if x in grads:
                 push(x)
+                if together and x in together:
+                    _put_together(x, together[x], grads, plainly)
         if order is not None and order.longer:
             order.fold(heap)
     for node in input_nodes:

@@ -7,6 +7,7 @@ its inputs only (and inputs that are the same for all rows).
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Hashable, Iterable
 
 import numpy as np
@@ -19,6 +20,8 @@ from .op import OPS
 from .schedule import ordering_edges, schedule
 
 NUMBERS = frozenset("biuf")
+# Of a sum, as terms that are kept for a group.
+_MOST_TERMS, _MOST_BYTES = 4, 1 << 22
 
 
 class Rows:
@@ -49,6 +52,7 @@ def fuse(
         return graph
     kin = kin or Rows()
     rows = {node for node in graph.nodes if kin.has(node) and (takes is None or takes(node))}
+    rows -= _long_sums(graph, rows)
     groups = _groups(graph, _levels(graph, rows, kin), kin)
     if not groups:
         return graph
@@ -57,6 +61,34 @@ def fuse(
     place = {node: k for k, node in enumerate(nodes)}
     ordered = sorted(groups, key=lambda group: place[group[0]])
     return Graph(graph.inputs, nodes, graph.outputs, graph.name, tuple(ordered))
+
+
+def _long_sums(graph: Graph, rows: set[Node]) -> set[Node]:
+    """Additions of many large values that are no rows: a group would keep all of these.
+
+    The gradients of a matrix that is used in every step of a recurrent network are such a sum.
+    """
+    readers = Counter(x for node in graph.nodes for x in node.inputs)
+    kept = {*graph.outputs}
+    chains: dict[Node, list[Node]] = {}  # the additions of a sum, by the last one so far
+    long: set[Node] = set()
+    for node in graph.nodes:
+        if node.op != "add" or node not in rows:
+            continue
+        sums = [x for x in node.inputs if x in chains and readers[x] == 1 and x not in kept]
+        terms = [x for x in node.inputs if x not in rows and _is_made(x, node.nbytes)]
+        if not terms:
+            continue
+        chain = chains[node] = chains.pop(sums[0]) if sums else []
+        chain.append(node)
+        if len(chain) >= _MOST_TERMS and len(chain) * node.nbytes >= _MOST_BYTES:
+            long.update(chain)
+    return long
+
+
+def _is_made(node: Node, nbytes: int) -> bool:
+    """Whether a value is computed, into so many bytes of its own."""
+    return bool(node.inputs) and viewed(node) is None and node.nbytes == nbytes
 
 
 def has_rows(node: Node) -> bool:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -32,8 +31,8 @@ def gradients(
 
     ``took`` is told in how many seconds functions have given them, as part of a larger backward.
 
-    Where the uses of one leaf are ``alone``, their gradients are added here, in the order in
-    which backward has made them, and stand at the use that comes first in it.
+    Where the uses of one leaf are ``alone``, their gradients are added as soon as backward has made
+    them, and stand at the use that comes first in it.
     """
     nodes = [use.node for use in uses]
     given = [(y.node, g) for y, g in zip(results, grad_outputs, strict=True) if g is not None]
@@ -42,21 +41,13 @@ def gradients(
     start = [node for node, _ in given]
     grads = {node: [g] for node, g in given}
     wanted = _backprop._nodes_between(start, nodes)
-    started = clock()
-    found: list[Any] = _backprop._backward_between(grads, start, wanted, nodes, False)
-    if took is not None:
-        took(clock() - started)
-    order = {node: k for k, node in enumerate(grads)}
+    together = {}
     for group, first in zip(same_leaf, alone, strict=True):
         if first:
-            made = sorted([k for k in group if found[k] is not None], key=lambda k: order[nodes[k]])
-            if made:
-                total = functools.reduce(_add, [found[k] for k in made])
-                for k in made:
-                    found[k] = None
-                found[made[0]] = total
+            total: list[Any] = []
+            together.update((nodes[k], total) for k in group)
+    started = clock()
+    found: list[Any] = _backprop._backward_between(grads, start, wanted, nodes, False, together)
+    if took is not None:
+        took(clock() - started)
     return found
-
-
-def _add(a: Variable, b: Variable) -> Variable:
-    return a + b

@@ -97,6 +97,20 @@ def test_what_has_no_rows(node):
     assert not has_rows(node(Building()))
 
 
+@pytest.mark.parametrize("start", [True, False])
+@pytest.mark.parametrize("terms, rows, together", [(9, 512, False), (3, 512, True), (9, 8, True)])
+def test_sums_of_many_large_products(terms, rows, together, start):
+    """A group would keep all of the products until the last one is there."""
+    b = Building()
+    pairs = [(array(f"a{k}", rows, 3), array(f"b{k}", 3, 512)) for k in range(terms)]
+    total = b.tanh(array("s", rows, 512)) if start else b.matmul(*pairs.pop(0))
+    for pair in pairs:
+        total = b.add(total, b.matmul(*pair))
+    inputs = dict.fromkeys(x for node in b.nodes for x in node.inputs if x.op == "placeholder")
+    found = fused(b, tuple(inputs), b.tanh(b.negative(total)))
+    assert [group.count("add") for group in found] == [len(pairs) if together else 0]
+
+
 def test_alone_is_no_group():
     b = Building()
     graph = b.graph((X,), b.exp(X))

@@ -36,6 +36,25 @@ class Compiled(Net):
     forward = chainer.static_graph(Net.forward)
 
 
+class Recurrent(chainer.Chain):
+    """Many products with one large matrix."""
+
+    def __init__(self, width, turns=20):
+        super().__init__()
+        self.turns = turns
+        with self.init_scope():
+            self.l = L.Linear(width, width)
+
+    def forward(self, x):
+        for _ in range(self.turns):
+            x = F.tanh(self.l(x))
+        return F.sum(x)
+
+
+class CompiledRecurrent(Recurrent):
+    forward = chainer.static_graph(Recurrent.forward)
+
+
 def peaks(kind, calls, rows, width):
     """The most memory in each call of a training loop, in MiB."""
     np.random.seed(0)
@@ -71,6 +90,18 @@ def test_no_call_takes_much_more_memory(rows, width):
     assert sorted(compiled)[-3] <= 1.15 * plain + 10.0, compiled
     assert max(compiled) <= 2.0 * plain, compiled
     assert max(compiled[-3:]) <= 1.05 * plain + 5.0, compiled
+
+
+@pytest.mark.parametrize("target", ["numpy", "auto"])
+@pytest.mark.parametrize("rows", [3, 64])  # products that are NumPy's, and some of our own
+def test_gradients_of_one_matrix_are_added_as_they_are_made(rows, target):
+    """There are never twenty of them: in checks and traces, with either kind of program."""
+    with chainer.using_config("static_target", target):
+        plain = max(peaks(Recurrent, 4, rows, 1024))
+        compiled = peaks(CompiledRecurrent, 20, rows, 1024)
+    one = 1024 * 1024 * 4 / MIB
+    # What is compiled takes some, too.
+    assert max(compiled) <= plain + 4 * one + 8.0 < plain + 10 * one, compiled
 
 
 def test_a_check_is_no_backward_of_a_new_kind(monkeypatch):
