@@ -2,8 +2,8 @@
 
 Small programs keep some sets of buffers of their own. What is large is shared by all programs of
 the process, since of most of them one runs at a time: forward and backward, methods that take
-turns, batches of other sizes. A process holds no more of it than was in use at some time, and what
-define-by-run has left lying idle before goes back to the system first.
+turns, batches of other sizes. A process holds little more of it than was in use at some time, and
+what define-by-run has left lying idle before goes back to the system first.
 """
 
 from __future__ import annotations
@@ -24,8 +24,9 @@ from chainwright.codegen.program import Loaded, arrays_in, memory_of
 Buffers = tuple[Any, ...]
 
 LARGE = 1 << 20  # bytes of an arena, from which on it is shared
+_SLACK = 1.3  # how many times what was lent at a time is held: pieces of it do not fit all
 _IDLE, _IDLE_BYTES = 4, 1 << 20  # sets of buffers kept for calls to come; more if they are small
-_ROOMY = 8  # how many times as large as an arena the memory may be that it is put in
+_ROOMY = 1.25  # how many times as large the memory may be that something is put in which lasts
 
 
 class Pool:
@@ -56,10 +57,11 @@ class Pool:
 class Block:
     """A piece of memory, and the arrays in it by the program that has used it."""
 
-    __slots__ = ("memory", "arrays")
+    __slots__ = ("memory", "lasts", "arrays")
 
     def __init__(self, size: int) -> None:
         self.memory = memory_of(size)
+        self.lasts = False  # whether it was lent for a call and its backward, the last time
         self.arrays = weakref.WeakKeyDictionary[SharedPool, Buffers]()
 
     @property
@@ -88,12 +90,15 @@ class Blocks:
             self._put_away()
             return self._idle_bytes()
 
-    def take(self, size: int) -> Block:
-        """The smallest that is large enough, or a new one."""
+    def take(self, size: int, pool: SharedPool | None = None, lasts: bool = False) -> Block:
+        """One that is large enough, or a new one; ``lasts``: not only for one run.
+
+        In steady state everyone gets what it had the last time: what is new has to be fetched from
+        the system page by page, which takes longer than most programs do with it.
+        """
         with self._lock:
             self._put_away()
-            fitting = [b for b in self._idle if size <= b.size <= _ROOMY * size]
-            found = min(fitting, key=lambda block: block.size, default=None)
+            found = self._fitting(size, pool, lasts)
             if found in self._idle:  # nobody has come in between
                 self._idle.remove(found)
             else:
@@ -106,10 +111,23 @@ class Blocks:
                 self._next *= 4
                 give_back_what_is_free()
             try:
-                return found or Block(size)
+                found = found or Block(size)
             except MemoryError:
                 self._lent -= size
                 raise
+            found.lasts = lasts
+            return found
+
+    def _fitting(self, size: int, pool: SharedPool | None, lasts: bool) -> Block | None:
+        fitting = [block for block in self._idle if block.size >= size]
+        if not lasts:  # it is back before what lasts could need it, which is not to be in its way
+            return max(fitting, key=lambda block: (not block.lasts, block.size), default=None)
+        near = [block for block in fitting if block.size <= _ROOMY * size]
+        return min(
+            near,
+            key=lambda block: (pool not in block.arrays, not block.lasts, block.size),
+            default=None,
+        )
 
     def give(self, block: Block) -> None:
         self._back.append(block)
@@ -140,8 +158,8 @@ class Blocks:
         self._let_go()
 
     def _let_go(self) -> None:
-        """Hold no more, with what is lent, than was lent at some time."""
-        while self._idle and self._lent + self._idle_bytes() > self._most:
+        """Hold little more, with what is lent, than was lent at some time."""
+        while self._idle and self._lent + self._idle_bytes() > _SLACK * self._most:
             self._idle.pop(0)
 
     def _idle_bytes(self) -> int:
@@ -156,15 +174,15 @@ if hasattr(os, "register_at_fork"):
 class SharedPool:
     """Lends the arrays of one program in memory that it has in common with others."""
 
-    __slots__ = ("_views", "_size", "_lent", "__weakref__")
+    __slots__ = ("_views", "_size", "_lasts", "_lent", "__weakref__")
 
-    def __init__(self, views: Sequence[View], size: int) -> None:
-        self._views, self._size = views, size
+    def __init__(self, views: Sequence[View], size: int, lasts: bool = False) -> None:
+        self._views, self._size, self._lasts = views, size, lasts
         self._lent: dict[int, Block] = {}
         BLOCKS.comes()
 
     def take(self) -> Buffers:
-        block = BLOCKS.take(self._size)
+        block = BLOCKS.take(self._size, self, self._lasts)
         buffers = block.arrays.get(self)
         if buffers is None:
             buffers = block.arrays[self] = arrays_in(block.memory, self._views)
@@ -187,12 +205,14 @@ def pools(loaded: Loaded) -> tuple[AnyPool, AnyPool]:
     program = loaded.program
     return (
         _pool(loaded.new_scratch, program.scratch, program.scratch_bytes),
-        _pool(loaded.new_kept, program.kept, program.kept_bytes),
+        _pool(loaded.new_kept, program.kept, program.kept_bytes, lasts=True),
     )
 
 
-def _pool(new: Callable[[], Buffers], views: Sequence[View], size: int) -> AnyPool:
-    return Pool(new, size) if size < LARGE else SharedPool(views, size)
+def _pool(
+    new: Callable[[], Buffers], views: Sequence[View], size: int, lasts: bool = False
+) -> AnyPool:
+    return Pool(new, size) if size < LARGE else SharedPool(views, size, lasts)
 
 
 @functools.cache
