@@ -82,6 +82,8 @@ class Blocks:
         self._lent = self._most = 0  # bytes now, and the most of them at a time
         # Since define-by-run had its turn: how often some was taken, and when to give back next.
         self._taken, self._next = 0, 1
+        self._shared = False  # whether there are, or were, programs that share memory
+        self._untidy = False  # a check has come since
 
     @property
     def idle_bytes(self) -> int:
@@ -134,17 +136,28 @@ class Blocks:
 
     def trim(self) -> None:
         """Let go of all that is idle: define-by-run has its turn, and needs memory of its own."""
-        if not (self._idle or self._back) and self._most == self._lent:
-            return  # it has been done
-        with self._lock:
-            self._put_away()
-            self._idle.clear()
-            self._most = self._lent
-        self.comes()
+        if self._idle or self._back or self._most != self._lent:
+            with self._lock:
+                self._put_away()
+                self._idle.clear()
+                self._most = self._lent
+            self._taken, self._next = 0, 1
+        if self._untidy:
+            self._untidy = False
+            give_back_what_is_free()
+
+    def is_to_check(self) -> None:
+        """Define-by-run has its turn beside a program: the heap had better hold nothing free."""
+        if self._shared:
+            give_back_what_is_free()
+
+    def has_checked(self) -> None:
+        """Both have had memory: before the next turn of define-by-run alone much of it is free."""
+        self._untidy = self._shared
 
     def comes(self) -> None:
         """A program is to run from now on, where define-by-run has."""
-        self._taken, self._next = 0, 1
+        self._taken, self._next, self._shared = 0, 1, True
 
     def forked(self) -> None:
         """Another thread of the process that was forked may have held the lock."""

@@ -275,6 +275,7 @@ class StaticScheduleFunction(FunctionNode):
                 return self._by_program(self._backwards[key], grad_outputs)
             self._kept, self._backwards = None, {}
             piece.schedule.trim()
+            BLOCKS.is_to_check()
         started, meter = clock(), piece.backward_meter
         rebuilt = self.rebuild()
         # Where a program has given them, it has warned, too.
@@ -292,6 +293,8 @@ class StaticScheduleFunction(FunctionNode):
             for g, p in zip(self._by_leaf(found), self._by_leaf(plain), strict=True)
         ]):
             piece.account.distrust(piece, "a gradient", piece.apps[0].origin.place)
+        if found is not None:
+            BLOCKS.has_checked()
         # What a program has not given is what define-by-run would have taken as well.
         piece.account.spend("check", started + (meter.plain if found is None else 0.0))
         return plain

@@ -23,7 +23,7 @@ from chainer.function_node import FunctionNode, next_number
 from chainer.variable import Variable
 from chainwright.ir import Graph
 from chainwright.ir.layout import dense_strides
-from chainwright.runtime import Schedule, pass_on
+from chainwright.runtime import BLOCKS, Schedule, pass_on
 from chainwright.tracer import blank
 
 from ._account import Account, Meter, clock
@@ -670,6 +670,7 @@ class Piece:
             if node is not None and graph:
                 node._kept, node._backwards = None, {}
             self.schedule.trim()
+            BLOCKS.is_to_check()
         # The program takes these for arrays that are only read. The functions get them themselves:
         # what is written into them before backward counts there.
         before = {slot: copied(leaves[slot]) for slot in self.read}
@@ -699,6 +700,7 @@ class Piece:
                 node._rebuilt = rebuilt
             else:
                 node._results = dict(zip(self.results, made, strict=True))
+        BLOCKS.has_checked()
         self.account.ledger.checks += 1
         run.checking += self.account.spend("check", started)
         if wrong and node is not None:

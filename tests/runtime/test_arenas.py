@@ -203,6 +203,23 @@ def test_what_define_by_run_has_left_is_given_back(blocks, given_back):
     assert len(given_back) == 5
 
 
+def test_what_a_check_has_left_is_given_back(blocks, given_back):
+    """Before define-by-run has its turn: it would take its memory from elsewhere, too."""
+    def check():
+        blocks.trim()
+        blocks.is_to_check()
+        blocks.has_checked()
+        blocks.trim()
+        blocks.trim()
+
+    check()  # of small programs, whose arenas are not shared
+    assert not given_back
+    p = pool(2)
+    p.give(p.take())
+    check()
+    assert len(given_back) == 3  # when some was taken, before the check, and after it
+
+
 def test_threads(blocks):
     p, wrong = pool(1), []
 
