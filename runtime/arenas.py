@@ -25,6 +25,7 @@ Buffers = tuple[Any, ...]
 
 LARGE = 1 << 20  # bytes of an arena, from which on it is shared
 _SLACK = 1.3  # how many times what was lent at a time is held: pieces of it do not fit all
+_PART = 8 << 20  # bytes of an arena, from which on it shows in what a process takes
 _IDLE, _IDLE_BYTES = 4, 1 << 20  # sets of buffers kept for calls to come; more if they are small
 _ROOMY = 1.25  # how many times as large the memory may be that something is put in which lasts
 
@@ -82,7 +83,7 @@ class Blocks:
         self._lent = self._most = 0  # bytes now, and the most of them at a time
         # Since define-by-run had its turn: how often some was taken, and when to give back next.
         self._taken, self._next = 0, 1
-        self._shared = False  # whether there are, or were, programs that share memory
+        self._large = False  # whether there are, or were, programs in a large part of a process
         self._untidy = False  # a check has come since
 
     @property
@@ -148,16 +149,17 @@ class Blocks:
 
     def is_to_check(self) -> None:
         """Define-by-run has its turn beside a program: the heap had better hold nothing free."""
-        if self._shared:
+        if self._large:
             give_back_what_is_free()
 
     def has_checked(self) -> None:
         """Both have had memory: before the next turn of define-by-run alone much of it is free."""
-        self._untidy = self._shared
+        self._untidy = self._large
 
-    def comes(self) -> None:
-        """A program is to run from now on, where define-by-run has."""
-        self._taken, self._next, self._shared = 0, 1, True
+    def comes(self, size: int) -> None:
+        """A program is to run from now on, where define-by-run has, with an arena of that size."""
+        self._taken, self._next = 0, 1
+        self._large = self._large or size >= _PART
 
     def forked(self) -> None:
         """Another thread of the process that was forked may have held the lock."""
@@ -192,7 +194,7 @@ class SharedPool:
     def __init__(self, views: Sequence[View], size: int, lasts: bool = False) -> None:
         self._views, self._size, self._lasts = views, size, lasts
         self._lent: dict[int, Block] = {}
-        BLOCKS.comes()
+        BLOCKS.comes(size)
 
     def take(self) -> Buffers:
         block = BLOCKS.take(self._size, self, self._lasts)

@@ -212,12 +212,14 @@ def test_what_a_check_has_left_is_given_back(blocks, given_back):
         blocks.trim()
         blocks.trim()
 
-    check()  # of small programs, whose arenas are not shared
-    assert not given_back
     p = pool(2)
     p.give(p.take())
+    check()  # of a small program
+    assert len(given_back) == 1  # when some was taken
+    p = pool(20)
+    p.give(p.take())
     check()
-    assert len(given_back) == 3  # when some was taken, before the check, and after it
+    assert len(given_back) == 4  # when some was taken, before the check, and after it
 
 
 def test_threads(blocks):
