@@ -31,6 +31,7 @@ def _stderr(topics, tmp_path):
     return done.stderr
 
 
+@pytest.mark.slow
 def test_topics(tmp_path):
     found = _stderr('recompiles, graph', tmp_path)
     assert 'chainwright: Model.forward: compile' in found and 'script.py:' in found

@@ -80,6 +80,7 @@ def peaks(kind, calls, rows, width):
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rows, width", [(16384, 64), (64, 1536)], ids=["values", "parameters"])
 def test_no_call_takes_much_more_memory(rows, width):
     """While programs are new, checked, compiled again, and when they run."""

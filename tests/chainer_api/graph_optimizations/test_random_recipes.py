@@ -10,7 +10,7 @@ from trust import check
 
 import chainer.functions as F
 
-GROUPS = [pytest.param(k, marks=[pytest.mark.slow] * (k > 2)) for k in range(20)]
+GROUPS = [pytest.param(k, marks=pytest.mark.slow) for k in range(20)]
 
 
 @pytest.mark.parametrize("group", GROUPS)

@@ -115,14 +115,18 @@ def open_pipes():
     return found
 
 
+def shared_files():
+    """What lies in shared memory, without that of MPI, which other tests run at the same time."""
+    names = os.listdir('/dev/shm') if os.path.isdir('/dev/shm') else ()
+    return {name for name in names if not name.startswith('mpich_')}
+
+
 @pytest.fixture(autouse=True)
 def nothing_is_left():
-    files = set(os.listdir('/dev/shm')) if os.path.isdir('/dev/shm') else set()
-    descriptors = open_pipes()
+    files, descriptors = shared_files(), open_pipes()
     yield
     assert children() == []
-    if files:
-        assert set(os.listdir('/dev/shm')) <= files
+    assert shared_files() <= files
     # The first use of multiprocessing opens some for good.
     assert open_pipes() <= descriptors + 2
 

@@ -9,6 +9,7 @@ HERE = pathlib.Path(__file__).parent
 EXAMPLES = HERE.parents[2] / 'examples'
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize('n', [2, 4])
 def test_examples(mpiexec, n, tmp_path):
     pytest.importorskip('PIL')
