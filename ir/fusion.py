@@ -7,7 +7,6 @@ its inputs only (and inputs that are the same for all rows).
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Hashable, Iterable
 
 import numpy as np
@@ -68,14 +67,13 @@ def _long_sums(graph: Graph, rows: set[Node]) -> set[Node]:
 
     The gradients of a matrix that is used in every step of a recurrent network are such a sum.
     """
-    readers = Counter(x for node in graph.nodes for x in node.inputs)
-    kept = {*graph.outputs}
+    users, kept = users_of(graph), {*graph.outputs}
     chains: dict[Node, list[Node]] = {}  # the additions of a sum, by the last one so far
     long: set[Node] = set()
     for node in graph.nodes:
         if node.op != "add" or node not in rows:
             continue
-        sums = [x for x in node.inputs if x in chains and readers[x] == 1 and x not in kept]
+        sums = [x for x in node.inputs if x in chains and len(users[x]) == 1 and x not in kept]
         terms = [x for x in node.inputs if x not in rows and _is_made(x, node.nbytes)]
         if not terms:
             continue

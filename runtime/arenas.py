@@ -93,15 +93,15 @@ class Blocks:
             self._put_away()
             return self._idle_bytes()
 
-    def take(self, size: int, pool: SharedPool | None = None, lasts: bool = False) -> Block:
-        """One that is large enough, or a new one; ``lasts``: not only for one run.
+    def take(self, pool: SharedPool) -> Block:
+        """One that is large enough, or a new one.
 
         In steady state everyone gets what it had the last time: what is new has to be fetched from
         the system page by page, which takes longer than most programs do with it.
         """
         with self._lock:
             self._put_away()
-            found = self._fitting(size, pool, lasts)
+            size, found = pool.size, self._fitting(pool)
             if found in self._idle:  # nobody has come in between
                 self._idle.remove(found)
             else:
@@ -118,14 +118,14 @@ class Blocks:
             except MemoryError:
                 self._lent -= size
                 raise
-            found.lasts = lasts
+            found.lasts = pool.lasts
             return found
 
-    def _fitting(self, size: int, pool: SharedPool | None, lasts: bool) -> Block | None:
-        fitting = [block for block in self._idle if block.size >= size]
-        if not lasts:  # it is back before what lasts could need it, which is not to be in its way
+    def _fitting(self, pool: SharedPool) -> Block | None:
+        fitting = [block for block in self._idle if block.size >= pool.size]
+        if not pool.lasts:  # it is back soon, and is not to have what others may keep something in
             return max(fitting, key=lambda block: (not block.lasts, block.size), default=None)
-        near = [block for block in fitting if block.size <= _ROOMY * size]
+        near = [block for block in fitting if block.size <= _ROOMY * pool.size]
         return min(
             near,
             key=lambda block: (pool not in block.arrays, not block.lasts, block.size),
@@ -142,7 +142,7 @@ class Blocks:
                 self._put_away()
                 self._idle.clear()
                 self._most = self._lent
-            self._taken, self._next = 0, 1
+            self.comes()
         if self._untidy:
             self._untidy = False
             give_back_what_is_free()
@@ -156,8 +156,8 @@ class Blocks:
         """Both have had memory: before the next turn of define-by-run alone much of it is free."""
         self._untidy = self._large
 
-    def comes(self, size: int) -> None:
-        """A program is to run from now on, where define-by-run has, with an arena of that size."""
+    def comes(self, size: int = 0) -> None:
+        """Programs are to run from now on, where define-by-run has; one has so large an arena."""
         self._taken, self._next = 0, 1
         self._large = self._large or size >= _PART
 
@@ -187,17 +187,20 @@ if hasattr(os, "register_at_fork"):
 
 
 class SharedPool:
-    """Lends the arrays of one program in memory that it has in common with others."""
+    """Lends the arrays of one program in memory that it has in common with others.
 
-    __slots__ = ("_views", "_size", "_lasts", "_lent", "__weakref__")
+    What ``lasts`` is lent for a call and its backward, not only for one run.
+    """
+
+    __slots__ = ("_views", "size", "lasts", "_lent", "__weakref__")
 
     def __init__(self, views: Sequence[View], size: int, lasts: bool = False) -> None:
-        self._views, self._size, self._lasts = views, size, lasts
+        self._views, self.size, self.lasts = views, size, lasts
         self._lent: dict[int, Block] = {}
         BLOCKS.comes(size)
 
     def take(self) -> Buffers:
-        block = BLOCKS.take(self._size, self, self._lasts)
+        block = BLOCKS.take(self)
         buffers = block.arrays.get(self)
         if buffers is None:
             buffers = block.arrays[self] = arrays_in(block.memory, self._views)

@@ -164,10 +164,7 @@ def two(random):
     return tuple(chainer.Variable(random.randn(*SHAPE).astype("f")) for _ in range(2))
 
 
-GROUPS = [pytest.param(k, marks=[pytest.mark.slow] * (k > 2)) for k in range(20)]
-
-
-@pytest.mark.parametrize("group", GROUPS)
+@pytest.mark.parametrize("group", range(20))
 def test_random_programs(group):
     for seed in range(group * 12, group * 12 + 12):
         plain, static = pair(RandomChain, seed)

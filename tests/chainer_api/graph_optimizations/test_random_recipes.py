@@ -10,10 +10,9 @@ from trust import check
 
 import chainer.functions as F
 
-GROUPS = [pytest.param(k, marks=pytest.mark.slow) for k in range(20)]
 
-
-@pytest.mark.parametrize("group", GROUPS)
+@pytest.mark.slow
+@pytest.mark.parametrize("group", range(20))
 def test_programs(group):
     for seed in range(group * 15, group * 15 + 15):
         recipe = random_programs.program(seed)
