@@ -89,7 +89,7 @@ _LONGER_ANY_SIZE = 2.5  # what the first programs for any sizes do not give has 
 _PROVED = 1.0  # how many of these are proved later, mostly
 _FIRST_CALLS = 5  # which take longer than others; who pays for many of them waits for these
 _OF_LATE = 0.05  # the weight of the last call in averages
-_EARNED = 100  # times what a call takes: what to compile it takes, and that for some kinds
+_WELL = 3  # times what several turns in one call take to be made: programs have saved so much
 _GOOD_PART = 0.1  # of a method's time, that functions take which become native code soon
 _SETTLING, _SETTLED = 64, 2  # calls in which functions may become native code, and without news
 
@@ -170,6 +170,8 @@ class Account:
         self.plain = 0.0  # seconds of a call without programs
         self.ways = 1  # that calls have gone, as far as they were looked at
         self.seen = 0  # calls of which the way was noted
+        #: Calls that come together, on average: the turns of a loop in one call of its method.
+        self.together = 1.0
         self.calls = self._notings = 0
         self._usual_weight = 1.0
         # Functions of calls that were noted, and how often gradients through them had a graph.
@@ -188,7 +190,8 @@ class Account:
         self._partly, self._saved_partly = 0, 0.0
         self._news: Hashable = NEWS.state()  # of how long functions take
         self._settles_at = 0  # the call from which on that is likely to stay
-        self._traced_at = -math.inf  # the call at which something was traced last
+        # The calls at which something was traced last, and first; functions that were.
+        self._traced_at, self._first_traced_at, self._traced = -math.inf, math.inf, 0
 
     @property
     def _weight(self) -> float:
@@ -223,6 +226,7 @@ class Account:
         self.ledger.spent[what] += seconds
         if what == "trace":
             self._traced_at = self.calls
+            self._first_traced_at = min(self._first_traced_at, self.calls)
         return seconds
 
     def wait_for_trace(
@@ -254,7 +258,9 @@ class Account:
         seconds *= _LONGER_FOR_TURNS if self.of_turns else 1.0
         seconds *= _LONGER_TWICE if more else 1.0
         seconds += _PROVED * PROVING.of(applications)
-        missing = self._missing(seconds, share * max(gain, 0.0))
+        # What was spent on other ways comes back out of what these save.
+        of_all = share if instead else share + self._served_share
+        missing = self._missing(seconds, of_all * max(gain, 0.0))
         wait = self._until(missing, seconds, share * max(gain, least))
         if instead:  # what the others save is not for these to spend
             wait = max(wait, self._comes_back_in(seconds, share * gain))
@@ -263,6 +269,17 @@ class Account:
             if seconds > _FIRST_CALLS * self._weight * self.plain:
                 wait = max(wait, _FIRST_CALLS - self.calls)
         return wait
+
+    @property
+    def _served_share(self) -> float:
+        """The part of the calls that programs serve, since there are some."""
+        ledger = self.ledger
+        since = max(self.calls - self._first_traced_at, _KNOWN)
+        return (ledger.with_python + ledger.without_python) / since
+
+    def was_traced(self, applications: int) -> None:
+        """So many functions were."""
+        self._traced += applications
 
     def _learns_in(self, served: int) -> int:
         """In how many calls it may be known what the programs save that were traced last."""
@@ -348,6 +365,8 @@ class Account:
         # Functions do not tell how long the user's own code is.
         seconds = max(PROVING.of(applications), self._longest_proof)
         missing, tried = self._missing(seconds, gain), self.ledger.spent["prove"]
+        if tried + seconds <= _PROVED * PROVING.of(self._traced):
+            return 0  # that was counted before the trace
         own = tried + seconds - _budget() / 2 * self._weight * self.in_method
         # However much programs save, proofs may be tried in vain; and where programs save nothing,
         # they may do so without the method's Python.
@@ -422,8 +441,9 @@ class Account:
         """
         lives = self.lives
         known = lives.to_come(self.calls)
-        expected = gain * max(_SOON - self.calls, 0)
-        if self.calls >= _HORIZON:
+        together = self.together
+        expected = gain * max(_SOON * together - self.calls, 0)
+        if self.calls >= _HORIZON * together:
             expected = gain * self.calls
             unnoticed = 0.0 if self.of_turns else _UNNOTICED * self._part
             expected = max(_GOES_ON * expected, min(expected, unnoticed))
@@ -433,9 +453,14 @@ class Account:
         if self.ledger.spent["trace"]:
             # What has not paid in many calls is not likely to do so later.
             paid = max(self.ledger.saved, 0.0) / self.ledger.spent_on_programs
-            hope = min(math.sqrt(_HORIZON / max(self.calls, 1)) + paid, 1.0)
-        earned = max(_budget() * hope * (self.in_method + lives.seconds), _CALLS * self.plain)
+            hope = min(math.sqrt(_HORIZON * together / max(self.calls, 1)) + paid, 1.0)
+        earned = max(_budget() * hope * (self.in_method + lives.seconds), _CALLS * self._one)
         return self.ledger.owed + lives.owed + seconds - self._weight * earned - expected
+
+    @property
+    def _one(self) -> float:
+        """Seconds of those calls that come together, without programs: one call, mostly."""
+        return self.together * self.plain
 
     @property
     def in_method(self) -> float:
@@ -446,9 +471,15 @@ class Account:
         """Whether what may be compiled is to be compiled at once."""
         return self.spends_freely or _budget() == math.inf
 
-    def has_earned(self, seconds: float) -> bool:
-        """Whether programs have saved so much more than was spent on them, many times over."""
-        return self.ledger.owed + _EARNED * seconds <= 0.0
+    def affords_several(self, applications: int, fewer: float) -> bool:
+        """Whether several turns may be traced as one call, that apply so many functions.
+
+        So many calls of turns ``fewer`` there would have been by now: there may be as many again.
+        """
+        seconds = _LONGER_FOR_TURNS * self._seconds_to_compile(applications)
+        seconds += _PROVED * PROVING.of(applications)
+        saved = fewer * (_AROUND_TURNS + 2 * AROUND_NODE)
+        return self.ledger.owed + _WELL * seconds <= 0.0 and seconds <= saved
 
     @property
     def have_paid(self) -> bool:
@@ -720,7 +751,9 @@ class Account:
         self._deficit = max(self._deficit - gain, 0.0)
         if self._losses < _LOSSES or _budget() == math.inf:
             return True
-        if self._deficit <= _MAY_LOSE * self._weight * self.in_method:
+        # Turns with their Python gain next to nothing, and hardly have any seconds to begin with.
+        at_first = self._one if self.of_turns else 0.0
+        if self._deficit <= self._weight * max(_MAY_LOSE * self.in_method, at_first):
             return True
         self._losses, self._balance = 0, 0.0
         return False

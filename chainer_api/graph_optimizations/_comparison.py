@@ -67,6 +67,10 @@ class Comparison:
         self._step = _Step(thread, now, spent, turns, plainly)
         return plainly
 
+    def is_interrupted(self) -> None:
+        """A call comes that is none of these: what the step before has taken is not known."""
+        self._step = None
+
     def ends(self, plain: Sequence[float]) -> bool:
         """Whether the comparison has ended, and calls are slower.
 

@@ -14,14 +14,13 @@ from itertools import zip_longest
 from types import FunctionType, MethodType
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from chainer import configuration, link_hook
 from chainer.link import Link
 from chainwright.tracer import is_library
 
 from ._comparison import Comparison
 from ._opening import Opened, Turns, opened
+from ._steady import is_steady
 
 if TYPE_CHECKING:
     from ._account import Account
@@ -35,17 +34,25 @@ _LONG = 4.0  # seconds in the turns of a loop, likewise
 _SERVES = 8  # one in so many, at least: to come to those that have no program takes little
 _IDLE, _REST = 16, 64  # calls in a row without a turn that was served, until some rest; how many
 
+
 class Several:
     """Whether so many turns of a loop are to be one call: when there are programs for that."""
 
     def __init__(self, turns: int) -> None:
         self.turns, self.served = turns, False  # the last call of so many
-        self._tries = self._left = 0
+        self._chances = self._tries = self._left = 0
 
-    def are_tried(self, account: Account) -> bool:
-        """Whether the next call is to be one of so many."""
+    def are_tried(self, account: Account, functions: int, instead: int) -> bool:
+        """Whether the next call is to be one of so many turns, of so many functions each.
+
+        Otherwise it is going to be one of as many as there are programs for ``instead``.
+        """
+        if self.served:
+            return True
         self._left -= 1
-        return self.served or self._left < 0 and account.has_earned(self.turns * account.plain)
+        self._chances += 1
+        fewer = self._chances * (self.turns / instead - 1.0)
+        return self._left < 0 and account.affords_several(self.turns * functions, fewer)
 
     def were_tried(self, served: bool) -> None:
         """It was, and programs have served it or not."""
@@ -63,6 +70,7 @@ class OpenLoop:
         self._first, self._later = [[Several(n) for n in _TURNS] for _ in range(2)]
         self.is_open, self.is_plain = True, False  # see Comparison for what goes plainly
         self.made = 0  # turns
+        self._functions = 0  # of a turn
         self._seen = 0.0, 0, 0  # see pays
 
     def _site(self, chain: Any) -> Any:
@@ -132,9 +140,12 @@ class OpenLoop:
     def _several(self, iterable: Any, site: Any) -> Iterator[tuple[Any, ...]]:
         items, left, levels = iter(iterable), len(iterable), self._first
         account, ledger = site.account, site.ledger
+        functions = self._functions = self._functions or site.most_functions
         while left:
+            possible = [some for some in levels if some.turns <= left]
+            instead = max([some.turns for some in possible if some.served], default=1)
             tried = next(
-                (some for some in levels if left >= some.turns and some.are_tried(account)), None)
+                (some for some in possible if some.are_tried(account, functions, instead)), None)
             if tried is None:
                 yield (next(items),)
                 left -= 1
@@ -211,11 +222,19 @@ class OpenMethod:
     def begins_plainly(self) -> bool:
         """A call begins; whether it is to go without programs, to be compared with."""
         self._calls += 1
+        for loop in self._loops:
+            for site in loop._sites:
+                site.account.together = max(loop.made / self._calls / len(loop._sites), 1.0)
         if self._comparison is None or not self._comparison.comes():
             return False
         if configuration.peek("static_budget") is None:
             return False
         return self._comparison.begins([loop.made for loop in self._loops], self.spent)
+
+    def is_passed(self) -> None:
+        """A call comes that goes another way, as a whole: it is none of those compared."""
+        if self._comparison is not None:
+            self._comparison.is_interrupted()
 
     def is_slower(self) -> bool:
         """Whether comparisons say so; see there."""
@@ -347,18 +366,3 @@ def _is_users(found: Any) -> bool:
     if type(found) is not FunctionType or hasattr(found, "__wrapped__"):
         return False
     return not is_library(found.__code__.co_filename)
-
-
-def is_steady(iterable: Any) -> bool:
-    """Whether nothing changes what comes next of an iterable while the first items are used.
-
-    >>> from chainer.graph_optimizations._loops import is_steady
-    >>> is_steady(range(3)), is_steady([1, 2, 3])
-    (True, False)
-
-    Rows of an array show what is there when they are read; numbers of one axis are as they were.
-
-    >>> is_steady(np.ones((3, 2))), is_steady(np.ones(3))
-    (True, False)
-    """
-    return type(iterable) in (range, tuple) or type(iterable) is np.ndarray and iterable.ndim > 1

@@ -38,6 +38,7 @@ from ._names import (
     names_shared,
 )
 from ._source import attributes_of, codes_in, compiled_as, remember, surrounded, syntax_of
+from ._steady import ALONG, along
 
 _NO_PLAIN_CALLS = CO_GENERATOR | CO_COROUTINE | CO_ASYNC_GENERATOR
 #: What looks at the variables of a function, or at its frame.
@@ -62,7 +63,7 @@ _PARTS = (
 )  # fmt: skip
 # Names that no user's program has, since they are none.
 _ITEMS, _CHUNK, _ENDS, _WITHIN = ".items", ".chunk", ".ends", ".within"
-_VALUE, _LIST, _FOUND, _SAME = ".value", ".list", ".found", ".same"
+_VALUE, _LIST, _FOUND, _SAME, _ALONG = ".value", ".list", ".found", ".same", ".along"
 
 
 class Turns(NamedTuple):
@@ -96,7 +97,7 @@ class Opened(NamedTuple):
         cells: dict[str, Any] = {f".turns{k}": loop for k, loop in enumerate(loops)}
         cells |= {f".chunks{k}": loop.chunks for k, loop in enumerate(loops)}
         cells |= {f".listed{k}": loop.listed for k, loop in enumerate(loops)}
-        cells[_WITHIN], cells[_SAME] = within, _still_gives
+        cells |= {_WITHIN: within, _SAME: _still_gives, _ALONG: along}
         return _function(self.method, self.code, cells)
 
 
@@ -427,6 +428,17 @@ class _Method:
         names = names_read([node])
         return bool((names & self._locals) - {self._self, _ITEMS})
 
+    def _along(self, node: ast.expr) -> ast.expr:
+        """What a loop goes over, so that it tells how long it is."""
+        if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Name):
+            return node
+        if node.func.id not in ALONG & self._builtins or node.keywords:
+            return node
+        args = [node.func, *node.args]
+        if node.func.id != "reversed":  # what tells its length can be gone over forwards only
+            args[1:] = map(self._along, node.args)
+        return _at(ast.Call(func=_load(_ALONG), args=args, keywords=[]), node)
+
     def _open(self, loop: ast.For, known: Set[str], after: Set[str] | None) -> ast.stmt:
         """The loop, whose turns are those of a function.
 
@@ -450,7 +462,8 @@ class _Method:
         found = ast.For(
             target=ast.Name(_CHUNK, ast.Store()),
             iter=ast.Call(
-                func=_load(f".chunks{k}"), args=[loop.iter, _load(self._self)], keywords=[]),
+                func=_load(f".chunks{k}"), args=[self._along(loop.iter), _load(self._self)],
+                keywords=[]),
             body=made, orelse=loop.orelse,
         )
         return _at(found, loop)
@@ -476,7 +489,7 @@ class _Method:
         self._bodies.append((self._function([ast.Return(rest)], arguments, node), True))
         return _at(ast.Call(
             func=_load(f".listed{k}"),
-            args=[first.iter, *map(_load, [self._self, *arguments])], keywords=[],
+            args=[self._along(first.iter), *map(_load, [self._self, *arguments])], keywords=[],
         ), node)
 
     def _turns(
@@ -711,7 +724,7 @@ def _load(name: str) -> ast.expr:
 def _compiled(method: FunctionType, nodes: Sequence[ast.FunctionDef]) -> list[CodeType]:
     """The code of functions that stand where the method stands: in its class, and around it."""
     loops = itertools.product(("turns", "chunks", "listed"), range(len(nodes) - 1))
-    more = [_WITHIN, _SAME, *[f".{what}{k}" for what, k in loops]]
+    more = [_WITHIN, _SAME, _ALONG, *[f".{what}{k}" for what, k in loops]]
     found = list[CodeType]()
     for node in nodes:
         module = ast.fix_missing_locations(surrounded(node, method.__code__, more))

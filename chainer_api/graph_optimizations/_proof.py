@@ -49,6 +49,7 @@ _LEAN, _LEAN_AT_ONCE = 32, 3  # uses until programs for calls without Python are
 _SHORT, _SHORT_AT_ONCE = 512, 5  # uses until a way without most guards is looked for
 _COUNTED = 8  # of so many calls that go briefly the account looks at one
 _WAITED = 6  # calls that have programs for their sizes, until others take the place of a proof
+_NO_FORM = object()  # of calls that are not read; None is that of any
 _LOST = 8  # calls in a row that are read in vain, as they go other ways
 
 
@@ -242,9 +243,10 @@ class Proofs:
         self.proofs: tuple[Proof, ...] = ()
         self._waited: dict[int, int] = {}  # by forms of arguments; see _WAITED
         self._lost = 0
-        self._target: Application | None = None  # where the way ends that is to be proved
+        #: Where the ways end that are to be proved, by the forms of the arguments of their calls;
+        #: None: whatever these are.
+        self._targets: dict[int | None, Application] = {}
         self._last: Application | None = None  # where one ends that could be
-        self.wanted = False  # whether the next call is to be read
         self._lock = threading.Lock()
         self.why_not: dict[tuple[str, str], int] = {}
 
@@ -254,11 +256,34 @@ class Proofs:
         ``form`` is that of its arguments, where these differ.
         """
         result, due = self._follow(self.proofs, settings, chain, args, kw, form)
-        if result is MISS and due is None and self.wanted:
+        key = self._target_of(form) if result is MISS and due is None else _NO_FORM
+        if key is not _NO_FORM:
             # Only what no proof covers yet is read: ways that take turns get one each.
-            made = self._try(settings, chain, args, kw)
+            made = self._try(key, settings, chain, args, kw)
             result, due = self._follow(made, settings, chain, args, kw, form)
         return result, due
+
+    @property
+    def wanted(self) -> bool:
+        """Whether calls are to be read."""
+        return bool(self._targets)
+
+    def _target_of(self, form: int | None) -> Any:
+        """The key in ``_targets`` for such arguments; _NO_FORM: the call is not to be read."""
+        targets = [*self._targets]  # threads that are not locked out change it
+        if form is None:
+            return targets[0] if targets else _NO_FORM
+        return form if form in targets else None if None in targets else _NO_FORM
+
+    def _wants(self, app: Application, form: int | None) -> bool:
+        """Have calls with such arguments read, to prove the way to ``app``, if that pays by now."""
+        self._targets.pop(form, None)
+        if not self.site.account.affords_proof(app.depth, app.followed):
+            return False
+        if len(targets := [*self._targets]) >= MANY:
+            self._targets.pop(targets[0], None)
+        self._targets[form] = app
+        return True
 
     def call_briefly(self, settings: Any, chain: Any, args: Any, kw: Any) -> Any:
         """The result of a call that is like one of the last; MISS where more is to be looked at.
@@ -416,7 +441,8 @@ class Proofs:
 
     def forget(self) -> None:
         """Calls are others from now on."""
-        self.proofs, self.wanted = (), False
+        self.proofs = ()
+        self._targets.clear()
 
     def _drop(self, proof: Proof) -> None:
         self.proofs = tuple([p for p in self.proofs if p is not proof])
@@ -445,8 +471,7 @@ class Proofs:
         app.followed += 1
         self._last = app
         if app.proof_tries < _TRIES and app.followed >= self._patience(app):
-            self._target = app
-            self.wanted = self.site.account.affords_proof(app.depth, app.followed)
+            self._wants(app, None if app.sizes is not None else run.form)
 
     def are_tried_in(self) -> int:
         """In how many calls the way of the last one is to be proved; 0 if it was tried before."""
@@ -454,7 +479,8 @@ class Proofs:
         if app is None or app.proof_tries or any([proof.app is app for proof in self.proofs]):
             return 0
         wait = self.site.account.wait_for_proof(app.depth, app.followed)
-        self._target, self.wanted = app, not wait
+        if not wait:
+            self._targets[None] = app
         return wait or 1
 
     def _patience(self, app: Application) -> float:
@@ -503,13 +529,14 @@ class Proofs:
 
     # -- proving
 
-    def _try(self, settings: Any, chain: Any, args: Any, kw: Any) -> tuple[Proof, ...]:
-        """Read a call; gives the proof that comes of it, if one does."""
+    def _try(
+        self, form: int | None, settings: Any, chain: Any, args: Any, kw: Any
+    ) -> tuple[Proof, ...]:
+        """Read a call to prove the way of a form; gives the proof that comes of it, if one does."""
         if not self._lock.acquire(blocking=False):
             return ()
         started = clock()
-        self.wanted = False
-        target = self._target
+        target = self._targets.pop(form, None)  # another thread may have taken it
         depth = target.depth if target is not None else 1
         if target is not None and target.sizes is not None:
             dry: Dry = AnySizeDry(self.site, chain, args, kw, target)
@@ -541,7 +568,7 @@ class Proofs:
             except Exception as e:
                 pass_on(e)
                 self._refused(f"{type(e).__name__}: {e}", dry.interpreter.failed_at)
-            self._after_try(lost, None if proof is None else proof.app)
+            self._after_try(form, target, lost, None if proof is None else proof.app)
         finally:
             dry.forget()
             self._lock.release()
@@ -554,21 +581,20 @@ class Proofs:
         most = MANY if self.site.forms.differ else _ALL
         self.proofs = (proof, *others[: most - 1])
 
-    def _after_try(self, lost: bool, proved: Application | None) -> None:
+    def _after_try(
+        self, form: int | None, target: Application | None, lost: bool, proved: Application | None
+    ) -> None:
         """A call has been read; ``lost`` if it went another way than the one to be proved."""
-        target = self._target
         if proved is not None:
             proved.followed = 0
         self._lost = self._lost + 1 if lost else 0
         if lost and self._lost < _LOST and target is not None:
             # Perhaps the next call goes the way that was to be proved.
-            self.wanted = self.site.account.affords_proof(target.depth, target.followed)
-            if self.wanted:
+            if self._wants(target, form):
                 return
         self._lost = 0
         if target is not None and target is not proved:
             target.proof_tries += 1
-        self._target = None
 
     def _refused(self, reason: str, where: str) -> None:
         if (reason, where) not in self.why_not and len(self.why_not) < 20:

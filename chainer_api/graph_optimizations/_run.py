@@ -146,7 +146,7 @@ class Run:
             self.counts, self.step = True, _count
             return
         follows = form is None or not site.forms.differ or site.forms.follows(form)
-        if form is not None and site.any_sizes.is_there:
+        if form is not None and (site.any_sizes.is_there or site.loops_are_open):
             follows = site.forms.is_hot(form)
         if not follows or not any([c.hot for c in site.root.all_children()]):
             self._note_from_here()

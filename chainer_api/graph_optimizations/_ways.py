@@ -146,6 +146,10 @@ class Forms:
         """Whether calls with such arguments have gone a way with programs to its end."""
         return self.hot.get(form, 0) > 0
 
+    def becomes_hot(self, form: int) -> None:
+        """There are programs for calls with such arguments."""
+        self.hot[form] = _WORTH
+
     def give_up(self, form: int | None) -> None:
         """Calls with such arguments have no program: they are not looked at for a while."""
         self.differ = True

@@ -77,6 +77,8 @@ _OPTIONS = (
     "report",
 )
 _WAYS, _KINDS_OF_WAYS = 12, 4  # forms of arguments, or ways, until loops are opened
+_KINDS_THAT_WAIT = 3  # likewise, of fewer ways, where programs for them are too dear for now
+_GAIN_OF_TURNS = 0.6  # of what programs of one call gain, those of its turns do
 _BRIEF_LIVES = "chains of this kind have lived for a few calls only"
 _BY_TURNS = "the turns of its loops have no programs yet"
 _DEAR = "to compile it would take too long for what its calls have taken so far"
@@ -204,10 +206,12 @@ class Site:
             return self._plainly(chain, args, kwargs)
         if _state.site is self:
             return self.method(chain, *args, **kwargs)
-        if self._opened is not None:
-            return self._turn_by_turn(self._opened, chain, args, kwargs)
         form = None
-        if (sleep := self.sleep).calls:
+        if (opened := self._opened) is not None:
+            if not self._goes_whole(form := self.forms.of((args, kwargs))):
+                return self._turn_by_turn(opened, chain, args, kwargs)
+            opened.is_passed()
+        elif (sleep := self.sleep).calls:
             if sleep.rests or sleep.unseen > 0:
                 return self._left_alone(chain, args, kwargs)
             if not self.forms.wakes(form := self.forms.of((args, kwargs))):
@@ -413,13 +417,38 @@ class Site:
     # -- loops
 
     def _seems_to_loop(self) -> bool:
-        """Whether calls apply more or fewer functions each time, or are read anywhere."""
+        """Whether calls apply more or fewer functions each time, or are read anywhere.
+
+        Where all have programs of their own soon, they need no others.
+        """
         sizes = self.any_sizes
-        if not self._may_open or max(self.forms.count, self.account.ways) < _WAYS:
+        if not self._may_open:
             return False
-        if sizes.stop_anywhere:
+        many = max(self.forms.count, self.account.ways) >= _WAYS
+        if many and sizes.stop_anywhere:
             return True
-        return len(sizes.kinds) >= _KINDS_OF_WAYS and not sizes.are_likely
+        if sizes.are_likely:
+            return False
+        return len(sizes.kinds) >= (_KINDS_OF_WAYS if many else _KINDS_THAT_WAIT) and (
+            many or self._waiting is not None)
+
+    @property
+    def loops_are_open(self) -> bool:
+        """Whether the turns of its loops are calls of their own."""
+        return self._opened is not None
+
+    def _goes_whole(self, form: int) -> bool:
+        """Whether a call of a method with open loops goes as one all the same.
+
+        Forms of arguments that keep coming get programs of their own, when these pay: one call
+        takes less than its turns.
+        """
+        if self.account.of_turns:
+            return False
+        if self.sleep.rests and self.sleep.calls:  # they were slower
+            self.sleep.calls -= 1
+            return False
+        return self.forms.is_hot(form) or self.may_get_its_own(form)
 
     def _open_loops(self) -> bool:
         """Have the turns of loops be calls of their own, if there are loops for that."""
@@ -437,8 +466,9 @@ class Site:
         self._opened = OpenMethod(found, decorate, options.inside)
         reason = "calls apply more or fewer functions each time: the turns of loops are compiled"
         self.ledger.add("loops", reason, line_of(self.method))
-        self.forget_programs()
-        self.proofs.forget()
+        self.any_sizes.forget()
+        self._waiting = None
+        self.sleep.wakes()
         self.ledger.let_pass(0, "")
         return True
 
@@ -500,7 +530,9 @@ class Site:
         return worth and self.account.allows_noting()
 
     def _gained(self) -> float:
-        """The part of what programs gain that those of any sizes do, if there are any."""
+        """The part of what programs gain that those of any sizes or of turns do, if there are."""
+        if self._opened is not None and self._opened.hits:
+            return _GAIN_OF_TURNS
         return GAIN_OF_ANY_SIZE[self.any_sizes.are_native] if self.any_sizes.is_there else 0.0
 
     def may_get_its_own(self, form: int) -> bool:
@@ -561,6 +593,8 @@ class Site:
         self.forms.give_up(run.form)
 
     def _has_no_program(self, longest: int) -> None:
+        if self._opened is not None:
+            return
         self._missed += 1
         self.sleep.was_in_vain()
         if self.phrases.notes:
@@ -641,7 +675,7 @@ class Site:
         if run.noted and run.syncs:
             self._noted += 1
             self._noted_again += least >= 2
-            if run.stopped is None:
+            if run.stopped is None and self._opened is None:
                 self.any_sizes.add(app, run.syncs, lambda: self._names(run), run.outside)
         # Following a way of which a part has no program takes longer than no program at all.
         is_left = self._is_left_to_any_size(app, run.form)
@@ -652,7 +686,7 @@ class Site:
                 functions, least, _results(run.syncs), share, instead=self._gained())
             if any(map(_was_guessed, run.syncs)):
                 wait = 0  # what has been spent on it is lost otherwise
-            if wait and not run.programs:
+            if wait and not run.programs and self._opened is None:
                 self._is_left_alone_for(wait)
                 if self._waiting is None:
                     self.ledger.add("waits", _DEAR + _way_of(app), line_of(self.method))
@@ -662,6 +696,8 @@ class Site:
                         run.syncs, app, names, functions, least, run.form)
             elif not wait and not _is_compiled(run):
                 self._compile(run.syncs, app, self._names(run))
+            if self._opened is not None and run.form is not None and _is_compiled(run):
+                self.forms.becomes_hot(run.form)
         self._renew_pieces()
 
     def _is_left_to_any_size(self, app: Application, form: int | None) -> bool:
@@ -820,6 +856,7 @@ class Site:
         if not new:
             return
         seconds = clock() - started
+        self.account.was_traced(sum([a.weight for piece in new for a in piece.apps]))
         if all([piece.schedule is not None for piece in new]):
             COMPILING.learn(seconds, sum([a.weight for piece in new for a in piece.apps]))
         labels = "; ".join(dict.fromkeys(label_of(self.name, piece) for piece in new))

@@ -14,7 +14,7 @@ class _Site(static_graph.Site):
 @contextlib.contextmanager
 def open_loops(turns=(4, 2), served=2):
     """Context in which ``turns`` are tried as soon as so many calls have been ``served``."""
-    earned = mock.patch.object(_account.Account, "has_earned", lambda *_: True)
+    afforded = mock.patch.object(_account.Account, "affords_several", lambda *_: True)
     several = mock.patch.multiple(_loops, _TURNS=turns, _SERVED=served)
-    with earned, several, mock.patch.object(static_graph, "Site", _Site):
+    with afforded, several, mock.patch.object(static_graph, "Site", _Site):
         yield

@@ -89,6 +89,36 @@ def test_at_first_ten_calls_and_what_is_to_come_back(account):
     assert after(account, 2).wait_for_trace(11, 2, 28000) > 0
 
 
+def test_turns_of_a_loop_that_come_together_are_one_call(account):
+    account.ledger.is_part = True
+    assert after(account, 200).wait_for_trace(30, 200) > 0
+    account.together = 5.0  # ten times five of them may be owed, and 750 are to come
+    assert after(account, 200).wait_for_trace(30, 200) == 0
+    assert after(account, 750).wait_for_trace(76, 750) > 0
+
+
+def test_several_turns_pay_by_the_calls_that_there_would_not_have_been(account, monkeypatch):
+    monkeypatch.setattr(_account, "_AROUND_TURNS", 0.5 - 2 * _account.AROUND_NODE)
+    assert after(account, 500, spent=10.0, saved=40.0).affords_several(10, 20.0)
+    assert not account.affords_several(10, 19.0)
+    assert not after(account, 500, spent=10.0, saved=39.0).affords_several(10, 20.0)
+
+
+def test_what_other_ways_save_counts(account):
+    assert after(account, 20, spent=40.0, hits=0).wait_for_trace(40, 6, share=0.3) > 0
+    after(account, 20, spent=40.0, saved=8.0, hits=10)._first_traced_at = 0
+    assert account.wait_for_trace(40, 6, share=0.3) == 0
+
+
+def test_proofs_that_were_counted_before_the_trace_are_tried_at_once(account, monkeypatch):
+    monkeypatch.setattr(_account, "_PROVED", 1.0)
+    assert after(account, 20, spent=100.0).wait_for_proof(8, 2) > 0
+    account.was_traced(10)
+    assert account.wait_for_proof(8, 2) == 0
+    account.ledger.spent["prove"] = 3.0
+    assert account.wait_for_proof(8, 2) > 0
+
+
 def test_programs_gain_by_functions_more_than_by_time(account, monkeypatch):
     monkeypatch.setattr(_account, "_GAIN_OF_TIME", 0.15)
     account.plain = 1e-3

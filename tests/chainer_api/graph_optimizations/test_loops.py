@@ -178,6 +178,31 @@ class Methods:
         b = [j + a[0] for j in range(n)] if n else None
         return a, b
 
+    def pairs(self, xs):
+        found = []
+        for k, (x, y) in enumerate(zip(xs, range(9)), 2):  # noqa: B905
+            found.append(self.say(k * x + y))
+        return found
+
+    def backwards(self, xs):
+        for x in reversed(xs):
+            self.say(x)
+        return [(x, y) for x, y in zip(reversed(xs), self.log)]  # noqa: B905
+
+    def reads_what_it_has_said(self, xs):
+        self.say(1)
+        for x, y in zip(xs, self.log):  # noqa: B905
+            self.say(x + y)
+
+    def has_a_zip_of_its_own(self, xs):
+        zip = map
+        for x in zip(self.say, xs):
+            self.say(x)
+
+    def cannot_be_reversed(self, xs):
+        for x in reversed(enumerate(xs)):
+            self.say(x)
+
     def with_files(self, n):
         s = 0
         for i in range(n):
@@ -221,7 +246,10 @@ def _gives(function, cls, argument):
         ("nested", 7), ("changes_what_it_loops_over", [1, 2, 3]), ("swaps", 10),
         ("keeps_the_name", 0), ("keeps_the_name", 4), ("stores_in_items", 5), ("raises", 1),
         ("raises", 0), ("catches_inside", [1, 0, 2]), ("lists", 0), ("lists", 5),
-        ("with_files", 3), ("writes_what_comes_next", 6),
+        ("pairs", ()), ("pairs", (1, 2, 3)), ("pairs", [1, 2, 3]), ("pairs", 3),
+        ("pairs", range(20)), ("backwards", (1, 2, 3)), ("backwards", [1, 2]), ("backwards", {1}),
+        ("reads_what_it_has_said", (1, 2, 3)), ("has_a_zip_of_its_own", (1, 2, 3)),
+        ("cannot_be_reversed", (1, 2)), ("with_files", 3), ("writes_what_comes_next", 6),
     ],
 )  # fmt: skip
 def test_an_opened_method_does_what_it_did(name, argument, most):
@@ -849,6 +877,53 @@ def test_loops_stay_closed_where_lengths_come_again():
     with chainer.using_config("static_budget", None):
         _, reports = _made(Same, 40)
     assert len(reports) == 1 and reports[0].without_python > 20
+
+
+class Lengths(Recurrent):
+    """Three lengths that come again; rows of two arrays together."""
+
+    def forward(self, words):
+        self.lstm.reset_state()
+        loss = 0
+        for w, t in zip(words.T, words.T[1:]):  # noqa: B905
+            h = self.lstm(self.embed(w))
+            loss += F.softmax_cross_entropy(self.out(F.dropout(h, 0.2)), t)
+        return loss
+
+    def step(self, k):
+        self.cleargrads()
+        words = np.random.RandomState(k).randint(0, V, (B, (3, 6, 10)[k % 3])).astype("i")
+        loss = self.forward(words)
+        loss.backward()
+        return loss, self.lstm.h
+
+
+def test_loops_are_opened_where_a_few_lengths_would_take_too_long(monkeypatch):
+    monkeypatch.setattr(_account.Account, "wait_for_trace", lambda *_, **__: 1000)
+    with chainer.using_config("static_budget", 0.1):
+        _, reports = _made(Lengths, 20)
+    assert [e.kind for e in reports[0].events].count("loops") == 1
+
+
+@pytest.mark.parametrize("turns", [(), (4, 2)])
+def test_calls_that_come_again_go_as_a_whole_when_that_pays(turns):
+    with open_loops(turns):
+        check(_own(Lengths), 60)
+    with chainer.using_config("static_budget", None), open_loops(turns):
+        model, (method, part) = _made(Lengths, 60)
+        served = part.hits
+        for k in range(60, 66):
+            model.step(k)
+        (method, part) = model.schedule_manager.report()
+    assert method.without_python >= 6 and served > 30
+    assert part.hits == served  # their turns are none of their calls any more
+
+
+def test_several_pairs_of_rows_are_one_call():
+    with chainer.using_config("static_budget", None), open_loops((4,)):
+        model, _ = _made(Lengths, 18)
+    several = {len(p.label.split("int32")) for p in model.schedule_manager.programs}
+    assert len(several) > 1
 
 
 @pytest.mark.parametrize("waits", [False, True])
