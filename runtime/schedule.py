@@ -124,10 +124,11 @@ class Schedule:
     native_takes_long = False  # so that nobody asks for it before it is known to pay
     #: Told of the seconds of Python, which other threads have waited for.
     on_native: Callable[[float], None] | None = None
-    #: Asked, with the seconds that forward has run for, whether native code is worth its time.
-    native_pays: Callable[[float], bool] | None = None
+    #: Asked, with the seconds that forward has run for, and how often it has, whether native code
+    #: is worth its time.
+    native_pays: Callable[[float, int], bool] | None = None
     _left = -1  # calls until native code is asked for
-    _ran = 0.0  # seconds of forward, while it is waited for
+    _ran, _runs = 0.0, 0  # seconds of forward, while it is waited for, and how often it has run
 
     def __init__(
         self,
@@ -190,10 +191,12 @@ class Schedule:
         return results, None
 
     def _count_down(self) -> None:
+        self._runs += 1
         if self._left > 0:
             self._left -= 1
             return
-        pays = self._ran >= _RAN and (self.native_pays is None or self.native_pays(self._ran))
+        asked = self.native_pays
+        pays = self._ran >= _RAN and (asked is None or asked(self._ran, self._runs))
         if pays or OPTIONS.budget() is None:
             self.ask_for_native()
 

@@ -89,6 +89,8 @@ _LONGER_ANY_SIZE = 2.5  # what the first programs for any sizes do not give has 
 _PROVED = 1.0  # how many of these are proved later, mostly
 _FIRST_CALLS = 5  # which take longer than others; who pays for many of them waits for these
 _OF_LATE = 0.05  # the weight of the last call in averages
+_OF_TURNS = 60  # functions that are traced for the turns of loops, with those of backward
+_GAIN_OF_TURNS = 0.25  # of the time of calls with loops, that programs of their turns save
 _WELL = 3  # times what several turns in one call take to be made: programs have saved so much
 _GOOD_PART = 0.1  # of a method's time, that functions take which become native code soon
 _SETTLING, _SETTLED = 64, 2  # calls in which functions may become native code, and without news
@@ -330,13 +332,16 @@ class Account:
         self.ledger.spent["native"] += seconds
         NATIVE.learn(seconds, applications)
 
-    def native_pays(self, applications: int, since: float, ran: float) -> bool:
+    def native_pays(
+        self, applications: int, since: float, since_call: int, ran: float, runs: int
+    ) -> bool:
         """Whether native code of functions pays, by the seconds that they ``ran`` as NumPy calls.
 
-        They are a good part of the time that the method has taken since it had taken ``since``, or
-        come to what native code takes to be made.
+        They are a good part of the time that calls have taken since the method had taken
+        ``since``, of those with these ``runs``; or come to what native code takes to be made.
         """
-        part = _GOOD_PART * (self.in_method - since)
+        share = min(runs / max(self.calls - since_call, 1), 1.0)
+        part = _GOOD_PART * share * (self.in_method - since)
         return ran >= min(part, NATIVE.of(applications))
 
     def _wait(self, missing: float) -> int:
@@ -470,6 +475,16 @@ class Account:
     def hurries(self) -> bool:
         """Whether what may be compiled is to be compiled at once."""
         return self.spends_freely or _budget() == math.inf
+
+    def affords_turns(self) -> bool:
+        """Whether programs of the turns of loops are likely to come back within the first calls.
+
+        Nobody knows these turns yet.
+        """
+        if self.calls >= _SOON:
+            return False
+        seconds = self._seconds_to_compile(_OF_TURNS) + PROVING.of(_OF_TURNS)
+        return self._missing(seconds, self._weight * _GAIN_OF_TURNS * self.plain) <= 0.0
 
     def affords_several(self, applications: int, fewer: float) -> bool:
         """Whether several turns may be traced as one call, that apply so many functions.

@@ -283,9 +283,10 @@ class Piece:
         weight = self.programs * sum([app.weight for app in self.apps])
         made, account = self.schedule, self.account
         made.on_native = functools.partial(account.went_native, weight)
-        made.native_pays = functools.partial(account.native_pays, weight, account.in_method)
+        since = account.in_method, account.calls
         if self.programs > 1:  # that takes so long that programs, backward too, are to take as long
-            made.native_pays = functools.partial(account.native_pays, weight // 3, -math.inf)
+            weight, since = weight // 3, (-math.inf, account.calls)
+        made.native_pays = functools.partial(account.native_pays, weight, *since)
         self.same_bits = made.exact and made.repeatable
         self.agree = same_numbers if self.same_bits else close
         self.account.spend("compile", started)

@@ -35,6 +35,7 @@ def is_steady(iterable: Any) -> bool:
     """Whether nothing changes what comes next of an iterable while the first items are used.
 
     >>> from chainer.graph_optimizations._steady import is_steady
+    >>> import numpy as np
     >>> is_steady(range(3)), is_steady([1, 2, 3])
     (True, False)
 
@@ -52,7 +53,7 @@ def along(function: Callable[..., Any], *arguments: Any) -> Any:
 
     ``function`` is what stands there under such a name, whatever that is.
 
-    >>> from chainer.graph_optimizations._steady import along
+    >>> from chainer.graph_optimizations._steady import along, is_steady
     >>> pairs = along(zip, range(5), ("a", "b"))
     >>> is_steady(pairs), len(pairs), list(pairs)
     (True, 2, [(0, 'a'), (1, 'b')])

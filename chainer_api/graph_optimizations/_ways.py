@@ -150,6 +150,10 @@ class Forms:
         """There are programs for calls with such arguments."""
         self.hot[form] = _WORTH
 
+    def any_is_hot(self) -> bool:
+        """Whether calls of some form have programs."""
+        return any([score > 0 for score in list(self.hot.values())])
+
     def give_up(self, form: int | None) -> None:
         """Calls with such arguments have no program: they are not looked at for a while."""
         self.differ = True

@@ -337,7 +337,7 @@ class Site:
         sleep.calls = max(sleep.calls - 1, 0)  # other threads count, too
         sleep.unseen -= 1
         if sleep.unseen < 0 and not sleep.rests:
-            sleep.unseen = self.forms.uncounted(account.plain)
+            sleep.unseen = 0 if self.forms.any_is_hot() else self.forms.uncounted(account.plain)
         if sleep.calls > 1 and account.knows_calls:
             # Nobody looks at the next ones.
             calls = min(sleep.calls - 1, _LET_PASS if sleep.rests else sleep.unseen)
@@ -429,8 +429,10 @@ class Site:
             return True
         if sizes.are_likely:
             return False
-        return len(sizes.kinds) >= (_KINDS_OF_WAYS if many else _KINDS_THAT_WAIT) and (
-            many or self._waiting is not None)
+        if many:
+            return len(sizes.kinds) >= _KINDS_OF_WAYS
+        waits = self._waiting is not None and len(sizes.kinds) >= _KINDS_THAT_WAIT
+        return waits and self.account.affords_turns()
 
     @property
     def loops_are_open(self) -> bool:
@@ -696,8 +698,9 @@ class Site:
                         run.syncs, app, names, functions, least, run.form)
             elif not wait and not _is_compiled(run):
                 self._compile(run.syncs, app, self._names(run))
-            if self._opened is not None and run.form is not None and _is_compiled(run):
-                self.forms.becomes_hot(run.form)
+                self._wakes_for(run)
+            elif self._opened is not None and _is_compiled(run):
+                self._wakes_for(run)
         self._renew_pieces()
 
     def _is_left_to_any_size(self, app: Application, form: int | None) -> bool:
@@ -710,6 +713,11 @@ class Site:
             return self.any_sizes.may_serve(app)
         seldom = self.forms.are_many() and self.forms.every(form) > _AS_MANY
         return seldom and self.any_sizes.come_soon
+
+    def _wakes_for(self, call: Run | Waiting) -> None:
+        """There are programs for calls like this one: they are looked at while others wait."""
+        if call.form is not None and _is_compiled(call):
+            self.forms.becomes_hot(call.form)
 
     def _is_left_alone_for(self, wait: int) -> None:
         """A way is too dear for the next calls."""
@@ -732,6 +740,7 @@ class Site:
                 self._is_left_alone_for(wait)
             elif self._has_room(waiting.app, None):
                 self._compile(waiting.syncs, waiting.app, waiting.names)
+                self._wakes_for(waiting)
 
     # -- ways of any sizes
 

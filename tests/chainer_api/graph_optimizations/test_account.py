@@ -17,7 +17,7 @@ from chainwright.runtime.rate import Rate
 USUAL = {
     "_SOON": 150, "_GAIN": 0.6, "_GAIN_OF_FUNCTION": 9.5e-6, "_OF_RESULT": 40e-6, "_PROVED": 0.0,
     "_LONGER_FOR_RESULT": 0.0, "_LONGER_FOR_TURNS": 1.0, "_LONGER_TWICE": 1.0,
-    "_LONGER_ANY_SIZE": 1.0, "_FIRST_CALLS": 0,
+    "_LONGER_ANY_SIZE": 1.0, "_FIRST_CALLS": 0, "_OF_TURNS": 10,
 }
 
 
@@ -102,6 +102,14 @@ def test_several_turns_pay_by_the_calls_that_there_would_not_have_been(account, 
     assert after(account, 500, spent=10.0, saved=40.0).affords_several(10, 20.0)
     assert not account.affords_several(10, 19.0)
     assert not after(account, 500, spent=10.0, saved=39.0).affords_several(10, 20.0)
+
+
+def test_turns_that_nobody_knows_are_for_calls_that_take_long(account):
+    assert after(account, 20).affords_turns()
+    account.plain = 0.1
+    assert not after(account, 20).affords_turns()
+    account.plain = 10.0
+    assert not after(account, 150).affords_turns()
 
 
 def test_what_other_ways_save_counts(account):
@@ -338,9 +346,10 @@ def test_what_few_functions_take_tells_little_of_many():
 
 def test_native_code_is_for_what_takes_a_good_part_of_the_time(account, monkeypatch):
     monkeypatch.setattr(_account, "NATIVE", Rate(1.0, 0.0))
-    after(account, 200)
-    assert account.native_pays(30, 100.0, 11.0) and not account.native_pays(30, 100.0, 9.0)
-    assert account.native_pays(3, 100.0, 4.0)  # or has taken longer than to make it
+    pays = after(account, 200).native_pays
+    assert pays(30, 100.0, 100, 11.0, 100) and not pays(30, 100.0, 100, 9.0, 100)
+    assert pays(30, 100.0, 100, 2.6, 25) and not pays(30, 100.0, 100, 2.4, 25)  # of each fourth
+    assert pays(3, 100.0, 100, 4.0, 100)  # or has taken longer than to make it
 
 
 def test_a_way_that_others_come_beside_is_less_likely(account):
@@ -770,6 +779,8 @@ def losing(monkeypatch, plain_takes):
     monkeypatch.setattr(_account, "COMPILING", rate)
     monkeypatch.setattr("chainer.graph_optimizations.static_graph.COMPILING", rate)
     model, x = Model(), np.ones((2, 3), "f")
+    monkeypatch.setattr(_account.Account, "wait_for_trace", lambda *_, **__: 0)
+    monkeypatch.setattr(_account.Account, "affords_proof", lambda *_: False)
     for _ in range(8):
         model(x)
     (site,) = model.schedule_manager._sites.values()
@@ -862,6 +873,36 @@ def test_calls_that_wait_beside_programs_of_others_are_left_alone_too(monkeypatc
     for _ in range(200):
         model(np.ones((2, 3), "f"))
     assert len(looked) < 60
+
+
+@pytest.mark.parametrize("waited", [False, True])
+def test_calls_that_have_programs_are_served_while_others_wait(waited, monkeypatch):
+    """Also the first ones, whether these programs had to wait themselves or not."""
+
+    class Net(chainer.Chain):
+        def __init__(self):
+            super().__init__()
+            with self.init_scope():
+                self.l = L.Linear(3, 3)
+
+        @chainer.static_graph
+        def forward(self, x):
+            return F.tanh(self.l(x))
+
+    wait = 1000 if waited else 0
+    monkeypatch.setattr(_account.Account, "wait_for_trace", lambda *_, **__: wait)
+    monkeypatch.setattr(_account.Account, "allows_noting", lambda _: True)
+    model = Net()
+    for n in (2, 4, 4):
+        model(np.ones((n, 3), "f"))
+    (site,) = model.schedule_manager._sites.values()
+    wait = 0
+    site._compile_or_wait()
+    assert site.ways.has_programs() and not site.ledger.hits
+    site.sleep.begins(1000, LEFT)
+    for _ in range(4):
+        model(np.ones((4, 3), "f"))
+    assert site.ledger.hits == 4
 
 
 def test_programs_are_timed_seldom_once_many_have_run(monkeypatch):

@@ -900,6 +900,7 @@ class Lengths(Recurrent):
 
 def test_loops_are_opened_where_a_few_lengths_would_take_too_long(monkeypatch):
     monkeypatch.setattr(_account.Account, "wait_for_trace", lambda *_, **__: 1000)
+    monkeypatch.setattr(_account.Account, "affords_turns", lambda _: True)
     with chainer.using_config("static_budget", 0.1):
         _, reports = _made(Lengths, 20)
     assert [e.kind for e in reports[0].events].count("loops") == 1
