@@ -90,7 +90,7 @@ _PROVED = 1.0  # how many of these are proved later, mostly
 _FIRST_CALLS = 5  # which take longer than others; who pays for many of them waits for these
 _OF_LATE = 0.05  # the weight of the last call in averages
 _OF_TURNS = 60  # functions that are traced for the turns of loops, with those of backward
-_GAIN_OF_TURNS = 0.25  # of the time of calls with loops, that programs of their turns save
+_SAVED_BY_TURNS = 0.25  # of the time of calls with loops, that programs of their turns save
 _WELL = 3  # times what several turns in one call take to be made: programs have saved so much
 _GOOD_PART = 0.1  # of a method's time, that functions take which become native code soon
 _SETTLING, _SETTLED = 64, 2  # calls in which functions may become native code, and without news
@@ -484,7 +484,7 @@ class Account:
         if self.calls >= _SOON:
             return False
         seconds = self._seconds_to_compile(_OF_TURNS) + PROVING.of(_OF_TURNS)
-        return self._missing(seconds, self._weight * _GAIN_OF_TURNS * self.plain) <= 0.0
+        return self._missing(seconds, self._weight * _SAVED_BY_TURNS * self.plain) <= 0.0
 
     def affords_several(self, applications: int, fewer: float) -> bool:
         """Whether several turns may be traced as one call, that apply so many functions.
