@@ -768,6 +768,33 @@ def attention_of_any_lengths(compiled):
 
 
 @case
+def tagger_of_three_lengths(compiled):
+    """Batches of 4, 7 or 12 words: each length has a way of its own, and they take turns."""
+
+    class Tagger(chainer.Chain):
+        def __init__(self, words=50, units=24, tags=9):
+            super().__init__()
+            with self.init_scope():
+                self.embed, self.cell = L.EmbedID(words, units), L.StatelessLSTM(units, units)
+                self.out = L.Linear(units, tags)
+
+        @compiled
+        def forward(self, xs, ts):
+            c = h = None
+            loss = 0
+            for x, t in zip(xs.T, ts.T, strict=True):
+                c, h = self.cell(c, h, F.dropout(self.embed(x), 0.1))
+                loss += F.softmax_cross_entropy(self.out(h), t)
+            return loss / len(xs)
+
+    def batch(k):
+        x = rng(k).randint(0, 50, (8, (4, 7, 12)[k % 3])).astype("i")
+        return x, x % 9
+
+    return Case(Tagger(), batch)
+
+
+@case
 def documents(compiled):
     """Sentences of any number, of words of any number: a loop in what a loop calls."""
 

@@ -38,7 +38,7 @@ from ._names import (
     names_shared,
 )
 from ._source import attributes_of, codes_in, compiled_as, remember, surrounded, syntax_of
-from ._steady import ALONG, along
+from ._steady import ALONG, OPTIONS, along
 
 _NO_PLAIN_CALLS = CO_GENERATOR | CO_COROUTINE | CO_ASYNC_GENERATOR
 #: What looks at the variables of a function, or at its frame.
@@ -432,12 +432,14 @@ class _Method:
         """What a loop goes over, so that it tells how long it is."""
         if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Name):
             return node
-        if node.func.id not in ALONG & self._builtins or node.keywords:
+        if node.func.id not in ALONG & self._builtins:
+            return node
+        if not all([k.arg in OPTIONS for k in node.keywords]):
             return node
         args = [node.func, *node.args]
         if node.func.id != "reversed":  # what tells its length can be gone over forwards only
             args[1:] = map(self._along, node.args)
-        return _at(ast.Call(func=_load(_ALONG), args=args, keywords=[]), node)
+        return _at(ast.Call(func=_load(_ALONG), args=args, keywords=node.keywords), node)
 
     def _open(self, loop: ast.For, known: Set[str], after: Set[str] | None) -> ast.stmt:
         """The loop, whose turns are those of a function.

@@ -11,8 +11,9 @@ from typing import Any
 
 import numpy as np
 
-#: Python's own functions that go over what they are given, and over nothing else.
+#: Python's own functions that go over what they are given, and over nothing else; their options.
 ALONG = frozenset({"enumerate", "reversed", "zip"})
+OPTIONS = frozenset({"start", "strict"})
 _ALONG = tuple[Any, ...]((enumerate, reversed, zip))
 
 
@@ -48,7 +49,7 @@ def is_steady(iterable: Any) -> bool:
         type(iterable) is np.ndarray and iterable.ndim > 1)
 
 
-def along(function: Callable[..., Any], *arguments: Any) -> Any:
+def along(function: Callable[..., Any], *arguments: Any, **options: Any) -> Any:
     """What a call of ``zip``, ``enumerate`` or ``reversed`` gives; it tells its length if it can.
 
     ``function`` is what stands there under such a name, whatever that is.
@@ -60,9 +61,12 @@ def along(function: Callable[..., Any], *arguments: Any) -> Any:
     >>> is_steady(along(zip, range(5), ["a", "b"]))
     False
     """
-    items = function(*arguments)
+    items = function(*arguments, **options)
     # What an enumeration begins with besides is a number.
     over = arguments[:1] if function is enumerate else arguments
     if not any([function is known for known in _ALONG]) or not all(map(is_steady, over)):
         return items
-    return Steady(items, min(map(len, over), default=0))
+    lengths = {*map(len, over)}
+    if len(lengths) > 1 and "strict" in options:
+        return items  # at its end it says that they are not the same
+    return Steady(items, min(lengths, default=0))

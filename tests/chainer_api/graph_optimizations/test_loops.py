@@ -184,6 +184,15 @@ class Methods:
             found.append(self.say(k * x + y))
         return found
 
+    def pairs_strictly(self, xs):
+        for k, (x, y) in enumerate(zip(xs, range(3), strict=True), start=2):
+            self.say(k * x + y)
+        return [self.say(x) for x, y in zip(xs, range(3), strict=len(xs) > 1)]
+
+    def is_given_by_name(self, xs):
+        for k, x in enumerate(iterable=xs):
+            self.say(k + x)
+
     def backwards(self, xs):
         for x in reversed(xs):
             self.say(x)
@@ -247,7 +256,10 @@ def _gives(function, cls, argument):
         ("keeps_the_name", 0), ("keeps_the_name", 4), ("stores_in_items", 5), ("raises", 1),
         ("raises", 0), ("catches_inside", [1, 0, 2]), ("lists", 0), ("lists", 5),
         ("pairs", ()), ("pairs", (1, 2, 3)), ("pairs", [1, 2, 3]), ("pairs", 3),
-        ("pairs", range(20)), ("backwards", (1, 2, 3)), ("backwards", [1, 2]), ("backwards", {1}),
+        ("pairs", range(20)), ("pairs_strictly", (1, 2, 3)), ("pairs_strictly", (1, 2)),
+        ("pairs_strictly", (1, 2, 3, 4)), ("pairs_strictly", [1, 2, 3]), ("pairs_strictly", ()),
+        ("is_given_by_name", (1, 2, 3)), ("backwards", (1, 2, 3)), ("backwards", [1, 2]),
+        ("backwards", {1}),
         ("reads_what_it_has_said", (1, 2, 3)), ("has_a_zip_of_its_own", (1, 2, 3)),
         ("cannot_be_reversed", (1, 2)), ("with_files", 3), ("writes_what_comes_next", 6),
     ],
