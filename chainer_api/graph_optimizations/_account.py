@@ -58,6 +58,8 @@ _STEP = 0.1  # by which a call may change what is thought a usual call's time
 _GAIN_OF_PHRASE = 0.3
 #: Of what programs of one size gain, those of any sizes do, as calls of NumPy and as native code.
 GAIN_OF_ANY_SIZE = {False: 0.5, True: 0.9}
+#: Of what programs of whole calls gain, those of the turns of their loops do.
+GAIN_OF_TURNS = 0.6
 _PAYBACK = 1000  # calls in which what is spent has to come back, or as many as there were so far
 MATCHING, _COUNTING = 2e-6, 1e-6  # seconds to compare a function with a phrase, and to count it
 AROUND_NODE = 25e-6  # seconds in which backward comes to a program among several nodes, and goes on
@@ -89,7 +91,7 @@ _LONGER_ANY_SIZE = 2.5  # what the first programs for any sizes do not give has 
 _PROVED = 1.0  # how many of these are proved later, mostly
 _FIRST_CALLS = 5  # which take longer than others; who pays for many of them waits for these
 _OF_LATE = 0.05  # the weight of the last call in averages
-_OF_TURNS = 60  # functions that are traced for the turns of loops, with those of backward
+_OF_TURNS = 40  # functions that are traced for the turns of loops
 _SAVED_BY_TURNS = 0.25  # of the time of calls with loops, that programs of their turns save
 _WELL = 3  # times what several turns in one call take to be made: programs have saved so much
 _GOOD_PART = 0.1  # of a method's time, that functions take which become native code soon
@@ -483,18 +485,22 @@ class Account:
         """
         if self.calls >= _SOON:
             return False
-        seconds = self._seconds_to_compile(_OF_TURNS) + PROVING.of(_OF_TURNS)
-        return self._missing(seconds, self._weight * _SAVED_BY_TURNS * self.plain) <= 0.0
+        gain = self._weight * _SAVED_BY_TURNS * self.plain
+        return self._missing(self._seconds_for_turns(_OF_TURNS), gain) <= 0.0
 
     def affords_several(self, applications: int, fewer: float) -> bool:
         """Whether several turns may be traced as one call, that apply so many functions.
 
         So many calls of turns ``fewer`` there would have been by now: there may be as many again.
         """
-        seconds = _LONGER_FOR_TURNS * self._seconds_to_compile(applications)
-        seconds += _PROVED * PROVING.of(applications)
+        seconds = self._seconds_for_turns(applications)
         saved = fewer * (_AROUND_TURNS + 2 * AROUND_NODE)
         return self.ledger.owed + _WELL * seconds <= 0.0 and seconds <= saved
+
+    def _seconds_for_turns(self, applications: int) -> float:
+        """What programs of turns that apply so many functions take, and their proof."""
+        seconds = _LONGER_FOR_TURNS * self._seconds_to_compile(applications)
+        return seconds + _PROVED * PROVING.of(applications)
 
     @property
     def have_paid(self) -> bool:

@@ -11,10 +11,11 @@ from typing import Any
 
 import numpy as np
 
-#: Python's own functions that go over what they are given, and over nothing else; their options.
-ALONG = frozenset({"enumerate", "reversed", "zip"})
+# Python's own functions that go over what they are given, and over nothing else.
+_FUNCTIONS: tuple[Any, ...] = (enumerate, reversed, zip)
+#: Their names, and their options.
+ALONG = frozenset([function.__name__ for function in _FUNCTIONS])
 OPTIONS = frozenset({"start", "strict"})
-_ALONG = tuple[Any, ...]((enumerate, reversed, zip))
 
 
 class Steady:
@@ -64,7 +65,7 @@ def along(function: Callable[..., Any], *arguments: Any, **options: Any) -> Any:
     items = function(*arguments, **options)
     # What an enumeration begins with besides is a number.
     over = arguments[:1] if function is enumerate else arguments
-    if not any([function is known for known in _ALONG]) or not all(map(is_steady, over)):
+    if not any([function is known for known in _FUNCTIONS]) or not all(map(is_steady, over)):
         return items
     lengths = {*map(len, over)}
     if len(lengths) > 1 and "strict" in options:

@@ -20,7 +20,15 @@ from chainer.variable import Parameter
 from chainwright.runtime import BLOCKS, Ledger, pass_on
 
 from . import _array_code  # noqa: F401 - whoever runs define-by-run code natively asks it
-from ._account import ANY_SIZE, COMPILING, GAIN_OF_ANY_SIZE, TIMED_EACH, Account, clock
+from ._account import (
+    ANY_SIZE,
+    COMPILING,
+    GAIN_OF_ANY_SIZE,
+    GAIN_OF_TURNS,
+    TIMED_EACH,
+    Account,
+    clock,
+)
 from ._again import Gradients
 from ._any_size import AnySizePiece, AnySizes, Kind, Refused
 from ._lean import Need
@@ -78,7 +86,6 @@ _OPTIONS = (
 )
 _WAYS, _KINDS_OF_WAYS = 12, 4  # forms of arguments, or ways, until loops are opened
 _KINDS_THAT_WAIT = 3  # likewise, of fewer ways, where programs for them are too dear for now
-_GAIN_OF_TURNS = 0.6  # of what programs of one call gain, those of its turns do
 _BRIEF_LIVES = "chains of this kind have lived for a few calls only"
 _BY_TURNS = "the turns of its loops have no programs yet"
 _DEAR = "to compile it would take too long for what its calls have taken so far"
@@ -534,7 +541,7 @@ class Site:
     def _gained(self) -> float:
         """The part of what programs gain that those of any sizes or of turns do, if there are."""
         if self._opened is not None and self._opened.hits:
-            return _GAIN_OF_TURNS
+            return GAIN_OF_TURNS
         return GAIN_OF_ANY_SIZE[self.any_sizes.are_native] if self.any_sizes.is_there else 0.0
 
     def may_get_its_own(self, form: int) -> bool:
@@ -688,6 +695,7 @@ class Site:
                 functions, least, _results(run.syncs), share, instead=self._gained())
             if any(map(_was_guessed, run.syncs)):
                 wait = 0  # what has been spent on it is lost otherwise
+            made = not wait and not _is_compiled(run)
             if wait and not run.programs and self._opened is None:
                 self._is_left_alone_for(wait)
                 if self._waiting is None:
@@ -696,10 +704,9 @@ class Site:
                     names = self._names(run)
                     self._waiting = Waiting(
                         run.syncs, app, names, functions, least, run.form)
-            elif not wait and not _is_compiled(run):
+            elif made:
                 self._compile(run.syncs, app, self._names(run))
-                self._wakes_for(run)
-            elif self._opened is not None and _is_compiled(run):
+            if made or self._opened is not None:
                 self._wakes_for(run)
         self._renew_pieces()
 
@@ -865,9 +872,10 @@ class Site:
         if not new:
             return
         seconds = clock() - started
-        self.account.was_traced(sum([a.weight for piece in new for a in piece.apps]))
+        functions = sum([a.weight for piece in new for a in piece.apps])
+        self.account.was_traced(functions)
         if all([piece.schedule is not None for piece in new]):
-            COMPILING.learn(seconds, sum([a.weight for piece in new for a in piece.apps]))
+            COMPILING.learn(seconds, functions)
         labels = "; ".join(dict.fromkeys(label_of(self.name, piece) for piece in new))
         reason = f"a way through the method was seen for the second time: {labels}"
         self.ledger.add("compile", reason, line_of(self.method), seconds)

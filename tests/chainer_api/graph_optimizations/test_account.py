@@ -878,21 +878,10 @@ def test_calls_that_wait_beside_programs_of_others_are_left_alone_too(monkeypatc
 @pytest.mark.parametrize("waited", [False, True])
 def test_calls_that_have_programs_are_served_while_others_wait(waited, monkeypatch):
     """Also the first ones, whether these programs had to wait themselves or not."""
-
-    class Net(chainer.Chain):
-        def __init__(self):
-            super().__init__()
-            with self.init_scope():
-                self.l = L.Linear(3, 3)
-
-        @chainer.static_graph
-        def forward(self, x):
-            return F.tanh(self.l(x))
-
     wait = 1000 if waited else 0
     monkeypatch.setattr(_account.Account, "wait_for_trace", lambda *_, **__: wait)
     monkeypatch.setattr(_account.Account, "allows_noting", lambda _: True)
-    model = Net()
+    model = Model()
     for n in (2, 4, 4):
         model(np.ones((n, 3), "f"))
     (site,) = model.schedule_manager._sites.values()
