@@ -1,8 +1,14 @@
 """What is assumed of Python, and what happens where it does not hold."""
 
+import contextlib
 import dis
+import inspect
 import re
+import subprocess
 import sys
+import tarfile
+import threading
+import types
 
 import numpy as np
 import pytest
@@ -36,6 +42,30 @@ def report(calls=5):
     return model.schedule_manager.report()[0]
 
 
+def codes(code):
+    yield code
+    for inner in code.co_consts:
+        if isinstance(inner, types.CodeType):
+            yield from codes(inner)
+
+
+@pytest.mark.parametrize("module", [contextlib, subprocess, tarfile, threading], ids=lambda m: m.__name__)
+def test_what_lies_inside_of_try_and_with_is_what_dis_says(module):
+    seen = set()
+    text = inspect.getsource(module)
+    for code in codes(compile(text, module.__name__, "exec")):
+        by_offset, wanted = {i.offset: i for i in dis.get_instructions(code)}, []
+        for entry in dis.Bytecode(code).exception_entries:
+            target, follows = by_offset[entry.target], by_offset.get(entry.target + 2)
+            if target.opname == "PUSH_EXC_INFO":
+                of_with = follows.opname == "WITH_EXCEPT_START"
+                at = target.positions.lineno, target.positions.col_offset
+                wanted.append((entry.start, entry.end, at if of_with else None))
+                seen.add(of_with)
+        assert _python.handled(code) == wanted
+    assert seen == {True, False}
+
+
 def test_this_python_is_known(anew):
     assert _python.is_known() and report().hits == 3
 
@@ -61,7 +91,7 @@ class NoEntries:
     (_python, "refs", one_more, "counts references"),
     (_python, "LOCAL", 2, "counts references"),
     (dis, "Bytecode", NoEntries, r"compiles try blocks \(AttributeError: .*exception_entries"),
-    (dis, "get_instructions", lambda code: [], "compiles try blocks"),
+    (dis, "opname", ["another"] * 256, "compiles try blocks"),
     (sys, "_is_gil_enabled", lambda: False, "counts references")])  # fmt: skip
 def test_another_python_runs_all_define_by_run(
     anew, monkeypatch, caplog, where, name, other, words
