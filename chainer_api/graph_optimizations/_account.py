@@ -31,12 +31,17 @@ _GOES_ON = 0.25  # of the calls of a method that has had more, in which it may b
 # Seconds, of all methods together, up to which it may be expected in as many as there were.
 _UNNOTICED = 0.02
 # What programs are expected to save, as long as none has run: of a call's time, at most; for each
-# function, and of its time; less what each further result takes. Seconds of the pace where they
-# were measured (see Rate). The least part of a call that is tried for.
-_GAIN, _GAIN_OF_FUNCTION, _GAIN_OF_TIME, _OF_RESULT, _LEAST = 0.9, 13e-6, 0.2, 55e-6, 0.15
+# function, and of its time. Seconds of the pace where they were measured (see Rate). The least part
+# of a call that is tried for. Half of 90 models are within 0.7 and 1.5 times of what that gives.
+_GAIN, _GAIN_OF_FUNCTION, _GAIN_OF_TIME, _LEAST = 0.9, 13e-6, 0.25, 0.15
+# Programs of several results are made in several pieces, for several kinds of backward: they gain
+# so much less for each further result, and take so much longer to be made, up to some results; and
+# in a turn of a loop, which a program takes less time for, so many seconds more.
+_LESS_FOR_RESULT, _LONGER_FOR_RESULT, _FURTHER_RESULTS, _RESULT_OF_TURN = 0.1, 0.2, 6, 55e-6
 # What a call and its backward save at least without the method's Python, besides what each function
 # of it saves; and without most guards. Seconds of the pace (12 small models: 75 to 500, 45 to 440).
 _GAIN_OF_PROOF, _GAIN_OF_PROVED, _GAIN_OF_SHORTCUT = 20e-6, 8e-6, 35e-6
+_FOR_CHECKS = 0.05  # of the time of calls: what checks may take that programs have not paid
 _DOUBTS = 4  # checks in a row that say so, where other threads may have changed something
 _LONG_AGO = 64  # calls since another thread has called
 _GONE = 60.0  # seconds since then, until it is in no call any more
@@ -48,7 +53,7 @@ _KNOWN = 8  # calls with programs, until it is known what they save
 _LEARNT = 32  # calls until others may be traced, if these are not used as often
 _LONGEST = 1024  # calls until it is asked again whether a trace pays
 _NOTINGS = 6  # calls that may be noted in any case: they tell numbers from constants
-_BACKWARD = 2.2  # times as long as forward: forward and backward, where functions are small
+_BACKWARD = 2.8  # times as long as forward: forward and backward (2.0 to 5.0, of 90 models)
 # How much longer where gradients are differentiated: backward with a graph, and backward through
 # that (4 to 7 in small networks); and so many times, as for second derivatives, at most.
 _BACKWARD_TWICE, _MOST_TIMES = 4.0, 3
@@ -84,9 +89,8 @@ COMPILING, PROVING = Rate.elsewhere(1.2e-3, 0.016), Rate.elsewhere(1.2e-3, 0.024
 NATIVE = Rate.elsewhere(1.1e-3, 0.032)  # native code of what is compiled, in the background
 _GAIN_OF_TWICE = 0.5  # of what forward and backward take, where gradients are differentiated
 _CHECKING = 0.4  # of what compiling takes: the first uses of programs are checked
-# Programs of several results, of turns, and those for gradients that are differentiated are made in
-# several pieces, for several kinds of backward: so much longer that takes (90 models).
-_LONGER_FOR_RESULT, _LONGER_FOR_TURNS, _LONGER_TWICE = 0.25, 1.5, 2.0
+# So are those of turns, and for gradients that are differentiated: so much longer that takes.
+_LONGER_FOR_TURNS, _LONGER_TWICE = 1.5, 2.0
 _LONGER_ANY_SIZE = 2.5  # what the first programs for any sizes do not give has others made
 _PROVED = 1.0  # how many of these are proved later, mostly
 _FIRST_CALLS = 5  # which take longer than others; who pays for many of them waits for these
@@ -100,6 +104,10 @@ _SETTLING, _SETTLED = 64, 2  # calls in which functions may become native code, 
 
 #: Seconds of this thread alone, whatever else the machine does. That of Windows is too coarse.
 clock = time.perf_counter if os.name == "nt" else time.thread_time
+
+
+def _further(results: int) -> int:
+    return min(results - 1, _FURTHER_RESULTS)
 
 
 def _budget() -> float:
@@ -257,8 +265,8 @@ class Account:
             gain = (ledger.saved - self._saved_partly) / served
         share, least = max(self._share(calls), share), _LEAST * self._weight * self.plain
         more = round(self._again * TIMES_TWICE * applications)  # which come soon
-        seconds = self._seconds_to_compile(applications + more, any_size)
-        seconds *= _LONGER_ANY_SIZE if any_size else 1.0 + _LONGER_FOR_RESULT * (results - 1)
+        seconds = self._seconds_to_compile(applications + more, any_size, results)
+        seconds *= _LONGER_ANY_SIZE if any_size else 1.0
         seconds *= _LONGER_FOR_TURNS if self.of_turns else 1.0
         seconds *= _LONGER_TWICE if more else 1.0
         seconds += _PROVED * PROVING.of(applications)
@@ -295,8 +303,9 @@ class Account:
         """The part of a call's time that programs are expected to save, without its backward."""
         gain = pace() * _GAIN_OF_FUNCTION * applications + _GAIN_OF_TIME * self.plain
         gain = min(gain, _GAIN * self.plain)
-        gain -= pace() * _OF_RESULT * (results - 1) + (AROUND_NODE if self.of_turns else 0.0)
-        return max(gain, 0.0)
+        if self.of_turns:
+            return max(gain - pace() * _RESULT_OF_TURN * (results - 1) - AROUND_NODE, 0.0)
+        return gain / (1.0 + _LESS_FOR_RESULT * _further(results))
 
     def forgets(self) -> None:
         """Ways are not known any more: what share goes them is to be seen anew."""
@@ -323,10 +332,13 @@ class Account:
             return 0
         return 1 + int(min(max(calls - self.calls, 0.0), self.calls, _LONGEST))
 
-    def _seconds_to_compile(self, applications: int, any_size: bool = False) -> float:
+    def _seconds_to_compile(
+        self, applications: int, any_size: bool = False, results: int = 1
+    ) -> float:
         if any_size:
             return ANY_SIZE.of(applications) + _CHECKING * COMPILING.of(applications)
         seconds = (1 + _CHECKING) * COMPILING.of(applications)
+        seconds *= 1.0 + _LONGER_FOR_RESULT * _further(results)
         return seconds + NATIVE.of(applications) if OPTIONS.target() == "auto" else seconds
 
     def went_native(self, applications: int, seconds: float) -> None:
@@ -501,6 +513,19 @@ class Account:
         """What programs of turns that apply so many functions take, and their proof."""
         seconds = _LONGER_FOR_TURNS * self._seconds_to_compile(applications)
         return seconds + _PROVED * PROVING.of(applications)
+
+    def affords_check(self, seconds: float) -> bool:
+        """Whether a check that is due may take so long; the first one of a program always may.
+
+        It is paid by what programs have saved, or by a part of the time of calls. What a program
+        gains says nothing of what a check takes: three steps, of networks that take seconds each.
+        """
+        if _budget() == math.inf or configuration.peek("static_check") != "spaced":
+            return True
+        if self.ledger.owed + seconds <= 0.0:
+            return True
+        spent = self.ledger.spent["check"] + seconds
+        return spent <= _FOR_CHECKS * self._weight * self.in_method
 
     @property
     def have_paid(self) -> bool:

@@ -78,6 +78,7 @@ class Kind:
 
     def __init__(self) -> None:
         self.samples: list[list[Application]] = []
+        self.calls = 0  # that were noted, of lengths that had come before, too
         self.syncs: dict[tuple[int, int], frozenset[int]] = {}  # by depth and first: what is alive
         self.seconds = math.inf  # of a call without programs
         self.way: Application | None = None  # of any sizes: where it ends
@@ -200,7 +201,8 @@ class AnySizes:
     def __init__(self) -> None:
         self.root = Application(None)
         self._kinds: dict[Any, Kind] = {}
-        self._added = weakref.WeakSet[Application]()  # where the ways end that were noted
+        #: Where the ways end that were noted, with the kind of each.
+        self._added = weakref.WeakKeyDictionary[Application, Callable[[], Kind | None]]()
 
     @property
     def kinds(self) -> list[Kind]:
@@ -246,13 +248,18 @@ class AnySizes:
         ``outside``: whether it does not go the ways of any sizes that are there.
         """
         if app in self._added:
+            if (known := self._added[app]()) is not None:
+                known.calls += 1
             return
-        self._added.add(app)
+        kind = Kind()
+        self._added[app] = weakref.ref(kind)
         try:
             key = _key_of(app.path(1))
-            kind = self._kinds.setdefault(key, Kind())
+            kind = self._kinds.setdefault(key, kind)
         except (Incomparable, TypeError):
             return
+        self._added[app] = weakref.ref(kind)
+        kind.calls += 1
         self._kinds[key] = self._kinds.pop(key)  # the last one is the one that was seen last
         if len(self._kinds) > _KINDS:
             del self._kinds[next(iter(self._kinds))]

@@ -296,7 +296,9 @@ class StaticScheduleFunction(FunctionNode):
         if found is not None:
             BLOCKS.has_checked()
         # What a program has not given is what define-by-run would have taken as well.
-        piece.account.spend("check", started + (meter.plain if found is None else 0.0))
+        seconds = piece.account.spend("check", started + (meter.plain if found is None else 0.0))
+        if found is not None:
+            piece.check_seconds += seconds
         return plain
 
     def _by_leaf(self, found: list[Any]) -> list[Any]:

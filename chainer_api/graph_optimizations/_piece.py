@@ -83,6 +83,7 @@ class Piece:
         self._refused: set[Any] = set()
         self.forward_meter, self.backward_meter = Meter(), Meter()
         self.uses_since_check = 0
+        self.check_seconds = 0.0  # that the last check has taken, and that of its backward
         self.computed: dict[Any, Any] = {}
         self.ends = set[int]()  # see ends_here
         self.doubts = 0  # see distrust
@@ -651,8 +652,9 @@ class Piece:
     # -- checks
 
     def _check_is_due(self) -> bool:
-        self.uses_since_check += 1
-        return check_is_due(self.uses_since_check)
+        self.uses_since_check = uses = self.uses_since_check + 1
+        return check_is_due(uses) and (
+            uses == 1 or self.account.affords_check(self.check_seconds))
 
     def _check(
         self, run: Run, node: StaticScheduleFunction | None, leaves: dict[int, Any], made: Any,
@@ -703,7 +705,8 @@ class Piece:
                 node._results = dict(zip(self.results, made, strict=True))
         BLOCKS.has_checked()
         self.account.ledger.checks += 1
-        run.checking += self.account.spend("check", started)
+        self.check_seconds = self.account.spend("check", started)
+        run.checking += self.check_seconds
         if wrong and node is not None:
             node._backwards = {}
         if not wrong:

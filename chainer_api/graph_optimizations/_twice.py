@@ -93,7 +93,7 @@ class TwicePiece(Piece):
         self.forward_meter.took_plainly(clock() - started - self.before.forward_meter.plain)
         node._checking = True
         self.account.ledger.checks += 1
-        self.account.spend("check", started)
+        self.check_seconds = self.account.spend("check", started)
         pairs = zip(self.app.output_slots, found, strict=True)
         wrong = [(g, y) for slot, g in pairs
                  if not self.agree(g._array, (y := rebuilt.values[slot]._array))]

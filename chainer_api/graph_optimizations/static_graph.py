@@ -768,9 +768,9 @@ class Site:
         if kind.stops_anywhere and self._open_loops():
             return
         with self.lock:
-            calls, share = len(kind.samples), len(kind.samples) / max(self._noted, 1)
+            share = min(kind.calls / max(self._noted, 1), 1.0)
             wait = self.account.wait_for_trace(
-                kind.functions, calls, len(kind.syncs), min(share, 1.0), any_size=True)
+                kind.functions, kind.calls, len(kind.syncs), share, any_size=True)
             if wait:
                 # More calls tell more of what such programs are going to save.
                 wait = min(wait, max(self.account.calls // _ASKED_AGAIN, PATIENCE))

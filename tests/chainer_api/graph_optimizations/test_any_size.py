@@ -582,8 +582,8 @@ class Net(chainer.Chain):
         return site
 
 
-def called(lengths):
-    net = Net()
+def called(lengths, cls=Net):
+    net = cls()
     for n in lengths:
         net.cleargrads()
         net(variable(n, n, 4)).backward()
@@ -688,6 +688,17 @@ def test_what_is_known_does_not_grow():
     kind, = net.site().any_sizes._kinds.values()
     assert len(kind.samples) <= _any_size._MOST
     assert len(net.site().any_sizes.root.children) == 1
+
+
+def test_calls_of_a_kind_count_whether_their_lengths_have_come_before_or_not():
+    """Of few lengths that come again and again, that is the part of the calls which it is."""
+    class New(Net):  # of others it may be known that they live for a few calls
+        forward = chainer.static_graph(Net.forward.__wrapped__)
+
+    with chainer.using_config("static_budget", 1e-9):
+        net = called([3, 4, 3, 4, 4], New)
+    kind, = net.site().any_sizes._kinds.values()
+    assert len(kind.samples) == 2 < kind.calls
 
 
 def test_a_wrong_program_is_found_and_dropped(monkeypatch, caplog):
