@@ -17,8 +17,9 @@ from chainwright.runtime.rate import Rate
 
 USUAL = {
     "_SOON": 150, "_GAIN": 0.6, "_GAIN_OF_FUNCTION": 9.5e-6, "_PROVED": 0.0, "_BACKWARD": 2.2,
-    "_LESS_FOR_RESULT": 0.0, "_RESULT_OF_TURN": 40e-6, "_LONGER_FOR_RESULT": 0.0, "_LONGER_FOR_TURNS": 1.0, "_LONGER_TWICE": 1.0,
-    "_LONGER_ANY_SIZE": 1.0, "_FIRST_CALLS": 0, "_OF_TURNS": 10,
+    "_LESS_FOR_RESULT": 0.0, "_RESULT_OF_TURN": 40e-6, "_LONGER_FOR_RESULT": 0.0,
+    "_LONGER_FOR_TURNS": 1.0, "_LONGER_TWICE": 1.0, "_LONGER_ANY_SIZE": 1.0, "_FIRST_CALLS": 0,
+    "_OF_TURNS": 10,
 }
 
 

@@ -49,7 +49,8 @@ def codes(code):
             yield from codes(inner)
 
 
-@pytest.mark.parametrize("module", [contextlib, subprocess, tarfile, threading], ids=lambda m: m.__name__)
+@pytest.mark.parametrize(
+    "module", [contextlib, subprocess, tarfile, threading], ids=lambda m: m.__name__)
 def test_what_lies_inside_of_try_and_with_is_what_dis_says(module):
     seen = set()
     text = inspect.getsource(module)
