@@ -16,11 +16,11 @@ import math
 import re
 import weakref
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from chainwright.ir import Graph
 from chainwright.ir import size as lengths
-from chainwright.ir.layout import dense_strides, is_contiguous
+from chainwright.ir.layout import dense_strides, is_contiguous, is_dense, order_of
 from chainwright.ir.size import at, function_of, symbol, symbols_in
 from chainwright.ir.unify import FEW, Different, Unified, fit, fit_value
 from chainwright.runtime import Schedule
@@ -772,15 +772,26 @@ def _at_shapes(key: Any, traced: Traced) -> Any:
 DENSE, CONSTANT = "dense", "constant"  # layouts of gradients: no gaps, and the same all over
 
 
+class Permuted(NamedTuple):
+    """The layout of an array without gaps whose axes lie in another order: a transposed one."""
+
+    order: tuple[int, ...]  # of the axes, from outermost to innermost
+
+
 def _layout(array: Any) -> Any:
-    if is_contiguous(array.shape, array.strides, array.itemsize):
+    form = array.shape, array.strides, array.itemsize
+    if is_contiguous(*form):
         return DENSE
-    return CONSTANT if not any(array.strides) else array.strides
+    if not any(array.strides):
+        return CONSTANT
+    return Permuted(order_of(array.strides)) if is_dense(*form) else array.strides
 
 
 def _strides(layout: Any, like: Any) -> Any:
     if layout == CONSTANT:
         return (0,) * like.ndim
+    if isinstance(layout, Permuted):
+        return dense_strides(like.shape, like.itemsize, layout.order)
     return dense_strides(like.shape, like.itemsize) if layout == DENSE else layout
 
 
@@ -847,7 +858,9 @@ class AnySizePiece(Piece):
 
     def _is_of_any_size(self, layout: Any, slot: int) -> bool:
         """Whether gradients of a result are laid out like that at all sizes."""
-        return layout in (DENSE, CONSTANT) or not symbols_in(self._at_any[slot].shape)
+        if layout in (DENSE, CONSTANT) or isinstance(layout, Permuted):
+            return True
+        return not symbols_in(self._at_any[slot].shape)
 
     def wants(self, key: Any) -> None:
         """A backward has come that the node has no program for."""

@@ -74,6 +74,7 @@ _ASKED_AGAIN = 8  # times as many calls there were as pass until it is asked aga
 _AS_MANY = 8  # programs for one size each take longer to be made than one for any sizes
 _COMPARED = 4  # calls that are timed without programs, where these seem to be slower
 _SURE = 64  # calls with programs after which that has to be done again
+_BEGUN = 4  # calls, until some are let pass
 _LET_PASS = 15  # calls in a row, where programs are slower
 _NAMED = 6  # arguments by which a report tells ways
 _OPTIONS = (
@@ -345,7 +346,7 @@ class Site:
         sleep.unseen -= 1
         if sleep.unseen < 0 and not sleep.rests:
             sleep.unseen = 0 if self.forms.any_is_hot() else self.forms.uncounted(account.plain)
-        if sleep.calls > 1 and account.knows_calls:
+        if sleep.calls > 1 and account.calls >= _BEGUN:
             # Nobody looks at the next ones.
             calls = min(sleep.calls - 1, _LET_PASS if sleep.rests else sleep.unseen)
             self.ledger.let_pass(calls, sleep.why)

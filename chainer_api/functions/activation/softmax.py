@@ -8,6 +8,8 @@ from chainer.variable import Variable
 class Softmax(function_node.FunctionNode):
     """Softmax along one axis (see :func:`softmax`)."""
 
+    _weight = 4
+
     def __init__(self, axis=1):
         self.axis = axis
 

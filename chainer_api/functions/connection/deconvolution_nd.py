@@ -10,6 +10,8 @@ from chainwright.runtime.kernels import convolution as kernels
 class DeconvolutionND(function_node.FunctionNode):
     """Deconvolution over ``ndim`` axes (see :func:`deconvolution_nd`)."""
 
+    _weight = 4
+
     def __init__(self, ndim, stride=1, pad=0, outsize=None, dilate=1, groups=1):
         self.ndim = ndim
         self.stride = conv_nd.as_tuple(stride, ndim)

@@ -15,6 +15,8 @@ from chainwright.runtime import kernels
 class _BatchNormalization(function_node.FunctionNode):
     """The axes of batch normalization."""
 
+    _weight = 4
+
     def __init__(self, eps=2e-5, axis=None):
         self.eps = eps
         if isinstance(axis, (tuple, list)):

@@ -14,6 +14,8 @@ class GroupNormalization(function_node.FunctionNode):
         inv_std: after ``forward``, ``1 / sqrt(var + eps)`` likewise.
     """
 
+    _weight = 4
+
     def __init__(self, groups, eps=1e-5):
         if not isinstance(groups, int):
             raise TypeError(f'Argument: \'groups\' type must be ({int.__name__}).')

@@ -10,6 +10,8 @@ from chainwright.runtime import kernels
 class LayerNormalization(function_node.FunctionNode):
     """Layer normalization (see :func:`layer_normalization`)."""
 
+    _weight = 4
+
     def __init__(self, eps=1e-5):
         self.eps = eps
 

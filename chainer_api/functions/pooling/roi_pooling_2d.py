@@ -15,6 +15,8 @@ class ROIPooling2D(function_node.FunctionNode):
         argmax_data: after ``forward``, the place of each maximum in the raveled image, or -1.
     """
 
+    _weight = 4
+
     def __init__(self, outh, outw, spatial_scale):
         self.outh, self.outw = _roi.check_outsize((outh, outw))
         self.spatial_scale = _roi.check_scale(spatial_scale)

@@ -343,6 +343,20 @@ def gradients_with_gaps():
 
 
 @fault
+def transposed_gradients():
+    """Weights that are kept cut a call: gradients of what comes before are those of a transpose."""
+
+    class Model(Sized):
+        def forward(self, x):
+            keys, values = F.tanh(self.a(x)), F.tanh(self.b(x))
+            weights = F.softmax(F.matmul(keys, F.reshape(self.bn.beta, (4, 1))), axis=0)
+            self.weights = weights.array
+            return F.matmul(F.swapaxes(values, 0, 1), weights)
+
+    return Model
+
+
+@fault
 def results_held_and_written():
     """What is kept, unchained, retained; parameters and results that are written."""
 
@@ -552,6 +566,18 @@ def test_checks_find_nothing(make, monkeypatch):
     with warnings_heard() as log:
         assert difference(run(make, False, 12), run(make, True, 12)) is None
     assert not log
+
+
+def test_gradients_of_a_transpose_have_programs():
+    def see(model):
+        pieces = [p for plan in model.any_sizes()[0].plans() for p in plan.pieces]
+        layouts = [form[1] for p in pieces for key in p.backwards for form in key[2:] if form]
+        found.append((layouts, [p._odd for p in pieces]))
+
+    found = []
+    run(transposed_gradients, True, 10, see)
+    (layouts, odd), = found
+    assert _any_size.Permuted((1, 0)) in layouts and not any(odd)
 
 
 def test_another_graph_at_other_sizes_is_no_fault():
