@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 
 _CALLS = 10  # calls' time that may be owed to begin with
 _HORIZON = 200  # calls after which less is spent, where nothing has paid
-# Calls within which what is spent before may be expected to come back. Of 92 models it does so in 0.5 to
-# 2 times as many calls as expected: of those expected to in 140, all but three in 230 at most.
+# Calls within which what is spent before may be expected to come back. Of 92 models it does so in
+# 0.5 to 2 times as many calls as expected: of those expected to in 140, all but three in 230.
 _SOON = 140
 _GOES_ON = 0.25  # of the calls of a method that has had more, in which it may be expected later
 # Seconds, of all methods together, up to which it may be expected in as many as there were.
@@ -83,9 +83,9 @@ _LOSSES = 8  # calls in a row after which the balance is negative, until program
 _MOST = 1.5  # times as long as before, that functions are thought to take
 _MAY_LOSE = 0.02  # of a method's time; programs become faster the longer they run
 
-# For each small function, as learned on this machine. The first time modules are imported, templates
-# and the library's sources read. As measured over 72 models on a Xeon, which needs 0.6 of an EPYC's
-# time for the loop that tells the pace, but 0.9 for such work.
+# For each small function, as learned on this machine. The first time modules are imported,
+# templates and the library's sources read. As measured over 72 models on a Xeon, which needs 0.6 of
+# an EPYC's time for the loop that tells the pace, but 0.9 for such work.
 ANY_SIZE = Rate.elsewhere(7e-3, 0.014)  # programs for any sizes are traced at several
 COMPILING, PROVING = Rate.elsewhere(0.95e-3, 8e-3), Rate.elsewhere(0.95e-3, 0.024)
 NATIVE = Rate.elsewhere(1.05e-3, 7e-3)  # native code of what is compiled, in the background

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from itertools import zip_longest
 from threading import get_ident
@@ -17,6 +18,9 @@ _SLOWER, _SLOWER_LATER = 1.1, 1.06  # times as long: while programs come, and la
 _TWICE = 2  # comparisons in a row: by the first one, not all programs are there
 
 
+_Took = tuple[float, list[int]]  # seconds of a step, and its turns of each loop
+
+
 class _Step(NamedTuple):
     """From the beginning of a call to that of the next one: with its backward, and the update."""
 
@@ -25,6 +29,32 @@ class _Step(NamedTuple):
     spent: float
     turns: list[int]
     plainly: bool
+
+
+class _Pace(NamedTuple):
+    """Seconds of steps for each second that their turns take plainly; and how far it may be off.
+
+    ``error`` is that of as many steps as go plainly, as a part of the ratio.
+    """
+
+    ratio: float
+    error: float
+
+    @classmethod
+    def of(cls, steps: Sequence[_Took], plain: Sequence[float]) -> _Pace | None:
+        """None where no step had turns of which it is known what they take."""
+        expected = [
+            sum([n * each for n, each in zip(turns, plain, strict=False)]) for _, turns in steps]
+        seconds, n = [took for took, _ in steps], len(_PLAINLY)
+        if sum(expected) <= 0.0:
+            return None
+        ratio = sum(seconds) / sum(expected)
+        # Steps differ in more than turns, and a backward may come behind some of them only.
+        off = [took - ratio * e for took, e in zip(seconds, expected, strict=True)]
+        together = [sum(off[k : k + n]) for k in range(0, len(off), n)]
+        each = sum(seconds) / len(together)
+        error = math.hypot(*together) / max(len(together) - 1, 1) ** 0.5 / max(each, 1e-9)
+        return cls(ratio, error)
 
 
 class Comparison:
@@ -41,7 +71,7 @@ class Comparison:
         self._slower = 0
 
     def _clear(self) -> None:
-        self._seconds, self._turns = [0.0, 0.0], [list[int](), list[int]()]
+        self._took = list[_Took](), list[_Took]()  # those that go as usual, and plainly
 
     def comes(self) -> bool:
         """A call begins; whether it, or the one before, is one of those that are compared."""
@@ -60,9 +90,9 @@ class Comparison:
         """
         thread, now = get_ident(), clock()
         if (step := self._step) is not None and step.thread == thread:
-            self._seconds[step.plainly] += (now - step.began) - (spent - step.spent)
-            pairs = zip_longest(self._turns[step.plainly], turns, step.turns, fillvalue=0)
-            self._turns[step.plainly] = [n + after - before for n, after, before in pairs]
+            pairs = zip_longest(turns, step.turns, fillvalue=0)
+            made = [after - before for after, before in pairs]
+            self._took[step.plainly].append(((now - step.began) - (spent - step.spent), made))
         plainly = self._calls - (self._ends - _STEPS) in _PLAINLY
         self._step = _Step(thread, now, spent, turns, plainly)
         return plainly
@@ -78,12 +108,10 @@ class Comparison:
         """
         if self._calls < self._ends:
             return False
-        seconds = self._seconds
-        expected = [
-            sum([n * each for n, each in zip(turns, plain, strict=False)]) for turns in self._turns
-        ]
-        if all(expected):
-            ratio = seconds[False] / expected[False] * expected[True] / max(seconds[True], 1e-9)
+        usual, plainly = [_Pace.of(took, plain) for took in self._took]
+        if usual is not None and plainly is not None:
+            # By how much it is slower at least: steps do not take the same time each.
+            ratio = usual.ratio / max(plainly.ratio, 1e-9) * math.exp(-usual.error)
             slower = ratio > (_SLOWER if self._ends <= _SELDOM else _SLOWER_LATER)
             self._slower = self._slower + 1 if slower else 0
         # What was slower is not left so for long.
