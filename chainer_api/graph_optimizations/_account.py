@@ -68,7 +68,7 @@ GAIN_OF_ANY_SIZE = {False: 0.5, True: 0.9}
 #: Of what programs of whole calls gain, those of the turns of their loops do.
 GAIN_OF_TURNS = 0.6
 _PAYBACK = 1000  # calls in which what is spent has to come back, or as many as there were so far
-MATCHING, _COUNTING = 2e-6, 1e-6  # seconds to compare a function with a phrase, and to count it
+MATCHING, _COUNTING = 2e-6, 3.5e-6  # seconds to compare a function with a phrase, and to count it
 AROUND_NODE = 25e-6  # seconds in which backward comes to a program among several nodes, and goes on
 # Seconds that a call of some turns of a loop takes besides, which there are many of: to come to it,
 # and to add the gradients of parameters that its node gives to those of the others, as measured.
@@ -621,7 +621,7 @@ class Account:
         self.ledger.plain_calls += 1
         self._ended_plainly(seconds, None)
         if run.missed:
-            each = seconds / run.missed - _COUNTING
+            each = seconds / run.missed - pace() * _COUNTING
             if self._counted:  # a call may have been stopped by other work of the machine
                 each = min(each, _MOST * self.of_function)
             self._counted += 1
