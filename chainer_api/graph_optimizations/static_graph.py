@@ -74,7 +74,8 @@ _ASKED_AGAIN = 8  # times as many calls there were as pass until it is asked aga
 _AS_MANY = 8  # programs for one size each take longer to be made than one for any sizes
 _COMPARED = 4  # calls that are timed without programs, where these seem to be slower
 _SURE = 64  # calls with programs after which that has to be done again
-_BEGUN = 4  # calls, until some are let pass
+# Calls, until some are let pass; and how many at most, until it is known what they take.
+_BEGUN, _AT_FIRST = 4, 8
 _LET_PASS = 15  # calls in a row, where programs are slower
 _NAMED = 6  # arguments by which a report tells ways
 _OPTIONS = (
@@ -203,6 +204,7 @@ class Site:
         self._patience = PATIENCE  # so many, until some are noted
         self._opened: OpenMethod | None = None  # with the turns of its loops as compiled calls
         self._may_open = True
+        self._calls_itself = False  # as for trees: calls that pass are not told from their parts
         self.most_functions = 0  # that a call has applied, of those that were looked at
 
     def __call__(self, chain: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -213,6 +215,7 @@ class Site:
         ):
             return self._plainly(chain, args, kwargs)
         if _state.site is self:
+            self._calls_itself = True
             return self.method(chain, *args, **kwargs)
         form = None
         if (opened := self._opened) is not None:
@@ -346,9 +349,10 @@ class Site:
         sleep.unseen -= 1
         if sleep.unseen < 0 and not sleep.rests:
             sleep.unseen = 0 if self.forms.any_is_hot() else self.forms.uncounted(account.plain)
-        if sleep.calls > 1 and account.calls >= _BEGUN:
+        if sleep.calls > 1 and account.calls >= _BEGUN and not self._calls_itself:
             # Nobody looks at the next ones.
-            calls = min(sleep.calls - 1, _LET_PASS if sleep.rests else sleep.unseen)
+            most = _LET_PASS if sleep.rests else sleep.unseen
+            calls = min(sleep.calls - 1, most if account.knows_calls else min(most, _AT_FIRST))
             self.ledger.let_pass(calls, sleep.why)
             account.let_pass(calls)
             sleep.calls -= calls
