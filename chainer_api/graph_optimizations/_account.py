@@ -10,6 +10,7 @@ from threading import get_ident
 from typing import TYPE_CHECKING
 
 from chainer import _tracing, configuration
+from chainwright.ir.unify import FEW
 from chainwright.runtime import NEWS, OPTIONS, Ledger
 from chainwright.runtime.rate import Rate, measure_pace, pace
 
@@ -93,7 +94,8 @@ _GAIN_OF_TWICE = 0.5  # of what forward and backward take, where gradients are d
 _CHECKING = 0.4  # of what compiling takes: the first uses of programs are checked
 # So are those of turns, and for gradients that are differentiated: so much longer that takes.
 _LONGER_FOR_TURNS, _LONGER_TWICE = 1.5, 2.0
-_LONGER_ANY_SIZE = 2.5  # what the first programs for any sizes do not give has others made
+# What the first programs for any sizes do not give has others made; less, of few lengths.
+_LONGER_ANY_SIZE, _LONGER_FEW_SIZES = 2.5, 1.2
 _PROVED = 1.0  # how many of these are proved later, mostly
 _FIRST_CALLS = 5  # which take longer than others; who pays for many of them waits for these
 _OF_LATE = 0.05  # the weight of the last call in averages
@@ -245,14 +247,14 @@ class Account:
 
     def wait_for_trace(
         self, applications: int, calls: int, results: int = 1, share: float = 0.0,
-        any_size: bool = False, instead: float = 0.0,
+        lengths: int = 0, instead: float = 0.0,
     ) -> int:
         """In how many calls functions may be traced that ``calls`` of those so far have applied.
 
         Of so many ``results`` Variables are made, most with programs of their own. ``share`` is
-        the least part of the calls that is thought to apply them. Programs for ``any_size`` take
-        longer to be made, and gain less. ``instead`` is the part of the gain that such programs
-        have already.
+        the least part of the calls that is thought to apply them. Programs for any sizes take
+        longer to be made, the more ``lengths`` may be different, and gain less. ``instead`` is the
+        part of the gain that such programs have already.
         """
         if self.spends_freely:
             return 0
@@ -262,13 +264,15 @@ class Account:
             measure_pace()
         gain = self._weight * self._expected_gain(applications, results)
         later = self.calls >= _SOON  # native code may come by then
-        gain *= GAIN_OF_ANY_SIZE[later] if any_size else 1.0 - instead
+        gain *= GAIN_OF_ANY_SIZE[later] if lengths else 1.0 - instead
         if served >= _KNOWN and not instead:
             gain = (ledger.saved - self._saved_partly) / served
         share, least = max(self._share(calls), share), _LEAST * self._weight * self.plain
         more = round(self._again * TIMES_TWICE * applications)  # which come soon
-        seconds = self._seconds_to_compile(applications + more, any_size, results)
-        seconds *= _LONGER_ANY_SIZE if any_size else 1.0
+        seconds = self._seconds_to_compile(applications + more, lengths > 0, results)
+        if lengths:
+            few = lengths <= FEW and not self.of_turns
+            seconds *= _LONGER_FEW_SIZES if few else _LONGER_ANY_SIZE
         seconds *= _LONGER_FOR_TURNS if self.of_turns else 1.0
         seconds *= _LONGER_TWICE if more else 1.0
         seconds += _PROVED * PROVING.of(applications)

@@ -155,6 +155,11 @@ class Kind:
         return self.waits or self.listens and len(self.samples) >= self._missing
 
     @property
+    def lengths(self) -> int:
+        """How many of its lengths are different on some ways."""
+        return max(_different(self.samples), 1)
+
+    @property
     def functions(self) -> int:
         """How many small functions what is to be compiled is worth."""
         if self.lacks_programs_only:

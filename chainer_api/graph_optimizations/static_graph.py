@@ -775,7 +775,7 @@ class Site:
         with self.lock:
             share = min(kind.calls / max(self._noted, 1), 1.0)
             wait = self.account.wait_for_trace(
-                kind.functions, kind.calls, len(kind.syncs), share, any_size=True)
+                kind.functions, kind.calls, len(kind.syncs), share, kind.lengths)
             if wait:
                 # More calls tell more of what such programs are going to save.
                 wait = min(wait, max(self.account.calls // _ASKED_AGAIN, PATIENCE))
