@@ -79,6 +79,7 @@ class Kind:
     def __init__(self) -> None:
         self.samples: list[list[Application]] = []
         self.calls = 0  # that were noted, of lengths that had come before, too
+        self.lengths = 1  # that differ from way to way
         self.syncs: dict[tuple[int, int], frozenset[int]] = {}  # by depth and first: what is alive
         self.seconds = math.inf  # of a call without programs
         self.way: Application | None = None  # of any sizes: where it ends
@@ -105,10 +106,11 @@ class Kind:
         self.samples.append(path)
         self._has_grown = True
         self._missing -= 1
+        self.lengths = max(_different(self.samples), 1)
         if self.way is None:
             # Sums of lengths can be told from others by more ways than there are lengths, or of
             # those that follow each other by as many as there are of few.
-            least = min(_different(self.samples), FEW) + 2
+            least = min(self.lengths, FEW) + 2
             self._missing = max(self._missing, least - len(self.samples))
         if self.waits and not self.names:
             self.names = names()
@@ -153,11 +155,6 @@ class Kind:
     def is_likely(self) -> bool:
         """Whether it may be compiled now, or soon: most of the ways are known that this takes."""
         return self.waits or self.listens and len(self.samples) >= self._missing
-
-    @property
-    def lengths(self) -> int:
-        """How many of its lengths are different on some ways."""
-        return max(_different(self.samples), 1)
 
     @property
     def functions(self) -> int:
