@@ -25,7 +25,7 @@ def _log_softmax(x, axis=1):
 class LogSoftmax(function_node.FunctionNode):
     """Logarithm of the softmax along one axis (see :func:`log_softmax`)."""
 
-    _weight = 4
+    _weight = function_node._SEVERAL
 
     def __init__(self, axis=1):
         self.axis = axis

@@ -8,7 +8,7 @@ from chainer.variable import Variable
 class Softmax(function_node.FunctionNode):
     """Softmax along one axis (see :func:`softmax`)."""
 
-    _weight = 4
+    _weight = function_node._SEVERAL
 
     def __init__(self, axis=1):
         self.axis = axis

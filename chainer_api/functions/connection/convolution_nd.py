@@ -9,7 +9,7 @@ from chainwright.runtime.kernels import convolution as kernels
 class ConvolutionND(function_node.FunctionNode):
     """Convolution over ``ndim`` axes (see :func:`convolution_nd`)."""
 
-    _weight = 4
+    _weight = function_node._SEVERAL
     outsize = None  # shape of the result where the caller knows it
 
     def __init__(self, ndim, stride=1, pad=0, cover_all=False, dilate=1, groups=1):

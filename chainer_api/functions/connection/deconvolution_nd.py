@@ -10,7 +10,7 @@ from chainwright.runtime.kernels import convolution as kernels
 class DeconvolutionND(function_node.FunctionNode):
     """Deconvolution over ``ndim`` axes (see :func:`deconvolution_nd`)."""
 
-    _weight = 4
+    _weight = function_node._SEVERAL
 
     def __init__(self, ndim, stride=1, pad=0, outsize=None, dilate=1, groups=1):
         self.ndim = ndim

@@ -13,8 +13,7 @@ class SoftmaxCrossEntropy(function_node.FunctionNode):
         y: the softmax, if ``cache_score`` is set and the function has been applied.
     """
 
-    _weight = 4
-
+    _weight = function_node._SEVERAL
     y = None
 
     def __init__(self, normalize=True, cache_score=True, class_weight=None, ignore_label=-1,

@@ -15,7 +15,7 @@ from chainwright.runtime import kernels
 class _BatchNormalization(function_node.FunctionNode):
     """The axes of batch normalization."""
 
-    _weight = 4
+    _weight = function_node._SEVERAL
 
     def __init__(self, eps=2e-5, axis=None):
         self.eps = eps

@@ -17,7 +17,7 @@ class BatchRenormalizationFunction(function_node.FunctionNode):
         running_var: the running variance, after ``forward`` the updated one.
     """
 
-    _weight = 4
+    _weight = function_node._SEVERAL
 
     def __init__(self, eps=2e-5, mean=None, var=None, decay=0.9, rmax=1, dmax=0,
                  update_statistics=True):

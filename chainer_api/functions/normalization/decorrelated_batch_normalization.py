@@ -32,7 +32,7 @@ class DecorrelatedBatchNormalization(function_node.FunctionNode):
         running_projection: the array given, updated in place.
     """
 
-    _weight = 4
+    _weight = function_node._SEVERAL
 
     def __init__(self, groups=16, eps=2e-5, mean=None, projection=None, decay=0.9):
         if mean is not None:

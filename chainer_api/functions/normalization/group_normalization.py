@@ -14,7 +14,7 @@ class GroupNormalization(function_node.FunctionNode):
         inv_std: after ``forward``, ``1 / sqrt(var + eps)`` likewise.
     """
 
-    _weight = 4
+    _weight = function_node._SEVERAL
 
     def __init__(self, groups, eps=1e-5):
         if not isinstance(groups, int):

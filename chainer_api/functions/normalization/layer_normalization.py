@@ -10,7 +10,7 @@ from chainwright.runtime import kernels
 class LayerNormalization(function_node.FunctionNode):
     """Layer normalization (see :func:`layer_normalization`)."""
 
-    _weight = 4
+    _weight = function_node._SEVERAL
 
     def __init__(self, eps=1e-5):
         self.eps = eps

@@ -31,7 +31,7 @@ class _WindowSum(function_node.FunctionNode):
 class LocalResponseNormalization(function_node.FunctionNode):
     """Local response normalization (see :func:`local_response_normalization`)."""
 
-    _weight = 4
+    _weight = function_node._SEVERAL
 
     def __init__(self, n=5, k=2, alpha=1e-4, beta=.75):
         self.n = n

@@ -39,7 +39,7 @@ def check_sampling_ratio(sampling_ratio):
 class ROIFunction(function_node.FunctionNode):
     """A function of images, boxes and the indices of the images that the boxes lie in."""
 
-    _weight = 4
+    _weight = function_node._SEVERAL
 
     def __init__(self, outsize, spatial_scale):
         self.outh, self.outw = self.outsize = check_outsize(outsize)

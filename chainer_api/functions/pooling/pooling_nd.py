@@ -6,7 +6,7 @@ from chainer.utils import _errors, conv_nd, type_check
 class _PoolingND(function_node.FunctionNode):
     """Pooling over ``ndim`` axes: its settings and its type check."""
 
-    _weight = 4
+    _weight = function_node._SEVERAL
 
     def __init__(self, ndim, ksize, stride=None, pad=0, cover_all=True, return_indices=False):
         if ndim <= 0:

@@ -15,7 +15,7 @@ class ROIPooling2D(function_node.FunctionNode):
         argmax_data: after ``forward``, the place of each maximum in the raveled image, or -1.
     """
 
-    _weight = 4
+    _weight = function_node._SEVERAL
 
     def __init__(self, outh, outw, spatial_scale):
         self.outh, self.outw = _roi.check_outsize((outh, outw))
