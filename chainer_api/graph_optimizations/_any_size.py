@@ -315,7 +315,8 @@ class AnySizes:
             plan = sync.app.plans.get(sync.first)
             if plan is None or plan.ready():
                 kind.wants(sync)
-        plans = [plan for a in kind.path for plan in list(a.plans.values())]
+        # Those of calls without Python (below 0) are tried besides: the others go on without them.
+        plans = [plan for a in kind.path for first, plan in list(a.plans.items()) if first > 0]
         if kind.left > _LEFT or not all([plan.ready() for plan in plans]):
             # A program has shown itself wrong, or calls go other ways in the middle.
             self._give_up(kind)

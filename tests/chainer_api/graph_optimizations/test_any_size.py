@@ -3,7 +3,9 @@
 :mod:`trust` says what is compared.
 """
 
+import copy
 import threading
+import types
 
 import numpy as np
 import pytest
@@ -714,6 +716,20 @@ def test_what_is_known_does_not_grow():
     kind, = net.site().any_sizes._kinds.values()
     assert len(kind.samples) <= _any_size._MOST
     assert len(net.site().any_sizes.root.children) == 1
+
+
+def test_programs_for_calls_without_python_that_fail_do_not_end_the_others():
+    site = called(LENGTHS).site()
+    way, = site.any_sizes.ends()
+    first, plan = next(item for app in way.path(1) for item in app.plans.items() if item[0] > 0)
+    kind = site.any_sizes.kinds[-1]
+    lean, run = copy.copy(plan), types.SimpleNamespace(app=way, has_strayed=False, syncs=())
+    lean.dropped, way.plans[-first] = True, lean
+    site.any_sizes.was_followed(run)
+    assert kind.way is way
+    plan.dropped = True
+    site.any_sizes.was_followed(run)
+    assert kind.way is None
 
 
 def test_calls_of_a_kind_count_whether_their_lengths_have_come_before_or_not():
