@@ -20,7 +20,8 @@ if TYPE_CHECKING:
     from chainer.function_node import FunctionNode
 
     from ._dry import Carrier
-    from ._piece import Piece, Plan
+    from ._piece import Piece
+    from ._plan import Plan
     from ._proof import Proof
     from ._run import Run
     from ._tree import Application

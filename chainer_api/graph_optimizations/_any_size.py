@@ -28,20 +28,12 @@ from chainwright.runtime.any_size import AnySizeSchedule, NotAnySize
 from chainwright.runtime.kernels import recording
 
 from ._device import ARRAYS
-from ._piece import Piece, Plan
+from ._piece import Piece
+from ._plan import Plan
 from ._run import Sync
+from ._specs import Size, Sizes, Spec, form_of_output
 from ._trace import Backward, Traced, Untraceable
-from ._tree import (
-    Application,
-    Draw,
-    Size,
-    Sizes,
-    Spec,
-    form_of_output,
-    of_the_library,
-    reads,
-    specs_of,
-)
+from ._tree import Application, Draw, of_the_library, reads, specs_of
 from ._values import Incomparable, image
 
 if TYPE_CHECKING:

@@ -25,7 +25,7 @@ from chainwright.runtime.native import words
 from chainwright.runtime.trees import parsed
 
 from ._direct import Direct
-from ._piece import Plan
+from ._plan import Plan
 from ._source import codes_in
 
 _AT_ONCE, _TRIES = 3, 6  # times that a brief way is looked for again: soon, and at all

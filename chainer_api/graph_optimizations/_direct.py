@@ -27,11 +27,12 @@ from ._account import clock
 from ._errors import noting, raising
 from ._held import hold
 from ._node import SMALL_RESULT, StaticScheduleFunction
-from ._tree import laid_out
+from ._specs import laid_out
 from ._values import copied
 
 if TYPE_CHECKING:
-    from ._piece import Piece, Plan
+    from ._piece import Piece
+    from ._plan import Plan
 
 _ref = weakref.ref
 _TRIES = 8  # code is made anew so often: native code comes once, new kinds of backward sometimes

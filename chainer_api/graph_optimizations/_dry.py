@@ -26,6 +26,7 @@ from chainwright.runtime import is_asynchronous, pass_on
 
 from ._ahead import Guard, ahead
 from ._device import elsewhere, gpu_of, is_writeable
+from ._frames import is_decorated
 from ._interpreter import Interpreter
 from ._lean import Code, Ran, variable_line
 from ._own import Bound, Closure, OwnObject, Partial
@@ -37,13 +38,15 @@ from ._random import (
     whole_generator_state,
 )
 from ._residual import MISS, PLAIN, NotProvable, Residual, Sym
-from ._tree import Application, Spec, other_gaps, settings_now
+from ._settings import settings_now
+from ._specs import Spec, other_gaps
+from ._tree import Application
 from ._users import Forward, is_users
 from ._values import Elsewhere, Incomparable, copied
 from ._warned import Hearing, Warned
 
 if TYPE_CHECKING:
-    from .static_graph import Site
+    from ._site import Site
 
 _new = object.__new__
 _Promise = _tracing.Promise
@@ -345,9 +348,7 @@ class Dry:
 
     def decorated(self, function: FunctionType) -> FunctionType | None:
         """The method below the decorator of a compiled one: inside of a call it is plain."""
-        from ._tree import _CALL_CODE
-
-        if function.__code__ is _CALL_CODE.get("call"):
+        if is_decorated(function.__code__):
             cells = dict(
                 zip(function.__code__.co_freevars, function.__closure__ or (), strict=True)
             )

@@ -18,11 +18,12 @@ from chainwright.ir.size import UNKNOWN, at, source_of, symbol, symbols_in
 from ._any_size import AnySize, spec_at
 from ._dry import Carrier, Dry, NoWay
 from ._residual import NotProvable, Sym
-from ._tree import Application, Size, Spec, form_of_output, other_gaps
+from ._specs import Size, Spec, form_of_output, other_gaps
+from ._tree import Application
 from ._values import image
 
 if TYPE_CHECKING:
-    from .static_graph import Site
+    from ._site import Site
 
 
 class AnySizeDry(Dry):

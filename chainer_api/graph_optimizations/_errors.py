@@ -11,18 +11,98 @@ from __future__ import annotations
 import sys
 import threading
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
 
-from ._tree import errors
-from ._warned import FILTER
+from ._warned import FILTER, matches
 
 try:
     from numpy._core.umath import _extobj_contextvar
+
+    errors = _extobj_contextvar.get  # how floating-point errors are treated in this context
 except ImportError:  # another NumPy: programs warn from their lines
     _extobj_contextvar = None
+
+    def errors() -> Any:
+        """Nothing to be compared."""
+
+
+_HEARD = frozenset({"call", "print", "log"})
+_heard: tuple[Any, bool] = (object(), False)  # of the last state that was asked for
+
+
+def errors_are_heard() -> bool:
+    """Whether somebody hears of floating-point errors as they occur, once for each.
+
+    A function of the user's (``numpy.errstate(all="call")``), standard output or a log. Nothing
+    may be computed for a second time then.
+
+    >>> from chainer.graph_optimizations._errors import errors_are_heard
+    >>> with np.errstate(invalid="print"):
+    ...     errors_are_heard()
+    True
+    >>> errors_are_heard()
+    False
+    """
+    global _heard
+    now, (state, heard) = errors(), _heard
+    if now is not state or now is None:
+        heard = not _HEARD.isdisjoint(np.geterr().values())
+        _heard = now, heard
+    return heard
+
+
+def _warnings_raise() -> bool:
+    """Whether a warning of floating-point errors in one of the library's functions may raise."""
+    for entry in warnings.filters:
+        action, text, kind, module, line = entry
+        if entry is not FILTER and issubclass(RuntimeWarning, kind):
+            if action == "error" and any([
+                matches(module, name) for name in list(sys.modules) if name.startswith("chainer.")
+            ]):
+                return True
+            if text is None and module is None and line == 0:
+                return False
+    return False
+
+
+_raised: tuple[Any, Any, bool] = (object(), None, False)
+
+
+def errors_are_raised() -> bool:
+    """Whether functions may raise for floating-point errors, or whoever hears of them may.
+
+    >>> from chainer.graph_optimizations._errors import errors_are_raised
+    >>> with np.errstate(over="raise"):
+    ...     errors_are_raised()
+    True
+    >>> with np.errstate(all="ignore"):
+    ...     errors_are_raised()
+    False
+    """
+    global _raised
+    now, filters, (state, known, raised) = errors(), tuple(warnings.filters), _raised
+    if now is not state or now is None or filters != known:
+        how = set(np.geterr().values())
+        raised = not how.isdisjoint({"raise", "call"}) or "warn" in how and _warnings_raise()
+        _raised = now, filters, raised
+    return raised
+
+
+@contextmanager
+def error_state(state: Any) -> Iterator[None]:
+    """Treat floating-point errors as when ``state`` was what :func:`errors` gave."""
+    if state is errors():
+        yield
+        return
+    token = _extobj_contextvar.set(state)
+    try:
+        yield
+    finally:
+        _extobj_contextvar.reset(token)
 
 
 class _Told(threading.local):

@@ -22,9 +22,10 @@ import numpy as np
 from chainer.variable import Variable
 
 from ._ahead import DISTINCT, distinct_of
-from ._piece import groups_of
+from ._plan import groups_of
 from ._safe import gives_new
-from ._tree import Application, Spec, reads, specs_of
+from ._specs import Spec
+from ._tree import Application, reads, specs_of
 
 _ARRAY = re.compile(r"\s*(v\d+) = ([sv]\d+)\._array")
 _VARIABLE = re.compile(r"\s*(v\d+) = Variable\((v\d+)(?:, requires_grad=\w+)?\)")

@@ -26,12 +26,13 @@ from ._backward import gradients
 from ._device import ARRAYS, address, number_at, on_host
 from ._errors import noting, tell
 from ._held import Held, held_values, values_of
+from ._specs import laid_out
 from ._trace import Backward, Late
-from ._tree import laid_out
 from ._values import Elsewhere, close, copied, largest
 
 if TYPE_CHECKING:
-    from ._piece import Levels, Piece
+    from ._levels import Levels
+    from ._piece import Piece
 
 _ref = weakref.ref
 _new = object.__new__

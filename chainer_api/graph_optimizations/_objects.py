@@ -320,7 +320,7 @@ class Objects(Computing):
 
     def _setting(self, obj: Sym, name: str, default: Any) -> Any:
         """An entry of the configuration: compared as a whole in each call, but for a few."""
-        from ._tree import Settings
+        from ._settings import Settings
 
         if not hasattr(obj.value, name):
             return self._lacks(obj, name, default)

@@ -17,9 +17,10 @@ from chainer.function_node import FunctionNode
 from chainer.variable import Variable
 
 from ._account import Account, clock
-from ._piece import Plan, groups_of
+from ._plan import Plan, groups_of
+from ._specs import Spec
 from ._trace import Untraceable
-from ._tree import Application, Spec, reads, specs_of
+from ._tree import Application, reads, specs_of
 
 if TYPE_CHECKING:
     from ._run import Run, Sync

@@ -1,8 +1,8 @@
 """Programs for pieces of calls.
 
-In: applications that lie between two sync points. Out: a :class:`Plan`, which computes what
-somebody holds of them and hangs it on nodes of the graph (``_node.py``). What may not happen:
-another graph than define-by-run's among the Variables that somebody can reach.
+In: applications that one node of the graph may stand for. Out: a :class:`Piece`, which computes
+what somebody holds of them and hangs it on that node (``_node.py``). What may not happen: another
+graph than define-by-run's among the Variables that somebody can reach.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import logging
 import math
 import operator
 import weakref
-from collections import Counter, deque
+from collections import deque
 from collections.abc import Callable, Iterable, Sequence, Set
 from typing import TYPE_CHECKING, Any
 
@@ -30,10 +30,12 @@ from ._account import Account, Meter, clock
 from ._device import ARRAYS, live_values, number_at, schedule
 from ._errors import raising
 from ._held import LARGE
+from ._levels import Levels, ranks_of
 from ._node import NUMBERS, SIZES, SMALL_RESULT, Rebuilt, StaticScheduleFunction
 from ._random import set_generator_state
+from ._specs import Spec, laid_out
 from ._trace import Backward, Input, Traced, Untraceable, as_taken, gpu_of_apps, order_of_sums
-from ._tree import Application, Spec, laid_out, reads
+from ._tree import Application, reads
 from ._values import check_is_due, close, copied, same_bytes, same_numbers, shared_copy
 
 if TYPE_CHECKING:
@@ -125,7 +127,7 @@ class Piece:
         self._node_leaves = list(dict.fromkeys(self.node_inputs))
         #: Whether the nodes of these have no creator and no gradient.
         self.are_untouched = _untouched(len(self._node_leaves))
-        self._ranks = _ranks(len(self._node_leaves))
+        self._ranks = ranks_of(len(self._node_leaves))
         #: Makes the inputs of the nodes of these, where some stand there several times.
         self._repeat = None
         if len(self._node_leaves) < len(self.node_inputs):
@@ -811,72 +813,6 @@ def _reader(items: tuple[str, ...]) -> Any:
     return eval(f"lambda values: ({text})", {"laid_out": laid_out})
 
 
-class Levels:
-    """Where functions of a piece stand in a graph in which its leaves have certain ranks."""
-
-    _base: Levels | None = None
-    _by = 0
-
-    def __init__(self, piece: Piece, ranks: tuple[int, ...]) -> None:
-        self._of = dict(zip(piece._node_leaves, ranks, strict=True))
-        self._piece = piece
-        self.highest = max(ranks, default=0)
-        #: The ranks of the chained results.
-        self.heights = [1 + self._rank(far) for far in piece.distances]
-
-    def moved(self, by: int) -> Levels:
-        """Where they stand if all leaves above 0 are higher: so is what is computed from these.
-
-        All of that has to be above all that is computed from leaves at 0.
-        """
-        made = object.__new__(Levels)
-        made._base, made._by, made._piece = self, by, self._piece
-        made.highest = self.highest + by
-        made.heights = [
-            h + by if moves else h for h, moves in zip(self.heights, self._moving[0], strict=True)]
-        return made
-
-    def _rank(self, far: Iterable[tuple[int, int]]) -> int:
-        return max([self._of.get(slot, 0) + d for slot, d in far])
-
-    @functools.cached_property
-    def _moving(self) -> tuple[list[bool], list[bool]]:
-        """Whether results, and the functions of the uses, are computed from leaves above 0."""
-        results, uses = [
-            [any([self._of.get(slot) for slot, _ in far]) for far in distances]
-            for distances in (self._piece.distances, self._piece.use_distances)]
-        return results, uses
-
-    @functools.cached_property
-    def places(self) -> list[tuple[int, float, int]]:
-        """Of each use: the rank of its function, below 0, its part_of, and which input it is."""
-        if self._base is not None:
-            places = zip(self._base.places, self._base._moving[1], strict=True)
-            return [(place[0] - self._by, *place[1:]) if moves else place
-                    for place, moves in places]
-        uses = zip(self._piece.use_distances, self._piece.use_positions, strict=True)
-        return [(-self._rank(far), part, k) for far, (_, k, part) in uses]
-
-    @functools.cached_property
-    def order(self) -> Any:
-        """Ranks of the leaves, where the order of sums inside depends on them."""
-        if self._base is not None:  # nothing has come before anything else
-            return self._base.order
-        slots = self._piece.order_matters
-        if not self.highest or not slots:
-            return None
-        return self._piece.normal_order(tuple([self._of[slot] for slot in slots]))
-
-
-@functools.lru_cache(64)
-def _ranks(n: int) -> Any:
-    """A function of nodes that gives their ranks; None if all are 0, as they are for the most."""
-    names = [f"x{k}" for k in range(n)]
-    some = " or ".join([f"{x}._rank" for x in names]) or "0"
-    ranks = "".join([f"{x}._rank, " for x in names])
-    return eval(f"lambda {', '.join(names)}: ({ranks}) if {some} else None")
-
-
 @functools.lru_cache(64)
 def _untouched(n: int) -> Any:
     """A function of nodes that tells whether all are leaves without a gradient."""
@@ -930,126 +866,3 @@ def _relatives(outputs: Sequence[Variable]) -> tuple[list[frozenset[int]], ...]:
         covers.append(frozenset(k for k, x in enumerate(outputs) if id(x.node) in made))
         siblings.append(frozenset(k for k in covers[-1] if id(outputs[k].node) not in used))
     return siblings, covers
-
-
-class Plan:
-    """What is computed at a sync point: pieces, cut where somebody keeps a Variable.
-
-    So the graph among the Variables that a caller can reach is define-by-run's: ``grad`` with
-    respect to a kept Variable, ``unchain`` of it, its gradient, need no rebuilt graph.
-    """
-
-    def __init__(
-        self, name: str, apps: Sequence[Application], specs: dict[int, Spec],
-        wanted: Iterable[int], account: Account, names: dict[int, str],
-        ends: Set[int] | None = None, arrays: Set[int] = frozenset(),
-        same: dict[int, int] | None = None, piece_of: Callable[..., Piece] = Piece,
-    ) -> None:
-        self.apps, self.ends, self.names = apps, ends, names
-        #: Results of which only the arrays are wanted; arrays taken that are those of results.
-        self.arrays, self.same = arrays, same
-        self.slots = [slot for app in apps for slot in app.output_slots]
-        self.wanted = set(wanted)
-        self.results = frozenset(self.wanted)
-        self.pieces: list[Piece] = []
-        for group, results, apart in groups_of(apps, self.results, ends, arrays):
-            piece = piece_of(
-                name, group, specs, results, account, names, ends is not None, apart, same)
-            self.pieces.append(piece)
-        #: Slots of all values that pieces give: the results, and what one piece needs of another.
-        self.given = frozenset().union(*[piece.results for piece in self.pieces])
-        #: Slots of what is written before the last piece runs, which may fail.
-        self._written_early = {s for piece in self.pieces[:-1] for s in piece.written}
-        self.dropped = False
-        self.guessed = False  # whether nobody has seen yet what is held where it runs
-
-    def all_pieces(self) -> list[Piece]:
-        """The pieces, and those in which gradients of their results are differentiated."""
-        return [one for piece in self.pieces for one in piece.with_backward()]
-
-    def compiled_pieces(self) -> list[Piece]:
-        """Those of all that have programs already."""
-        return [piece for piece in self.all_pieces() if piece.schedule is not None]
-
-    def ready(self) -> bool:
-        """Whether the programs are there and trusted, or wait for the first backward."""
-        if self.dropped:
-            return False
-        for piece in self.pieces:
-            if piece.dropped:
-                return False
-        return True
-
-    def run(self, run: Run) -> None:
-        """Compute the results.
-
-        Raises:
-            FloatingPointError: The functions are to be applied, which tell of it.
-        """
-        drawn, places = run.drawn, run.places
-        if len(self.pieces) == 1:
-            piece = self.pieces[0]
-            piece.run(run, drawn, places and places[: len(piece.apps)])
-            return
-        before = [(run.values[slot], copied(run.values[slot])) for slot in self._written_early]
-        guards = {slot: run.guards[slot] for slot in self._written_early if slot in run.guards}
-        try:
-            for piece in self.pieces:
-                n, m = piece.draws, len(piece.apps)
-                piece.run(run, drawn[:n], places[:m])
-                drawn, places = drawn[n:], places[m:]
-        except BaseException:
-            for array, copy in before:  # who applies the functions instead writes them again
-                array[...] = copy
-            run.guards.update(guards)
-            raise
-
-
-def groups_of(
-    apps: Sequence[Application], results: Set[int], ends_of_coarse: Set[int] | None = None,
-    arrays: Set[int] = frozenset(),
-) -> Iterable[tuple[list[Application], set[int], set[int]]]:
-    """The applications of each piece, the slots that it gives, and those outside of its graph.
-
-    Of ``arrays``, some of the results, only the arrays are wanted: they are no part of the graph,
-    as far as no later piece takes them.
-    What takes part in no gradient is no part of anybody's graph.
-    In coarse pieces one result may be computed from another one, if that is not one of the
-    ``ends``: where gradients might be added in another order, the engine has them dissolved.
-    """
-    ends = {
-        slot for app in apps for slot, spec in zip(app.output_slots, app.outputs, strict=True)
-        if spec.requires_grad and slot in results and slot not in arrays}
-    if ends_of_coarse is not None:
-        ends.intersection_update(ends_of_coarse)
-    while True:
-        groups: list[list[Application]] = [[]]
-        for k, app in enumerate(apps):
-            groups[-1].append(app)
-            kept = ends.intersection(app.output_slots)
-            if kept and any(kept.intersection(reads(a)) for a in apps[k + 1 :]):
-                groups.append([])
-        groups = [g for g in groups if g]
-        more = _used_on_both_sides(groups) - ends
-        if not more:
-            break
-        ends |= more
-    for k, group in enumerate(groups):
-        made = {slot for app in group for slot in app.output_slots}
-        later = {slot for g in groups[k + 1 :] for app in g for slot in reads(app)}
-        yield group, made & (results | later), made & arrays - later
-
-
-def _used_on_both_sides(groups: list[list[Application]]) -> set[int]:
-    """Slots of values that are used in the group that makes them, and behind it.
-
-    Where there are three uses and more, the order in which their gradients are added up matters.
-    A group adds up those of its own, and what comes from behind it is added up before.
-    """
-    found = set()
-    for k, group in enumerate(groups):
-        made = {slot for app in group for slot in app.output_slots}
-        inside = Counter(s for app in group for s in app.inputs if s in made)
-        behind = Counter(s for g in groups[k + 1 :] for app in g for s in app.inputs if s in made)
-        found |= {s for s in inside.keys() & behind.keys() if inside[s] + behind[s] > 2}
-    return found

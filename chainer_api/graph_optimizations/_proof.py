@@ -31,7 +31,7 @@ from ._warned import Hearing
 from ._ways import MANY
 
 if TYPE_CHECKING:
-    from .static_graph import Site
+    from ._site import Site
 
 logger = logging.getLogger("chainwright")
 _AFTER = 2  # calls that have gone one way until a proof is tried

@@ -19,7 +19,7 @@ from chainwright.runtime import Report
 from chainwright.runtime.page import Method, page, program_view
 
 if TYPE_CHECKING:
-    from .static_graph import Site
+    from ._site import Site
 
 
 def line_of(method: Callable[..., Any]) -> str:

@@ -23,27 +23,22 @@ from chainwright.runtime import pass_on
 
 from ._account import clock
 from ._device import ARRAYS, gpu_of, is_writeable
+from ._errors import error_state, errors, errors_are_raised
+from ._frames import is_caught, user_line
 from ._held import LARGE, references
+from ._matching import undo
 from ._python import LOCAL, refs
 from ._random import generator_state, set_generator_state, whole_generator_state
+from ._settings import Settings, settings_now
+from ._specs import Spec, unknown_dtype
 from ._tree import (
     Application,
-    Settings,
-    Spec,
     any_attributes,
-    error_state,
-    errors,
-    errors_are_raised,
-    is_caught,
     leaves_more,
     matches_nothing,
     of_the_library,
     opaque_reason,
     reads,
-    settings_now,
-    undo,
-    unknown_dtype,
-    user_line,
 )
 from ._values import Incomparable, copied, same_bytes
 from ._warned import Warns
@@ -51,7 +46,7 @@ from ._warned import Warns
 if TYPE_CHECKING:
     from ._phrases import Phrases
     from ._piece import Piece
-    from .static_graph import Site
+    from ._site import Site
 
 logger = logging.getLogger("chainwright")
 _Promise = _tracing.Promise

@@ -30,7 +30,8 @@ from chainwright.tracer import Number, RecArray, Recorder, blank
 
 from ._backward import gradients, same_leaves
 from ._random import sample_of
-from ._tree import Application, Draw, Spec, of_the_library
+from ._specs import Spec
+from ._tree import Application, Draw, of_the_library
 from ._values import map_values
 
 tracer.add_library(os.path.dirname(os.path.abspath(configuration.__file__)))

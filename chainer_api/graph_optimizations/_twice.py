@@ -31,8 +31,8 @@ from ._node import NUMBERS, SMALL_RESULT, StaticScheduleFunction
 from ._piece import Piece
 from ._random import draw_function, set_generator_state
 from ._report import label_of
+from ._specs import Spec, laid_out
 from ._trace import Differentiation, Untraceable
-from ._tree import Spec, laid_out
 from ._values import copied, same_bytes
 
 logger = logging.getLogger("chainwright")

@@ -30,8 +30,8 @@ from chainwright.tracer import Recorder
 
 from ._again import Again, Unknown
 from ._device import span
+from ._errors import errors
 from ._held import LARGE, hold
-from ._tree import errors
 from ._values import check_is_due, copied, same_numbers
 
 _ALIKE = 16  # updates until they are expected to go on alike

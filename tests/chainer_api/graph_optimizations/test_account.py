@@ -9,8 +9,9 @@ import chainer.links as L
 from chainer.graph_optimizations import _account
 from chainer.graph_optimizations._piece import Piece
 from chainer.graph_optimizations._run import Run
+from chainer.graph_optimizations._settings import settings_now
 from chainer.graph_optimizations._sleep import LEFT_ALONE as LEFT
-from chainer.graph_optimizations._tree import Application, settings_now
+from chainer.graph_optimizations._tree import Application
 from chainwright.runtime import Ledger
 from chainwright.runtime.eager import News
 from chainwright.runtime.rate import Rate
@@ -732,7 +733,7 @@ class Held(chainer.Chain):
 def test_a_program_that_does_not_give_all_that_is_held_is_made_anew_at_once(monkeypatch):
     free = Rate(0.0, 0.0)
     monkeypatch.setattr(_account, "COMPILING", free)
-    monkeypatch.setattr("chainer.graph_optimizations.static_graph.COMPILING", free)
+    monkeypatch.setattr("chainer.graph_optimizations._making.COMPILING", free)
     model, x = Held(), np.zeros((2, 2), "f")
     for _ in range(12):
         model(x)
@@ -779,7 +780,7 @@ def test_programs_that_are_asked_for_are_compiled(calls, monkeypatch):
 def test_calls_are_timed_without_programs(monkeypatch):
     rate = Rate(0.0, 0.0)
     monkeypatch.setattr(_account, "COMPILING", rate)
-    monkeypatch.setattr("chainer.graph_optimizations.static_graph.COMPILING", rate)
+    monkeypatch.setattr("chainer.graph_optimizations._making.COMPILING", rate)
     monkeypatch.setattr(_account.Account, "pays", lambda self, gain: True)
     found = report(30)  # one after 4 hits, and two in a row after 16
     assert found.plainly == {"timed, to know what programs save": 3}
@@ -828,7 +829,7 @@ def losing(monkeypatch, plain_takes):
     """
     rate = Rate(0.0, 0.0)
     monkeypatch.setattr(_account, "COMPILING", rate)
-    monkeypatch.setattr("chainer.graph_optimizations.static_graph.COMPILING", rate)
+    monkeypatch.setattr("chainer.graph_optimizations._making.COMPILING", rate)
     model, x = Model(), np.ones((2, 3), "f")
     monkeypatch.setattr(_account.Account, "wait_for_trace", lambda *_, **__: 0)
     monkeypatch.setattr(_account.Account, "affords_proof", lambda *_: False)

@@ -12,9 +12,9 @@ from trust import Base, check
 import chainer
 import chainer.functions as F
 import chainer.links as L
-from chainer.graph_optimizations import _account, _comparison, _loops, _opening, static_graph
+from chainer.graph_optimizations import _account, _comparison, _loops, _opening, _site, static_graph
 from chainer.graph_optimizations._source import syntax_of
-from chainer.graph_optimizations._tree import laid_out, usual_strides
+from chainer.graph_optimizations._specs import laid_out, usual_strides
 
 # -- The text ------
 
@@ -968,7 +968,7 @@ def test_some_calls_go_plainly_to_be_compared(monkeypatch):
     with chainer.using_config("static_budget", 1e9), open_loops():
         model, reports = _made(Recurrent, 40)
     (site, *_) = model.schedule_manager._sites.values()
-    assert site.ledger.plainly[static_graph._TIMED] >= 4
+    assert site.ledger.plainly[_site._TIMED] >= 4
     turns = sum([r.hits + r.eager_calls for r in reports if r.is_part])
     assert turns < sum([loop.made for loop in site._opened._loops])
 

@@ -9,7 +9,8 @@ from trust import Base, variable
 import chainer
 import chainer.functions as F
 from chainer.graph_optimizations import _account
-from chainer.graph_optimizations._piece import Levels, Piece
+from chainer.graph_optimizations._levels import Levels
+from chainer.graph_optimizations._piece import Piece
 
 
 class Cell(Base):

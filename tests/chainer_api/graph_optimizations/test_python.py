@@ -15,7 +15,7 @@ import pytest
 
 import chainer
 import chainer.functions as F
-from chainer.graph_optimizations import _python, _tree
+from chainer.graph_optimizations import _python, _settings
 
 
 class Model(chainer.Chain):
@@ -27,7 +27,7 @@ class Model(chainer.Chain):
 @pytest.fixture
 def anew(monkeypatch):
     """Nothing is known of this Python yet."""
-    monkeypatch.setattr(_tree.Settings, "_quickly", {})
+    monkeypatch.setattr(_settings.Settings, "_quickly", {})
     with chainer.using_config("use_static_graph", True):
         _python.is_known.cache_clear()
         yield

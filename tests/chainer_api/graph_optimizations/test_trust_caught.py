@@ -15,7 +15,7 @@ from trust import Base, check, run, table
 import chainer
 import chainer.functions as F
 import chainer.links as L
-from chainer.graph_optimizations import _contexts, _tree
+from chainer.graph_optimizations import _contexts, _frames
 
 FAULTS, fault = table()
 BAD = (3, 6, 7, 13, 14, 17)  # calls with an index out of range
@@ -350,7 +350,7 @@ def contexts(self):
 def test_which_contexts_are_known_to_hand_exceptions_on():
     code = contexts.__code__
     seen = {r.with_at: _contexts.hands_on(code, globals(), r.with_at)
-            for r in _tree.handled(code) if r.with_at}
+            for r in _frames.handled(code) if r.with_at}
     first = code.co_firstlineno
     assert {line - first: known for (line, _), known in sorted(seen.items())} == {
         1: True, 3: False, 6: False, 8: False, 10: False, 12: True, 13: True}
