@@ -693,7 +693,9 @@ class Site:
     def _renew_pieces(self) -> None:
         # Without a program, a backward takes longer than define-by-run: most do not wait.
         pieces, self.account.new_backwards = self.account.new_backwards, []
-        for piece in [piece for piece in pieces if piece.dirty]:
+        for piece in dict.fromkeys(pieces):  # one that several kinds have come for, once
+            if not piece.dirty:
+                continue
             if piece.may_be_renewed():
                 self._maker.renew(piece)
             else:

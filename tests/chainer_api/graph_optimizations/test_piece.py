@@ -93,6 +93,29 @@ def test_programs_wait_for_the_first_gradients(waiting, backward):
     assert model.schedule_manager.report()[0].hits > 10
 
 
+class Halves(Base):
+    @chainer.static_graph
+    def forward(self, c, h, x):
+        return F.split_axis(F.tanh(self.a(c)) * h, 2, axis=1)
+
+
+def test_programs_for_several_kinds_of_backward_are_made_at_once(waiting):
+    """All have come by the time of the next call."""
+
+    def backward(*halves):
+        for y in halves:
+            F.sum(y).backward()
+
+    plain, _ = steps(Halves, False, 12, backward)
+    found, model = steps(Halves, True, 12, backward)
+    assert found == plain
+    (site,) = model.schedule_manager._sites.values()
+    (piece,) = [piece for plan in site.plans() for piece in plan.pieces]
+    assert len(piece.backwards) == 2
+    made = [why for why in compiled(model) if why.startswith("a new kind of backward has come")]
+    assert len(made) == 1
+
+
 class Written(Cell):
     @chainer.static_graph
     def forward(self, c, h, x):
