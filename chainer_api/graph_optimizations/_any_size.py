@@ -31,7 +31,7 @@ from ._device import ARRAYS
 from ._piece import Piece
 from ._plan import Plan
 from ._run import Sync
-from ._specs import Size, Sizes, Spec, form_of_output
+from ._specs import Size, Sizes, Spec, form_of_output, strides_of_rows, usual_strides
 from ._trace import Backward, Traced, Untraceable
 from ._tree import Application, Draw, of_the_library, reads, specs_of
 from ._values import Incomparable, image
@@ -269,8 +269,8 @@ class AnySizes:
         return kind is not None and len(kind.samples) > 1 and not kind.failures
 
     def waiting(self) -> Kind | None:
-        """What is to be compiled, as soon as it pays."""
-        return next((kind for kind in self.kinds if kind.waits), None)
+        """What is to be compiled, as soon as it pays: what would serve most calls comes first."""
+        return max([k for k in self.kinds if k.waits], key=lambda kind: kind.calls, default=None)
 
     def way(self, kind: Kind, widely: bool, shortest: int) -> Application:
         """The way of any sizes of a kind: where it ends.
@@ -764,7 +764,8 @@ def _at_shapes(key: Any, traced: Traced) -> Any:
         for slot, form in zip(traced.chained, forms, strict=True)])
 
 
-DENSE, CONSTANT = "dense", "constant"  # layouts of gradients: no gaps, and the same all over
+# Layouts of gradients: without gaps, the same all over, rows that do not follow each other.
+DENSE, CONSTANT, ROWS = "dense", "constant", "rows"
 
 
 class Permuted(NamedTuple):
@@ -779,12 +780,16 @@ def _layout(array: Any) -> Any:
         return DENSE
     if not any(array.strides):
         return CONSTANT
+    if usual_strides(array) is not None:
+        return ROWS
     return Permuted(order_of(array.strides)) if is_dense(*form) else array.strides
 
 
 def _strides(layout: Any, like: Any) -> Any:
     if layout == CONSTANT:
         return (0,) * like.ndim
+    if layout == ROWS:
+        return strides_of_rows(like.shape, like.itemsize)
     if isinstance(layout, Permuted):
         return dense_strides(like.shape, like.itemsize, layout.order)
     return dense_strides(like.shape, like.itemsize) if layout == DENSE else layout
@@ -793,7 +798,8 @@ def _strides(layout: Any, like: Any) -> Any:
 class AnySizePiece(Piece):
     """A piece with one program for all sizes between bounds."""
 
-    layout = staticmethod(_layout)
+    layout = _layout_in_turns = staticmethod(_layout)
+    lays_out = True
     may_wait = False
 
     def __init__(
@@ -853,7 +859,7 @@ class AnySizePiece(Piece):
 
     def _is_of_any_size(self, layout: Any, slot: int) -> bool:
         """Whether gradients of a result are laid out like that at all sizes."""
-        if layout in (DENSE, CONSTANT) or isinstance(layout, Permuted):
+        if layout in (DENSE, CONSTANT, ROWS) or isinstance(layout, Permuted):
             return True
         return not symbols_in(self._at_any[slot].shape)
 

@@ -343,6 +343,8 @@ class StaticScheduleFunction(FunctionNode):
         inputs = self.inputs
         assert inputs is not None
         arrays = [g._array for g in grad_outputs if g is not None]
+        if self._piece.lays_out:
+            arrays = [laid_out(array, None) for array in arrays]
         forms = backward.forms
         if SIZES in self._held:
             forms = backward.forms(self._held[SIZES])

@@ -33,7 +33,7 @@ from ._held import LARGE
 from ._levels import Levels, ranks_of
 from ._node import NUMBERS, SIZES, SMALL_RESULT, Rebuilt, StaticScheduleFunction
 from ._random import set_generator_state
-from ._specs import Spec, laid_out
+from ._specs import Spec, laid_out, usual_layout
 from ._trace import Backward, Input, Traced, Untraceable, as_taken, gpu_of_apps, order_of_sums
 from ._tree import Application, reads
 from ._values import check_is_due, close, copied, same_bytes, same_numbers, shared_copy
@@ -64,6 +64,9 @@ class Piece:
     is_cut = False  # see ends_here: whether others come in its place, and it runs until then
     #: What of the layout of a gradient a program has to be made for.
     layout: Callable[[Any], Any] = staticmethod(operator.attrgetter("strides"))
+    #: Whether programs take gradients laid out anew, whose strides tell how long something else is.
+    lays_out = False
+    _layout_in_turns = staticmethod(usual_layout)  # one turn's may be a part of those of them all
     twice: Any = None  # programs for gradients that are differentiated themselves
     sizes_of: Callable[[Any, Any], tuple[int, ...]] | None = None  # of a program for any sizes
     programs = 1  # that are compiled to get native code
@@ -81,6 +84,8 @@ class Piece:
         self._apart, self._arrays, self._same = apart, arrays, same or {}
         self.name, self.apps, self.account, self._names = name, apps, account, names
         self._specs, self.results = specs, sorted(results)
+        if account.of_turns:
+            self.layout, self.lays_out = self._layout_in_turns, True
         self.keys: dict[Any, None] = {}
         self._refused: set[Any] = set()
         self.forward_meter, self.backward_meter = Meter(), Meter()

@@ -14,6 +14,7 @@ import numpy as np
 
 from chainer.variable import Variable
 from chainwright.ir import size as lengths
+from chainwright.ir.layout import dense_strides
 from chainwright.ir.size import symbols_in
 
 from ._device import ARRAYS, gpu_of
@@ -72,6 +73,17 @@ def usual_strides(array: np.ndarray) -> tuple[int, ...] | None:
             return None
         size *= n
     return (size + _GAP, *inner) if first > size > 0 and first % array.itemsize == 0 else None
+
+
+def usual_layout(array: np.ndarray) -> tuple[int, ...]:
+    """The usual strides of an array, or else its own."""
+    return usual_strides(array) or array.strides
+
+
+def strides_of_rows(shape: tuple[int, ...], itemsize: int) -> tuple[int, ...]:
+    """The usual strides of rows that do not follow each other."""
+    row, *inner = dense_strides(shape, itemsize)
+    return (row + _GAP, *inner)
 
 
 def laid_out(array: Any, strides: tuple[int, ...] | None) -> Any:

@@ -359,6 +359,25 @@ def transposed_gradients():
 
 
 @fault
+def gradients_that_are_rows_of_something_longer():
+    """Another method stacks the results: how far rows of gradients lie apart depends on that."""
+
+    class Model(Sized):
+        def step(self, k):
+            n = LENGTHS[k]
+            x = variable(k, n, 4)
+            ys = [self(x) for _ in range(2 + k % 3)]
+            weights = rng(k).randn(n, len(ys), 4).astype("f")
+            F.sum(F.stack(ys, axis=1) * weights).backward()
+            return ys, x
+
+        def forward(self, x):
+            return F.tanh(self.b(F.relu(self.a(x))))
+
+    return Model
+
+
+@fault
 def results_held_and_written():
     """What is kept, unchained, retained; parameters and results that are written."""
 
@@ -580,6 +599,17 @@ def test_gradients_of_a_transpose_have_programs():
     run(transposed_gradients, True, 10, see)
     (layouts, odd), = found
     assert _any_size.Permuted((1, 0)) in layouts and not any(odd)
+
+
+def test_gradients_of_all_gaps_have_one_program():
+    def see(model):
+        found.extend(p for plan in model.any_sizes()[0].plans() for p in plan.pieces)
+
+    found = []
+    run(gradients_that_are_rows_of_something_longer, True, 12, see)
+    layouts = [form[1] for p in found for key in p.backwards for form in key[2:] if form]
+    assert sorted(set(layouts)) == [_any_size.DENSE, _any_size.ROWS]
+    assert not any([p._odd for p in found])
 
 
 def test_another_graph_at_other_sizes_is_no_fault():

@@ -1023,6 +1023,43 @@ def test_options_are_those_of_the_method(tmp_path):
     assert sites[0].options.report and sites[1].options.report is None
 
 
+class Stacked(Base):
+    """Gradients of the turns are rows of an array that is as long as there are turns."""
+
+    decorate = ("forward",)
+
+    def __init__(self):
+        super().__init__()
+        with self.init_scope():
+            self.embed, self.lstm = L.EmbedID(V, E), L.LSTM(E, H)
+
+    def forward(self, words):
+        self.lstm.reset_state()
+        hs = []
+        for t in range(words.shape[1]):
+            hs.append(self.lstm(self.embed(words[:, t])))
+        return F.stack(hs, axis=1)
+
+    def step(self, k):
+        words = np.random.RandomState(k).randint(0, V, (B, 2 + 5 * k % 9)).astype("i")
+        self.cleargrads()
+        hs = self.forward(words)
+        loss = F.sum(hs * np.random.RandomState(k).randn(*hs.shape).astype("f"))
+        loss.backward()
+        return loss, hs
+
+
+def test_gradients_that_are_rows_of_something_longer_have_one_program():
+    with open_loops(()):
+        check(_own(Stacked), 24)
+    with chainer.using_config("static_budget", None), open_loops(()):
+        model, reports = _made(Stacked, 40)
+    assert sum([r.hits for r in reports if r.is_part]) > 100
+    sites = [s for s in model.schedule_manager._sites.values() if s.account.of_turns]
+    pieces = [p for s in sites for plan in s.plans() for p in plan.compiled_pieces()]
+    assert max([len(p.backwards) for p in pieces]) <= 6  # and not as many as there are lengths
+
+
 # -- Rows of a batch ------
 
 
