@@ -76,11 +76,16 @@ AROUND_NODE = 25e-6  # seconds in which backward comes to a program among severa
 # and to add the gradients of parameters that its node gives to those of the others, as measured.
 _AROUND_TURNS = 80e-6
 _COMING = 10e-6  # seconds to come to the program of a phrase, and back
+# Seconds that a call with its Python takes besides: until its functions are followed, and for what
+# is learned of it afterwards. Not for those of turns, which have more of that (21 and 13 measured).
+_AROUND_CALL = 30e-6
 _BACKWARD_OF_FUNCTION = 1.0  # times as long as its forward, at least
 # Functions that are applied once more, to be compared with, take longer than in plain calls, by
 # less in backward: forward 1.0 to 4.5 times as long, backward 0.8 to 2.6 (12 models).
 _LESS_IN_BACKWARD = 1.5
 _NOTED = 0.9  # of the time of a call that is noted, besides that of noting, a plain one takes
+_LATELY = 10  # calls, of which the balance is
+_LITTLE = 0.3  # of a call's time: who gains more than that is in no doubt
 _LOSSES = 8  # calls in a row after which the balance is negative, until programs rest
 _MOST = 1.5  # times as long as before, that functions are thought to take
 _MAY_LOSE = 0.02  # of a method's time; programs become faster the longer they run
@@ -180,7 +185,7 @@ class Account:
         self.spends_freely = False  # whether the call is one of a kind that is to be compiled
         self.new_backwards: list[Piece] = []  # for which a new kind of backward has come
         self.of_function = 0.0  # seconds of one, in calls that are counted
-        self._counted = 0
+        self._counted = 0  # how often some calls in a row were
         self._each: list[float] = []  # seconds of a function, in the last calls that were counted
         self._usual = 0.0  # of these, when calls were counted before
         self.coarse_pieces: list[Piece] = []  # that are to be cut
@@ -193,6 +198,8 @@ class Account:
         self._usual_weight = 1.0
         # Functions of calls that were noted, and how often gradients through them had a graph.
         self._followed = self._differentiated = self._differentiated_later = 0
+        # Seconds of calls that were noted, and of functions in them that are no part of programs.
+        self._noted = self._between = 0.0
         self._thread = self._shared_until = 0  # who has called last; see is_shared
         self._shared_at = -math.inf  # when another thread has called
         self._balance = 0.0  # of the last calls: seconds saved
@@ -268,7 +275,7 @@ class Account:
         gain *= GAIN_OF_ANY_SIZE[later] if lengths else 1.0 - instead
         if served >= _KNOWN and not instead:
             gain = (ledger.saved - self._saved_partly) / served
-        share, least = max(self._share(calls), share), _LEAST * self._weight * self.plain
+        share, least = max(self._share(calls), share), _LEAST * self._weight * self._in_programs
         more = round(self._again * TIMES_TWICE * applications)  # which come soon
         seconds = self._seconds_to_compile(applications + more, lengths > 0, results)
         if lengths:
@@ -306,10 +313,16 @@ class Account:
             return 0
         return max(min(_KNOWN - served, self._traced_at + _LEARNT - self.calls), 0)
 
+    @property
+    def _in_programs(self) -> float:
+        """Seconds of a call without programs, of what may be part of some."""
+        part = min(self._between / self._noted, 1.0) if self._noted else 0.0
+        return (1.0 - part) * self.plain
+
     def _expected_gain(self, applications: int, results: int) -> float:
         """The part of a call's time that programs are expected to save, without its backward."""
-        gain = pace() * _GAIN_OF_FUNCTION * applications + _GAIN_OF_TIME * self.plain
-        gain = min(gain, _GAIN * self.plain)
+        plain = self._in_programs
+        gain = min(pace() * _GAIN_OF_FUNCTION * applications + _GAIN_OF_TIME * plain, _GAIN * plain)
         if self.of_turns:
             return max(gain - pace() * _RESULT_OF_TURN * (results - 1) - AROUND_NODE, 0.0)
         return gain / (1.0 + _LESS_FOR_RESULT * _further(results))
@@ -334,7 +347,7 @@ class Account:
         A method goes on for as long as it has gone on, at least.
         """
         calls, known = seconds / max(gain, 1e-12), self.lives.to_come(self.calls)
-        likely = max(_PAYBACK, self.calls) if known is None else known
+        likely = max(_PAYBACK * self.together, self.calls) if known is None else known
         if calls <= likely or _budget() == math.inf:
             return 0
         return 1 + int(min(max(calls - self.calls, 0.0), self.calls, _LONGEST))
@@ -583,7 +596,8 @@ class Account:
         app.last = self.calls
         if run.programs:
             self.ledger.with_python += 1
-            return self._ended(seconds, app.meter, app, run)
+            besides = 0.0 if self.of_turns else _AROUND_CALL
+            return self._ended(seconds, app.meter, app, run, besides=besides)
         self.ledger.plain_calls += 1
         if run.realized and not run.noted and self.plain:
             # Functions were promised, and applied one by one: that tells of no plain call.
@@ -592,6 +606,9 @@ class Account:
                 self.lose(max(seconds - self._plain_of(app), 0.0))
             return True
         plain = _NOTED * (seconds - run.noting) if run.noted else seconds
+        if run.noted:
+            self._noted += plain
+            self._between += run.between
         self._ended_plainly(plain, app if run.noted else None)
         return True
 
@@ -626,12 +643,7 @@ class Account:
         self.ledger.plain_calls += 1
         self._ended_plainly(seconds, None)
         if run.missed:
-            each = seconds / run.missed - pace() * _COUNTING
-            if self._counted:  # a call may have been stopped by other work of the machine
-                each = min(each, _MOST * self.of_function)
-            self._counted += 1
-            self.of_function += (each - self.of_function) / min(self._counted, 4)
-            self._each.append(each)
+            self._each.append(seconds / run.missed - pace() * _COUNTING)
 
     def times_by_functions(self, apps: Iterable[Application], plans: Iterable[Plan]) -> None:
         """Calls in a row were counted: what ways take plainly is as much longer as functions are.
@@ -640,7 +652,11 @@ class Account:
         """
         if not self._each:
             return
-        each = sorted(self._each)[(len(self._each) - 1) // 2]
+        # The first ones find other things in the caches; others are stopped by other work.
+        each, before = min(self._each), self.of_function
+        each = min(each, _MOST * before or each)
+        self._counted += 1
+        self.of_function += (each - before) / min(self._counted, 4)
         longer = each / self._usual if self._usual else 1.0
         self._usual, self._each = each, []
         for app in apps:
@@ -742,7 +758,8 @@ class Account:
         self.ledger.sample()
 
     def _ended(
-        self, seconds: float, meter: Meter, app: Application, run: Run | Carrier, calls: int = 1
+        self, seconds: float, meter: Meter, app: Application, run: Run | Carrier, calls: int = 1,
+        besides: float = 0.0,
     ) -> bool:
         """So many calls that went the way to ``app``, with programs."""
         self._count(seconds, calls)
@@ -772,6 +789,7 @@ class Account:
         else:
             gain = sum([piece.forward_meter.gain for piece in run.pieces])
             factor = 1.0
+        gain -= besides
         if self.of_turns:
             gain -= _AROUND_TURNS + 2 * AROUND_NODE * (len(run.pieces) - 1)
         if waits:  # functions were applied, for the last time
@@ -796,10 +814,19 @@ class Account:
         self.ledger.saved -= seconds
         self._lost += seconds
 
+    @property
+    def gains_little(self) -> bool:
+        """Whether calls with programs seem to take almost as long as those without, of late."""
+        return self._balance < _LATELY * _LITTLE * self._weight * self.plain
+
+    def has_saved_nothing(self) -> None:
+        """Steps take longer with programs, whatever was added up."""
+        self.ledger.saved = min(self.ledger.saved, 0.0)
+
     def pays(self, gain: float) -> bool:
         """Whether programs pay, after a call in which they have saved ``gain`` seconds."""
         gain, self._lost = gain - self._lost, 0.0
-        self._balance = 0.9 * self._balance + gain
+        self._balance = (1.0 - 1.0 / _LATELY) * self._balance + gain
         self._losses = self._losses + 1 if self._balance < 0 else 0
         self._deficit = max(self._deficit - gain, 0.0)
         if self._losses < _LOSSES or _budget() == math.inf:

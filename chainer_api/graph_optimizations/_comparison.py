@@ -1,4 +1,9 @@
-"""Whether calls of a method are slower with the turns of its loops as calls."""
+"""Whether steps are slower with programs: with the turns of loops as calls, or calls with Python.
+
+In: when calls begin, and how much of what differs between them each has. Out: whether the steps
+from one call to the next take longer than those of some calls in a row that go plainly. What may
+not happen: programs that are given up, or kept, by what noise has decided.
+"""
 
 from __future__ import annotations
 
@@ -61,7 +66,8 @@ class Comparison:
     """Some steps in a row, of which some go plainly: seconds, and the turns that they had.
 
     How long a step takes depends on how often loops go. So seconds are compared with what the same
-    turns take plainly, as it was measured in each loop.
+    turns take plainly, as it was measured in each loop. Where calls have their Python, the calls
+    themselves are counted as such turns.
     """
 
     def __init__(self) -> None:

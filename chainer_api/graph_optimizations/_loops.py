@@ -206,10 +206,10 @@ class OpenMethod:
         made = self._inner[function]
         return callee if made is None else functools.partial(made, owner)
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         return self._function(*args, **kwargs)
 
-    def plainly(self, *args: Any, **kwargs: Any) -> Any:
+    def plainly(self, /, *args: Any, **kwargs: Any) -> Any:
         """A call without programs."""
         for loop in self._loops:
             loop.is_plain = True

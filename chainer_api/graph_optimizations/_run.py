@@ -85,6 +85,16 @@ class _Set(NamedTuple):
 class Run:
     """One call of a decorated method."""
 
+    __slots__ = (
+        "_arguments", "_keeps", "_noted_aliases", "_seen", "_sets", "_way", "aliases",
+        "any_size", "app", "between", "bound", "busy", "checking", "computes", "count",
+        "counts", "drawn", "ended", "errors", "first", "form", "funcs", "given", "guards",
+        "halted", "handed", "has_raised", "has_strayed", "left", "lock", "looked", "missed",
+        "noted", "noting", "outside", "phrase_syncs", "phrases", "pieces", "places",
+        "programs", "raises", "realized", "settings", "site", "sizes", "started", "states",
+        "statistics", "step", "stopped", "stops", "syncs", "thread", "values", "warns",
+    )
+
     def __init__(
         self, site: Site, settings: Settings, arguments: Any, form: int | None = None
     ) -> None:
@@ -136,6 +146,7 @@ class Run:
         self.missed = 0  # functions that were no part of one
         self.counts = False  # whether it only counts functions
         self.noting = 0.0  # seconds that went into noting
+        self.between = 0.0  # seconds of functions that are no part of programs
         self.started = clock() if site.phrases.is_there else 0.0
         if site.phrases.counts:
             self.counts, self.step = True, _count
@@ -333,7 +344,8 @@ class Run:
         if self.app.depth >= self.first and here.eager:
             self._noted_sync()
         before = set(vars(func)) if learn and here.direct and here.eager is None else None
-        self.noting += clock() - started
+        applied = clock()
+        self.noting += applied - started
         try:
             outs = self.plainly(func, inputs)
         except BaseException:  # its leaves have not been used: they are new to what comes
@@ -364,6 +376,7 @@ class Run:
         self.app = child
         if child.eager:
             self.first = child.depth + 1
+            self.between += started - applied
         if settings.backprop:
             self.site.account.follows(func)
         self.noting += clock() - started

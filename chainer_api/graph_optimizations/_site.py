@@ -20,6 +20,7 @@ from chainwright.runtime import BLOCKS, Ledger, pass_on
 from . import _array_code  # noqa: F401 - whoever runs define-by-run code natively asks it
 from ._account import GAIN_OF_ANY_SIZE, GAIN_OF_TURNS, TIMED_EACH, Account, clock
 from ._any_size import AnySizes
+from ._comparison import Comparison
 from ._errors import errors_are_heard
 from ._lean import Need
 from ._lives import Lives
@@ -103,6 +104,8 @@ class Site:
         self._to_time = 0  # so many calls are to be timed now
         self._noted = self._noted_again = 0  # calls, and those of them whose way had come before
         self._compared_at, self._comparing = -_SURE, 0  # see seems_slow
+        #: Of steps with programs whose calls have their Python, and without; not of turns of loops.
+        self._steps = None if options.inside else Comparison()
         self.proofs = Proofs(self)
         self.phrases = Phrases(name, self.account, options.limit > FEW)
         self.any_sizes = AnySizes()
@@ -165,6 +168,8 @@ class Site:
                 with self.lock:
                     self._renew_pieces()
             return result
+        if not self._in_vain and self.account.gains_little and self._is_compared():
+            return self._compared_plainly(self._as_one_call, chain, args, kwargs)
         return self._run(settings, chain, args, kwargs, proof, form)
 
     def _count_to_time(self) -> int:
@@ -214,7 +219,7 @@ class Site:
     def _timed_plainly(self, chain: Any, args: Any, kwargs: Any) -> Any:
         BLOCKS.trim()
         started = clock()
-        result = self._as_one_call(chain, args, kwargs)
+        result = self._as_one_call(chain, *args, **kwargs)
         self.account.called_plainly(clock() - started, self._last)
         self.ledger.plainly[_TIMED] += 1
         return result
@@ -228,7 +233,30 @@ class Site:
             self.account.timed_anew(self._last, self.plans())
         return result
 
-    def _as_one_call(self, chain: Any, args: Any, kwargs: Any) -> Any:
+    def _is_compared(self) -> bool:
+        """Whether a call with its Python is to go without programs, to compare steps.
+
+        The account adds up what calls and backwards take, but not what happens around these.
+        """
+        steps = self._steps
+        if steps is None or not steps.comes() or configuration.peek("static_budget") is None:
+            return False
+        plainly = steps.begins([self.account.calls], self.spent)
+        if steps.ends([1.0]):
+            self.account.has_saved_nothing()
+            if self.rest():
+                self.sleep.lasts(LONGEST)
+        return plainly
+
+    def _compared_plainly(self, method: Callable[..., Any], chain: Any, args: Any, kw: Any) -> Any:
+        started = clock()
+        try:
+            return method(chain, *args, **kw)
+        finally:
+            self.account.called_asleep(clock() - started)
+            self.ledger.plainly[_TIMED] += 1
+
+    def _as_one_call(self, chain: Any, /, *args: Any, **kwargs: Any) -> Any:
         """Define-by-run; where the method calls itself (trees), that is a part of the call, too."""
         outer, _state.site = _state.site, self
         try:
@@ -268,7 +296,7 @@ class Site:
         # What calls take tells when a way pays that is too dear to be traced now.
         timed = waits and not (account.knows_calls and account.calls % TIMED_EACH)
         started = clock() if timed else 0.0
-        result = self._as_one_call(chain, args, kwargs)
+        result = self._as_one_call(chain, *args, **kwargs)
         account.called_asleep(clock() - started if timed else 0.0)
         if waits and not sleep.calls:
             self._compile_or_wait()
@@ -281,7 +309,7 @@ class Site:
         started = clock()
         run = Run(self, settings, (args, kwargs), form)
         if run.stopped is not None:
-            result = self._as_one_call(chain, args, kwargs)
+            result = self._as_one_call(chain, *args, **kwargs)
             self.account.called(run, clock() - started)
             if self.phrases.waits:
                 self._learn_phrases(run)
@@ -400,12 +428,7 @@ class Site:
             self._close_loops()
             return self(chain, args, kwargs)
         if plainly:
-            started = clock()
-            try:
-                return method.plainly(chain, *args, **kwargs)
-            finally:
-                self.account.called_asleep(clock() - started)
-                self.ledger.plainly[_TIMED] += 1
+            return self._compared_plainly(method.plainly, chain, args, kwargs)
         ledger, before = self.ledger, method.hits
         try:
             return method(chain, *args, **kwargs)
@@ -553,30 +576,34 @@ class Site:
         else:
             self._comparing = _COMPARED
 
-    def rest(self) -> None:
-        """Programs make this method slower: leave it alone for a while."""
+    def rest(self) -> bool:
+        """Programs make this method slower: leave it alone for a while.
+
+        Whether they are not expected to become faster soon.
+        """
         schedules = [piece.schedule for plan in self.plans() for piece in plan.compiled_pieces()]
         sleep = self.sleep
         sleep.begins_to_rest()
         if self.proofs.become_lean():
             sleep.wakes()
-            return
+            return False
         for schedule in schedules:
             if not schedule.native_takes_long:
                 schedule.ask_for_native()
         if any([schedule.native_is_coming for schedule in schedules]):
             sleep.waits_for_native()
-            return
+            return False
         if calls := self.proofs.are_tried_in():
             # Programs that take longer with the method's Python may be faster without it.
             sleep.begins_to_rest(calls)
-            return
+            return False
         self.phrases.gives_up()
         if sleep.is_new_to_rest:
             reason = f"programs were slower than define-by-run{_way_of(self._last)}"
             self.ledger.add("slower", reason, line_of(self.method))
         if not self.account.have_paid:  # else they have, until now
             sleep.rests_longer()
+        return True
 
     def _learn(self, run: Run) -> None:
         """Trace what has been seen twice, as far as the account allows it."""

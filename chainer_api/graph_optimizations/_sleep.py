@@ -54,6 +54,10 @@ class Sleep:
             if self._next > _LONG:
                 self._in_vain = PATIENCE - 4
 
+    def lasts(self, calls: int) -> None:
+        """For so many calls at least."""
+        self.calls = max(self.calls, calls)
+
     @property
     def is_new_to_rest(self) -> bool:
         """Whether it has not rested often."""

@@ -262,7 +262,7 @@ def _decorate(method: Any, options: Options) -> Callable[..., Any]:
     name, lives = method.__qualname__.replace("<locals>.", ""), Lives()
 
     @functools.wraps(method)
-    def call(self: Any, *args: Any, **kwargs: Any) -> Any:
+    def call(self: Any, /, *args: Any, **kwargs: Any) -> Any:
         manager = vars(self).get("schedule_manager") if hasattr(self, "__dict__") else None
         site = None if manager is None else manager._sites.get(method)
         if site is None or site.chain() is not self:

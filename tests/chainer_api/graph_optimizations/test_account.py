@@ -6,7 +6,7 @@ import pytest
 import chainer
 import chainer.functions as F
 import chainer.links as L
-from chainer.graph_optimizations import _account
+from chainer.graph_optimizations import _account, _comparison, _making, _proof, _run, _site
 from chainer.graph_optimizations._piece import Piece
 from chainer.graph_optimizations._run import Run
 from chainer.graph_optimizations._settings import settings_now
@@ -24,6 +24,16 @@ USUAL = {
 }
 
 
+class Free(Rate):
+    """Of what takes no time; methods of earlier tests still get native code in the background."""
+
+    def __init__(self):
+        super().__init__(0.0, 0.0)
+
+    def learn(self, seconds, items):
+        pass
+
+
 @pytest.fixture(autouse=True)
 def budget(monkeypatch):
     """A tenth; native code costs nothing, and no functions become native code meanwhile.
@@ -34,7 +44,7 @@ def budget(monkeypatch):
     for name, value in USUAL.items():
         monkeypatch.setattr(_account, name, value)
     monkeypatch.setattr(_account.Lives, "to_come", lambda self, calls: None)
-    monkeypatch.setattr(_account, "NATIVE", Rate(0.0, 0.0))
+    monkeypatch.setattr(_account, "NATIVE", Free())
     monkeypatch.setattr(_account, "NEWS", News())
     with chainer.using_config("static_budget", 0.1):
         yield
@@ -139,6 +149,36 @@ def test_programs_gain_by_functions_more_than_by_time(account, monkeypatch):
     assert account._expected_gain(100, 99) == account._expected_gain(100, 7) == many / 1.6
     monkeypatch.setattr(_account, "pace", lambda: 2.0)
     assert account._expected_gain(10, 1) == pytest.approx(0.34e-3)
+
+
+class Slow(chainer.Function):
+    """Takes a second of a clock that nobody else moves."""
+
+    now = 0.0
+
+    def forward(self, inputs):
+        Slow.now += 1.0
+        return inputs
+
+    def backward(self, inputs, gradients):
+        return gradients
+
+
+def test_functions_that_are_no_part_of_programs_are_not_expected_to_gain(monkeypatch):
+    class Between(chainer.Chain):
+        @chainer.static_graph
+        def forward(self, x):
+            Slow.now += 0.25  # whatever else the method does
+            return F.sum(F.tanh(Slow()(F.exp(x))))
+
+    for module in (_account, _run, _site):
+        monkeypatch.setattr(module, "clock", lambda: Slow.now)
+    model = Between()
+    with chainer.using_config("static_target", "numpy"):  # nothing is made in the background
+        for _ in range(2):
+            model(np.ones(3, "f"))
+    (site,) = model.schedule_manager._sites.values()
+    assert site.account._in_programs / site.account.plain == pytest.approx(0.2, abs=0.1)
 
 
 def test_results_of_turns_take_something(monkeypatch):
@@ -506,7 +546,7 @@ def test_functions_that_were_promised_in_vain_tell_of_no_plain_call(account):
     """What the call takes longer than without the decorator is lost."""
     run = Counted()
     run.settings, run.phrases, run.app = settings_now(), None, Application(None)
-    run.programs, run.noted, run.noting, run.realized = 0, 1, 0.0, 0
+    run.programs, run.noted, run.noting, run.realized, run.between = 0, 1, 0.0, 0, 0.0
     for _ in range(4):
         account.called(run, 1.0)
     plain, calls = account.plain, account.calls
@@ -637,6 +677,7 @@ def that_waits(monkeypatch):
 def test_what_waits_is_compiled_without_being_noted_once_more(monkeypatch):
     model, x, site = that_waits(monkeypatch)
     noted, site.sleep.calls = site._noted, 3
+    monkeypatch.setattr(site.forms, "wakes", lambda form: False)  # how often it came is by chance
     monkeypatch.setattr(_account, "COMPILING", Rate(0.0, 0.0))
     for _ in range(3 + 4):
         model(x)
@@ -842,8 +883,8 @@ def losing(monkeypatch, plain_takes):
         meter.program = 0.0
     timed = account.called_plainly
     monkeypatch.setattr(account, "called_plainly", lambda s, a: timed(plain_takes, a))
-    ended = account._ended
-    monkeypatch.setattr(account, "_ended", lambda s, *a: ended(1.5, *a))  # half as slow again
+    ended = account._ended  # half as slow again
+    monkeypatch.setattr(account, "_ended", lambda s, *a, **k: ended(1.5, *a, **k))
     with chainer.using_config("static_budget", 0.1):
         for _ in range(60):
             model(x)
@@ -859,6 +900,34 @@ def test_calls_are_timed_again_before_programs_are_left_alone(monkeypatch):
 def test_programs_that_are_slower_than_that_are_left_alone(monkeypatch):
     site, app = losing(monkeypatch, 1.0)
     assert app.plain == 1.0 and site.sleep.rests and site.ledger.plainly[LEFT] >= 16
+
+
+@pytest.mark.parametrize("slower", [True, False])
+def test_steps_with_programs_are_compared_with_others(slower, monkeypatch):
+    """Of calls with their Python, whose backward and whatever else follows nobody adds up."""
+    for name, value in (("_FIRST", 60), ("_STEPS", 24), ("_PLAINLY", range(8, 16))):
+        monkeypatch.setattr(_comparison, name, value)
+    rate, now = Rate(0.0, 0.0), [0.0]
+    monkeypatch.setattr(_account, "COMPILING", rate)
+    monkeypatch.setattr(_making, "COMPILING", rate)
+    for name, value in (("wait_for_trace", 0), ("affords_proof", False), ("pays", True)):
+        monkeypatch.setattr(_account.Account, name, lambda *_, given=value, **__: given)
+    monkeypatch.setattr(_proof.Proofs, "are_tried_in", lambda self: 0)
+    monkeypatch.setattr(_comparison, "clock", lambda: now[0])
+    model, x = Model(), np.ones((2, 3), "f")
+    with chainer.using_config("static_target", "numpy"):  # none that is faster will come
+        for _ in range(200):
+            before = sum([r.hits for r in model.schedule_manager.report()]) if now[0] else 0
+            model(x)
+            found = model.schedule_manager.report()[0]
+            now[0] += 1.2 if (found.hits > before) is slower else 1.0
+    (site,) = model.schedule_manager._sites.values()
+    assert found.plainly[_site._TIMED] >= 8
+    assert site.sleep.rests is slower
+    if slower:
+        assert site.ledger.saved <= 0.0
+        assert site.sleep.calls + site.ledger.to_pass > 900
+        assert "slower" in [event.kind for event in found.events]
 
 
 class Penalty(chainer.Chain):

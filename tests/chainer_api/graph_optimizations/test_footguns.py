@@ -217,6 +217,22 @@ def test_s2_keyword_arguments():
     assert hits(static) > 0
 
 
+class AnyNames(MLP):
+    """Nothing that stands between a call and the method has a name that an argument may have."""
+
+    def forward(this, x, self=1.0, chain=2.0, method=3.0, args=4.0, kwargs=5.0):  # noqa: N805
+        return this.l1(x) * (self + chain + method) * (args - kwargs)
+
+
+def test_s2_keyword_arguments_of_any_name():
+    plain, static = pair(AnyNames)
+    for name in ("self", "chain", "method", "args", "kwargs"):
+        given = {name: 7.0}
+        check(
+            plain, static, x32(3, 4), iterations=6, call=lambda c, x, kw=given: c.forward(x, **kw))
+    assert hits(static) > 0
+
+
 class Nested(MLP):
     def forward(self, *args):
         if isinstance(args[0], list):

@@ -9,7 +9,7 @@ from trust import Base
 
 import chainer
 import chainer.functions as F
-from chainer.graph_optimizations import _account, _lives, static_graph
+from chainer.graph_optimizations import _account, _lives, _making
 from chainwright.runtime import Ledger
 from chainwright.runtime.rate import Rate
 
@@ -20,7 +20,7 @@ def free(monkeypatch):
     monkeypatch.setitem(vars(chainer.global_config), "static_budget", 0.1)
     for name in ("COMPILING", "PROVING", "NATIVE", "ANY_SIZE"):
         monkeypatch.setattr(_account, name, Rate(1e-9, 0.0))
-    monkeypatch.setattr(static_graph, "COMPILING", Rate(1e-9, 0.0))
+    monkeypatch.setattr(_making, "COMPILING", Rate(1e-9, 0.0))
 
 
 def made():
