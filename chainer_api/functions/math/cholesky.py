@@ -8,6 +8,7 @@ from chainer.variable import Variable
 class Cholesky(function_node.FunctionNode):
     """Cholesky decomposition (see :func:`cholesky`)."""
 
+    opaque = 'it raises for matrices that are not positive definite'
     label = 'cholesky'
 
     def check_type_forward(self, in_types):

@@ -9,6 +9,7 @@ from chainwright.runtime.kernels.linear_algebra import determinant
 class BatchDet(function_node.FunctionNode):
     """Determinants of a batch of matrices (see :func:`batch_det`)."""
 
+    opaque = 'its backward raises for singular matrices'
     label = 'det'
 
     def check_type_forward(self, in_types):

@@ -9,6 +9,8 @@ from chainwright.runtime.kernels.linear_algebra import inverse
 class Inv(function_node.FunctionNode):
     """Inverse of a matrix (see :func:`inv`)."""
 
+    opaque = 'it raises for singular matrices'
+
     def check_type_forward(self, in_types):
         type_check.argname(in_types, ('a',))
         a_type, = in_types

@@ -761,6 +761,18 @@ def test_what_is_computed_already_is_no_sync_point_when_it_is_read_again():
     assert site.ledger.hits == 1
 
 
+class Looks(chainer.FunctionNode):
+    """Declares itself, and looks at values: that is found out when it is traced."""
+
+    _supports_static_optimizations = True
+
+    def forward(self, inputs):
+        return (inputs[0] * float(inputs[0][0, 0]),)
+
+    def backward(self, indexes, grads):
+        return (grads[0],)
+
+
 class Held(chainer.Chain):
     """What its variables hold when an opaque function runs is not known beforehand."""
 
@@ -768,7 +780,8 @@ class Held(chainer.Chain):
     def forward(self, x):
         y = F.exp(x)
         z = y * 2
-        return F.sum(F.inv(z + np.eye(2, dtype="f")) * y)
+        (looked,) = Looks().apply((z + np.eye(2, dtype="f"),))
+        return F.sum(looked * y)
 
 
 def test_a_program_that_does_not_give_all_that_is_held_is_made_anew_at_once(monkeypatch):
