@@ -121,6 +121,18 @@ class aside:
             state.inside -= 1
 
 
+class aside_from_trace:
+    """Context in which what this thread records is put aside: for a handler of signals."""
+
+    __slots__ = ('_trace',)
+
+    def __enter__(self):
+        self._trace, state.trace = state.trace, None
+
+    def __exit__(self, *_):
+        state.trace = self._trace
+
+
 # Arrays that functions write to and that somebody beside the library may hold: weak references,
 # by id.
 handed_out = {}

@@ -274,9 +274,13 @@ class UpdateRule(_Hookable):
 
     def _init_states(self, param):
         if self._state is None:
-            self._state = {}
-            with chainer.using_device(param.device):
-                self.init_state(param)
+            try:
+                self._state = {}
+                with chainer.using_device(param.device):
+                    self.init_state(param)
+            except BaseException:  # a timeout, say: the next update begins anew
+                self._state = None
+                raise
             return
         on_cpu = type(param.array) is numpy.ndarray
         for name, value in self._state.items():

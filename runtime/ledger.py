@@ -11,7 +11,21 @@ from collections import Counter, deque
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from .interrupts import pass_on
+
+
+class _Logger(logging.Logger):
+    """A call does not fail because somebody's handler does: without programs nothing is logged."""
+
+    def callHandlers(self, record: logging.LogRecord) -> None:
+        try:
+            super().callHandlers(record)
+        except Exception as e:
+            pass_on(e)
+
+
 logger = logging.getLogger("chainwright")
+logger.__class__ = _Logger  # somebody may have set its level before this is imported
 _LONG = 200  # letters of a reason in a table
 
 

@@ -122,18 +122,42 @@ class _Refusing:
 
     def __getattr__(self, name: str) -> Any:
         if hasattr(_Aside, name) and is_asynchronous():
-            return getattr(_Aside, name)
+            return set() if name == "statistics" else getattr(_Aside, name)
         raise NotProvable("a function is applied by code that is not read")
 
 
 class _Aside:
-    """What signal handlers and finalizers find, who have come in the middle of that."""
+    """What signal handlers and finalizers find, who have come in the middle of that.
+
+    Nothing is put off for them, and nothing that they do is a part of the method.
+    """
 
     funcs = ()
+    statistics = frozenset[int]()
+
+    @staticmethod
+    def owns(x: Variable) -> bool:
+        return False
+
+    @staticmethod
+    def detached(x: Variable) -> Variable | None:
+        return None
+
+    @staticmethod
+    def look(x: Variable, why: str) -> None:
+        """It has its values."""
+
+    @staticmethod
+    def looked_at_array(array: Any) -> None:
+        """Likewise."""
+
+    @staticmethod
+    def stop(why: str) -> None:
+        """Likewise."""
 
     @staticmethod
     def looked_at(x: Variable, array: Any) -> None:
-        """It has its values."""
+        """Likewise."""
 
     @staticmethod
     def rebinds(x: Variable, array: Any) -> None:

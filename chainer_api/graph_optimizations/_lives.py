@@ -33,28 +33,49 @@ class Lives:
         #: References to chains and their ledgers, by the ids of the references: a chain may have a
         #: hash of the user's, or none.
         self._there: dict[int, tuple[Any, Ledger]] = {}
+        #: References to those that are gone. A callback that is a function of Python's would lose
+        #: what a handler of signals raises (a timeout), which comes as such a function begins.
+        self._gone = deque[Any]()
         self._calls = deque[int](maxlen=_LAST)
-        self.seconds = 0.0  # that the methods of those that are gone have taken
-        self.owed = 0.0  # seconds that were spent on their programs, and not saved
+        self._seconds = self._owed = 0.0
 
     def begins(self, chain: Any, ledger: Ledger) -> None:
         """The first call of a chain comes; the ledger is that of its method."""
-        reference = weakref.ref(chain, self._is_gone)
+        reference = weakref.ref(chain, self._gone.append)
         self._there[id(reference)] = reference, ledger
 
-    def _is_gone(self, reference: Any) -> None:
-        _, ledger = self._there.pop(id(reference), (None, None))
-        if ledger is not None:
-            self.ended(ledger.hits + ledger.eager_calls, ledger.in_method, ledger.owed)
+    def _look(self) -> None:
+        """Hear of those that are gone."""
+        while self._gone:
+            try:
+                reference = self._gone.popleft()
+            except IndexError:  # another thread has been faster
+                return
+            _, ledger = self._there.pop(id(reference), (None, None))
+            if ledger is not None:
+                self.ended(ledger.hits + ledger.eager_calls, ledger.in_method, ledger.owed)
+
+    @property
+    def seconds(self) -> float:
+        """Seconds that the methods of those that are gone have taken."""
+        self._look()
+        return self._seconds
+
+    @property
+    def owed(self) -> float:
+        """Seconds that were spent on their programs, and not saved."""
+        self._look()
+        return self._owed
 
     def ended(self, calls: int, seconds: float, owed: float) -> None:
         """A chain is gone that has had so many calls."""
         self._calls.append(calls)
-        self.seconds += seconds
-        self.owed = max(self.owed + owed, 0.0)
+        self._seconds += seconds
+        self._owed = max(self._owed + owed, 0.0)
 
     def to_come(self, calls: int) -> float | None:
         """How many calls a chain may still get that has had so many; None: nobody knows."""
+        self._look()
         longer = [n - calls for n in list(self._calls) if n > calls]
         return statistics.median(longer) if longer else None
 

@@ -257,6 +257,9 @@ class Piece:
             return self._recorded(expect)
         except Untraceable:
             raise
+        except (RecursionError, MemoryError) as e:  # of a call that is deep in others, say
+            pass_on(e)
+            raise self._refused_all(f"compiling raised {type(e).__name__}: {e}") from e
         except Exception as e:
             pass_on(e)
             place = self.apps[0].origin.place

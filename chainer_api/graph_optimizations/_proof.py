@@ -24,6 +24,7 @@ from ._dry import Carrier, Dry, NoWay
 from ._dry_any_size import AnySizeDry
 from ._interpreter import TooMuch
 from ._lean import Code, Need
+from ._making import without_collection
 from ._own import OwnObject
 from ._residual import MISS, PLAIN, NotProvable, Residual, Sym
 from ._tree import Application
@@ -529,6 +530,7 @@ class Proofs:
 
     # -- proving
 
+    @without_collection
     def _try(
         self, form: int | None, settings: Any, chain: Any, args: Any, kw: Any
     ) -> tuple[Proof, ...]:

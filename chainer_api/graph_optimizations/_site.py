@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from chainer import _tracing, configuration, function_hook
 from chainer.variable import Parameter
-from chainwright.runtime import BLOCKS, Ledger, pass_on
+from chainwright.runtime import BLOCKS, Ledger, is_asynchronous, pass_on
 
 from . import _array_code  # noqa: F401 - whoever runs define-by-run code natively asks it
 from ._account import GAIN_OF_ANY_SIZE, GAIN_OF_TURNS, TIMED_EACH, Account, clock
@@ -119,15 +119,13 @@ class Site:
         self.most_functions = 0  # that a call has applied, of those that were looked at
 
     def __call__(self, chain: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        if (
-            _state.run is not None  # a part of the outer call
-            or _state.trace is not None
-            or (_function_hooks.function_hooks and function_hook.functions_are_watched())
+        if _state.trace is not None and is_asynchronous():
+            with _tracing.aside_from_trace():  # a handler of signals, in the middle of that
+                return self._plainly(chain, args, kwargs)
+        if _state.trace is not None or (
+            _function_hooks.function_hooks and function_hook.functions_are_watched()
         ):
             return self._plainly(chain, args, kwargs)
-        if _state.site is self:
-            self._calls_itself = True
-            return self.method(chain, *args, **kwargs)
         form = None
         if (opened := self._opened) is not None:
             if not self._goes_whole(form := self.forms.of((args, kwargs))):
@@ -199,6 +197,13 @@ class Site:
         """For how many calls it is left alone; 0 if it is not, or its own loops may be served."""
         return 0 if self._opened is not None else self.sleep.calls
 
+    def calls_itself(self) -> bool:
+        """A call comes; whether it is one inside of another one that goes plainly."""
+        if _state.site is self:
+            self._calls_itself = True
+            return True
+        return False
+
     def sleeps_for(self, calls: int) -> None:
         """So many calls have gone without it while it was asleep."""
         self.sleep.calls = max(self.sleep.calls - calls, 1)
@@ -265,7 +270,7 @@ class Site:
             _state.site = outer
 
     def _plainly(self, chain: Any, args: Any, kwargs: Any, why: str = "") -> Any:
-        if _state.run is None and _state.trace is None:
+        if _state.trace is None:
             if function_hook.functions_are_watched():
                 why = "function hooks are registered"
             self.ledger.went_plainly(why or self.sleep.why)

@@ -19,12 +19,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from chainer import configuration
-from chainer._tracing import state
+from chainer._tracing import aside_from_trace, state
 from chainer.function_node import FunctionNode
 from chainer.variable import Variable
 from chainwright import tracer
 from chainwright.ir import OPS, Graph, Node, Origin
-from chainwright.runtime import loops_are_native, pass_on
+from chainwright.runtime import is_asynchronous, loops_are_native, pass_on
 from chainwright.runtime.kernels import recording
 from chainwright.tracer import Number, RecArray, Recorder, blank
 
@@ -791,7 +791,11 @@ class Session:
         rec = self.recorder
         if not rec.live:
             return func.forward(in_data)
-        rec.origin = self._origin(func)
+        origin = self._origin(func)
+        if origin is None and is_asynchronous():
+            with aside_from_trace():  # it comes at any time
+                return func.forward(in_data)
+        rec.origin = origin or _UNKNOWN._replace(function=_label(func))
         if not of_the_library(type(func)) and _has_arrays(func):
             rec.escape("a function of the user's may look at the arrays among its attributes")
             return func.forward(in_data)
@@ -804,11 +808,14 @@ class Session:
         while frame is not None and frame.f_globals.get("__name__") == Variable.__module__:
             frame = frame.f_back
         name = frame.f_globals.get("__name__") or "" if frame is not None else ""
-        if name.partition(".")[0] not in ("chainer", "chainwright"):
+        if name.partition(".")[0] not in ("chainer", "chainwright") and not is_asynchronous():
             self.recorder.escape("the array of a Variable is read by code of the user's")
 
-    def _origin(self, func: FunctionNode) -> Origin:
-        """The user's line; in backward, that of the function that is differentiated."""
+    def _origin(self, func: FunctionNode) -> Origin | None:
+        """The user's line; in backward, that of the function that is differentiated.
+
+        None where it is known of neither.
+        """
         if self._applying is not None and self._applying[0] is func:
             self._applying = None
             return self._origins[id(func)][1]
@@ -819,7 +826,7 @@ class Session:
                 if found is not None:
                     return found[1]._replace(function=_label(func))
             frame = frame.f_back
-        return _UNKNOWN._replace(function=_label(func))
+        return None
 
     def _settle(self, func: FunctionNode, outputs: tuple[Any, ...]) -> tuple[Any, ...]:
         """Real arrays for the recording ones that a function gave or left in attributes."""

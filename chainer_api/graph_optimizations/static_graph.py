@@ -11,7 +11,7 @@ import weakref
 from collections.abc import Callable, Iterable, Set
 from typing import Any, TypeVar, overload
 
-from chainer import configuration
+from chainer import _tracing, configuration
 
 from ._again import Gradients
 from ._frames import entry_code
@@ -46,6 +46,7 @@ _OPTIONS = (
     "exact",
     "report",
 )
+_state = _tracing.state
 _BRIEF_LIVES = "chains of this kind have lived for a few calls only"
 Method = TypeVar("Method", bound=Callable[..., Any])
 
@@ -269,6 +270,9 @@ def _decorate(method: Any, options: Options) -> Callable[..., Any]:
             if sys.is_finalizing():  # nothing can be imported any more
                 return method(self, *args, **kwargs)
             site = _site_of(self, method, name, options, lives)
+        # What is a part of another call, the method's own for instance, adds few frames.
+        if _state.run is not None or _state.site is not None and site.calls_itself():
+            return method(self, *args, **kwargs)
         if (ledger := site.ledger).to_pass > 0:
             ledger.to_pass -= 1
             return method(self, *args, **kwargs)

@@ -115,4 +115,5 @@ def test_nothing_grows_with_chains():
     for _ in range(50):
         calls(original.copy(mode="copy"), 1)
     gc.collect()
+    assert lives.to_come(0) and not lives._gone
     assert len(lives._there) == 1 and len(lives._calls) <= 8

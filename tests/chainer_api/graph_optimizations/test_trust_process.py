@@ -1,0 +1,191 @@
+"""What else goes on in the process of a compiled method: clocks, logs, finalizers, a deep stack."""
+
+import contextlib
+import gc
+import logging
+import sys
+import time
+import weakref
+from unittest import mock
+
+import numpy as np
+import pytest
+from trust import Base, variable
+
+import chainer
+import chainer.functions as F
+
+
+class Plain(Base):
+    def forward(self, x):
+        self.kept = F.dropout(F.relu(self.bn(self.a(x))), 0.2)
+        return F.sum(self.b(self.kept) ** 2)
+
+
+class Compiled(Plain):
+    forward = chainer.static_graph(Plain.forward)
+
+
+def train(cls, calls=12, around=contextlib.nullcontext):
+    """What some steps give, each within a context of its own."""
+    np.random.seed(0)
+    model, found = cls(), []
+    for k in range(calls):
+        with around():
+            model.cleargrads()
+            loss = model(variable(k))
+            loss.backward()
+        found.append([loss.array.tobytes(), *[p.grad.tobytes() for p in model.params()]])
+    return found, model
+
+
+@pytest.fixture(autouse=True)
+def at_once(monkeypatch):
+    monkeypatch.setitem(vars(chainer.global_config), "static_budget", None)
+
+
+@pytest.mark.parametrize("name", ["perf_counter", "thread_time", "monotonic"])
+@pytest.mark.parametrize("budget", [None, 0.1])
+def test_clocks_that_stand_still(name, budget):
+    with mock.patch.object(time, name, return_value=5.0):
+        with chainer.using_config("static_budget", budget):
+            found, _ = train(Compiled)
+    assert found == train(Plain)[0]
+
+
+def test_a_handler_of_logs_that_raises():
+    class Handler(logging.Handler):
+        def emit(self, record):
+            raise ValueError("a fault of the handler")
+
+    handler, root = Handler(), logging.getLogger()
+    level = root.level
+    root.addHandler(handler)
+    root.setLevel(logging.DEBUG)
+    try:
+        found, model = train(Compiled)
+        with pytest.raises(ValueError, match="a fault of the handler"):
+            logging.getLogger("somebody").warning("else")
+    finally:
+        root.removeHandler(handler)
+        root.setLevel(level)
+    assert found == train(Plain)[0] and model.schedule_manager.report()[0].hits > 6
+
+
+@pytest.mark.parametrize("how", ["callback", "finalize", "__del__"])
+def test_collections_of_garbage_that_call_a_model(how):
+    """They come at any time, while a program is made or a method's Python is read, too."""
+    other, x, raised, seen = Compiled(), variable(99), [], []
+
+    def call(*_):
+        try:
+            with chainer.using_config("train", False), chainer.no_backprop_mode():
+                seen.append(other(x).array.tobytes())
+        except BaseException as e:
+            raised.append(e)
+
+    class Object:
+        pass
+
+    class Finalized:
+        def __del__(self):
+            call()
+
+    def leave():
+        if how == "callback":
+            call()
+        else:
+            left = Object() if how == "finalize" else Finalized()
+            left.itself = left
+            if how == "finalize":
+                weakref.finalize(left, call)
+
+    def collected(phase, info):
+        if phase == "stop":
+            leave()
+
+    before = gc.get_threshold()
+    gc.callbacks.append(collected)
+    gc.set_threshold(50, 2, 2)
+    try:
+        found, _ = train(Compiled)
+    finally:
+        gc.callbacks.remove(collected)
+        gc.set_threshold(*before)
+        gc.collect()
+    assert not raised and len(seen) > 4 and len({*seen}) == 1
+    # Their dropout is off: they draw no random numbers.
+    assert found == train(Plain)[0]
+
+
+class Recursive(Base):
+    def forward(self, x, n):
+        return F.tanh(self.a(x)) if n == 0 else self.forward(F.tanh(self.a(x)), n - 1)
+
+
+class CompiledRecursive(Recursive):
+    forward = chainer.static_graph(Recursive.forward)
+
+
+def test_a_method_that_calls_itself_may_do_so_often():
+    """Each decorated call adds one frame of the library's."""
+    depth = (sys.getrecursionlimit() - len(list(_frames()))) // 2 - 40
+    for _ in range(4):
+        model = CompiledRecursive()
+        wanted = Recursive.forward
+        y = model.forward(variable(1), depth)
+        with mock.patch.object(CompiledRecursive, "forward", wanted):
+            assert (y.array == model.forward(variable(1), depth).array).all()
+
+
+def _frames():
+    frame = sys._getframe()
+    while frame is not None:
+        yield frame
+        frame = frame.f_back
+
+
+def test_there_may_be_no_room_to_compile(caplog):
+    """A call that is deep in others fails, or gives what it gives; nobody is told of a fault."""
+
+    def deep(call, frames):
+        return deep(call, frames - 1) if frames else call()
+
+    found, plain = [], []
+    for cls, results in ((Compiled, found), (Plain, plain)):
+        np.random.seed(0)
+        model = cls()
+        with chainer.using_config("train", False):
+            for k in range(24):
+                left = sys.getrecursionlimit() - len(list(_frames())) - 5 * k
+                try:
+                    deep(lambda model=model, k=k: model(variable(k)), left)
+                except RecursionError:
+                    pass
+                results.append(model(variable(k)).array.tobytes())
+    assert found == plain
+    assert not [r for r in caplog.records if r.levelno >= logging.WARNING]
+
+
+def test_a_state_whose_making_was_interrupted_is_made_anew():
+    class Interrupted(Exception):
+        pass
+
+    for cls in (Plain, Compiled):
+        model = cls()
+        optimizer = chainer.optimizers.Adam().setup(model)
+        rule = type(next(model.params()).update_rule)
+        make, calls = rule.init_state, []
+
+        def stopped(self, param, make=make, calls=calls):
+            calls.append(param)
+            if len(calls) == 2:
+                raise Interrupted
+            make(self, param)
+
+        with mock.patch.object(rule, "init_state", stopped):
+            with pytest.raises(Interrupted):
+                optimizer.update(lambda model=model: F.sum(model(variable(1))))
+        for k in range(3):
+            optimizer.update(lambda model=model, k=k: F.sum(model(variable(k))))
+        assert all(p.update_rule.state for p in model.params())
