@@ -10,14 +10,15 @@ import ast
 import os
 import threading
 
-_lock = threading.Lock()
+# A handler of signals, or a callback of the collector, may come here again in the middle.
+_lock = threading.RLock()
 _TRIES = 20  # where threads of others make trees
 
 
 def _new_lock() -> None:
     """A child of ``fork`` would wait for a thread that it does not have."""
     global _lock
-    _lock = threading.Lock()
+    _lock = threading.RLock()
 
 
 if hasattr(os, "register_at_fork"):

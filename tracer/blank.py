@@ -76,7 +76,10 @@ def _memory(size: int) -> tuple[Any, int]:
 
 def _mapped(size: int) -> mmap.mmap:
     # What is freed and given out again the allocator would have to fill with zeros.
-    memory = mmap.mmap(-1, size, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+    try:
+        memory = mmap.mmap(-1, size, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+    except OSError as e:
+        raise MemoryError(f"no address space for {size} bytes") from e
     if _mode.on:
         _mode.fresh.append(memory)
     return memory

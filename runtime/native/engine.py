@@ -27,7 +27,7 @@ from .objects import MAGIC, placed, symbols
 
 logger = logging.getLogger("chainwright")
 
-_lock = threading.Lock()
+_lock = threading.RLock()  # as in runtime/trees.py
 _in_llvm = 0.0  # seconds
 _CORES = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 _linkers: list[Any] = []  # all there have been: what they have linked is never unmapped
@@ -36,7 +36,7 @@ _linkers: list[Any] = []  # all there have been: what they have linked is never 
 def _new_lock() -> None:
     """A child of ``fork`` would wait for a thread that it does not have."""
     global _lock
-    _lock = threading.Lock()
+    _lock = threading.RLock()
 
 
 if hasattr(os, "register_at_fork"):

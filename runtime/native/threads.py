@@ -39,13 +39,13 @@ class Threads:
     def __init__(self, worker: Callable[[], int]) -> None:
         self._worker = worker
         self._pools: dict[int, int] = {}
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()
         if hasattr(os, "register_at_fork"):
             os.register_at_fork(after_in_child=self._forget)
 
     def _forget(self) -> None:
         """A child of ``fork`` has none of the threads."""
-        self._pools, self._lock = {}, threading.Lock()
+        self._pools, self._lock = {}, threading.RLock()
 
     def pool(self, threads: int) -> int:
         """The address of a pool with which ``threads`` threads are at work; 0 for one."""

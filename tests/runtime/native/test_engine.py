@@ -6,6 +6,7 @@ import hashlib
 import logging
 import subprocess
 import sys
+import threading
 
 import pytest
 
@@ -60,6 +61,27 @@ def test_code_stays_when_its_engine_is_gone(folder):
 def test_a_text_is_compiled_once(folder):
     engine = Engine()
     assert call(engine) == call(engine) == 42 and engine.compiled == 1
+
+
+def test_a_handler_may_compile_in_the_middle(folder):
+    """One of signals, or a callback of the collector, in the same thread."""
+    import ctypes
+
+    engine, found = Engine(), []
+
+    def text():
+        found.append(call(engine, "of_the_handler"))
+        return TEXT.format(name="interrupted")
+
+    def ask():
+        address = engine.function("interrupted", text)
+        found.append(ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_int64)(address)(1))
+
+    # Of a thread of its own, so that one that waits for itself ends this test.
+    thread = threading.Thread(target=ask, daemon=True)
+    thread.start()
+    thread.join(20)
+    assert found == [42, 2] and engine.compiled == 2
 
 
 @pytest.mark.parametrize("damage", [b"", b"\x00" * 10, b"cut", None])
