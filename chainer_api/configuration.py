@@ -116,10 +116,17 @@ class _ConfigContext:
         setattr(self.config, self.name, self.value)
 
     def __exit__(self, exc_type, exc_value, traceback):
-        if self.old:
-            setattr(self.config, self.name, self.old[0])
-        else:
-            delattr(self.config, self.name)
+        try:
+            _changes(self.name)
+        finally:  # no function begins here, as which a timeout by a signal may come
+            entries = self.config._local.__dict__
+            if self.old:
+                entries[self.name] = self.old[0]
+            elif self.name in entries:
+                del entries[self.name]
+            else:
+                raise AttributeError(f'the thread has not set {self.name!r}')
+            _tracing.config_version[0] += 1
 
 
 def using_config(name, value, config=config):

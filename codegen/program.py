@@ -55,7 +55,8 @@ class Program:
                 while True:
                     linecache.cache.pop(_gone.pop(), None)
         space = {**self.constants, "__warningregistry__": _shown.setdefault(self.title, {})}
-        exec(compile(self.source, filename, "exec"), space)
+        source = self.source.encode(errors="backslashreplace")  # names of files may be any bytes
+        exec(compile(source, filename, "exec"), space)
         function = space.pop(self.name)
         space.update(self.constants)  # np.empty may have been something else just now
         linecache.cache[filename] = (

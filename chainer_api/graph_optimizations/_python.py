@@ -15,6 +15,8 @@ from contextlib import nullcontext
 from types import CodeType
 from typing import Any, NamedTuple
 
+from chainwright.runtime import pass_on
+
 logger = logging.getLogger("chainwright")
 refs = sys.getrefcount
 
@@ -72,6 +74,7 @@ def is_known() -> bool:
             if holds():
                 continue
         except Exception as error:
+            pass_on(error)
             what = f"{what} ({type(error).__name__}: {error})"
         logger.warning(
             "compiled methods go define-by-run: how Python %s %s is not known here; a newer "

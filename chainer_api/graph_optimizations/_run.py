@@ -891,6 +891,7 @@ class Run:
         guards = _written(self.guards)
         after = [(array, copied(array)) for array, _ in guards.values()]
         settings = Settings.now()
+        k, app = -1, apps[0]
         try:
             with _tracing.aside(), error_state(self.errors), self.warns.again():
                 for k, (app, func) in enumerate(zip(apps, funcs, strict=True)):

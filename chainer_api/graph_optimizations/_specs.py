@@ -37,6 +37,9 @@ class Spec(NamedTuple):
         """The description of a Variable or array."""
         if isinstance(x, Variable):
             array, requires_grad = x._array, x._requires_grad
+            node = x.__dict__.get("_node")
+            if node is not None and node._requires_grad is not requires_grad:
+                raise Incomparable("a Variable that was set another requires_grad than its node")
         else:
             array, requires_grad = x, None
         if not is_plain_array(array):

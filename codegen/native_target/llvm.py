@@ -245,7 +245,8 @@ def strides_of(operand: Operand, ndim: int) -> int:
 
 def name_of(kernel: Kernel) -> str:
     """The name of a kernel's function, the same in every process."""
-    return "k" + hashlib.sha256(repr(kernel.key).encode()).hexdigest()[:24]
+    key = repr(kernel.key).encode(errors="surrogateescape")  # names of files may be any bytes
+    return "k" + hashlib.sha256(key).hexdigest()[:24]
 
 
 def kernel_text(kernel: Kernel) -> str:

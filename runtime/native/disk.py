@@ -41,7 +41,8 @@ def path_of(lines: Iterable[str], suffix: str) -> Path | None:
     folder = cache_folder()
     if folder is None:
         return None
-    return folder / f"{hashlib.sha256(chr(0).join(lines).encode()).hexdigest()}{suffix}"
+    text = chr(0).join(lines).encode(errors="surrogateescape")
+    return folder / f"{hashlib.sha256(text).hexdigest()}{suffix}"
 
 
 def cache_folder() -> Path | None:

@@ -189,3 +189,41 @@ def test_a_state_whose_making_was_interrupted_is_made_anew():
         for k in range(3):
             optimizer.update(lambda model=model, k=k: F.sum(model(variable(k))))
         assert all(p.update_rule.state for p in model.params())
+
+
+def test_names_of_files_may_be_any_bytes(caplog):
+    """Those that no text is, on a file system of another encoding, stand in programs' comments."""
+    text = (
+        "class Model(Base):\n"
+        "    @chainer.static_graph\n"
+        "    def forward(self, x):\n"
+        "        images = F.reshape(F.tanh(self.a(x)), (3, 1, 2, 2))\n"
+        "        h = F.convolution_2d(images, F.reshape(self.b.W, (4, 1, 2, 2)), pad=1)\n"
+        "        return F.sum(F.max_pooling_2d(F.relu(h), 2))\n"
+    )
+    names = {"Base": Base, "chainer": chainer, "F": F}
+    exec(compile(text, "/tmp/caf\udcc3\udca9/p\udce9.py", "exec"), names)
+    model = names["Model"]()
+    for k in range(12):
+        model(variable(k)).backward()
+    assert model.schedule_manager.report()[0].hits > 6
+    assert not [r for r in caplog.records if r.levelno >= logging.WARNING]
+
+
+def test_parameters_that_were_frozen_behind_the_back_of_their_nodes():
+    """By the attribute that nobody documents: their gradients are computed, and left alone."""
+
+    def found(cls):
+        np.random.seed(0)
+        model, found = cls(), []
+        for k in range(24):
+            if k in (8, 16):
+                for p in model.a.params():
+                    p._requires_grad = k == 16
+            model.cleargrads()
+            loss = model(variable(k))
+            loss.backward()
+            found.append([None if p.grad is None else p.grad.tobytes() for p in model.params()])
+        return found
+
+    assert found(Compiled) == found(Plain)
