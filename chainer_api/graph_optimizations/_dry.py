@@ -228,6 +228,7 @@ class Dry:
         self._of_form = False
         self._of_leaves = False
         self.plain_draws, self.draws_anything = True, False
+        self._may_have_drawn = False  # while it was read
         self._python_state: Any = None  # of Python's generator, before it is asked
         self._saved_whole: set[int] = set()  # arrays of the outside that the call changes
         #: What is changed in their place, while a call is read.
@@ -265,8 +266,8 @@ class Dry:
                     self.sync()
         finally:
             _tracing.state.run = run
-            if state is not None:
-                set_generator_state(state)
+            if state is not None and self._may_have_drawn:
+                set_generator_state(state)  # else another thread would draw its numbers again
             if self._python_state is not None:
                 random.setstate(self._python_state)
             if configuration.local_entries.__dict__ != before:
@@ -479,7 +480,7 @@ class Dry:
 
     def draws(self, name: str) -> None:
         """Random numbers are drawn from here on: where a guard fails the generator is set back."""
-        r = self.residual
+        r, self._may_have_drawn = self.residual, True
         self.plain_draws = self.plain_draws and name in PLAIN_DRAWS
         if not self.draws_anything:
             self._begin()
@@ -738,6 +739,7 @@ class Dry:
         if self.pending:
             self.sync()
         self._begin()
+        self._may_have_drawn = True
         if users:
             apply, args, outs = self._as_read(func, inputs, fake)
         else:

@@ -3,9 +3,9 @@
 import contextlib
 import gc
 import logging
+import signal
 import sys
 import time
-import weakref
 from unittest import mock
 
 import numpy as np
@@ -14,6 +14,7 @@ from trust import Base, variable
 
 import chainer
 import chainer.functions as F
+from chainer.graph_optimizations import _dry, _piece, _trace
 
 
 class Plain(Base):
@@ -72,50 +73,59 @@ def test_a_handler_of_logs_that_raises():
     assert found == train(Plain)[0] and model.schedule_manager.report()[0].hits > 6
 
 
-@pytest.mark.parametrize("how", ["callback", "finalize", "__del__"])
-def test_collections_of_garbage_that_call_a_model(how):
-    """They come at any time, while a program is made or a method's Python is read, too."""
-    other, x, raised, seen = Compiled(), variable(99), [], []
+def test_no_garbage_is_collected_while_something_is_made_or_proved(monkeypatch):
+    """Finalizers and callbacks of the collector may call compiled models themselves."""
+    enabled = []
+
+    def watched(function):
+        def call(*args):
+            enabled.append(gc.isenabled())
+            return function(*args)
+        return call
+
+    monkeypatch.setattr(_dry.Dry, "run", watched(_dry.Dry.run))
+    monkeypatch.setattr(_piece, "Traced", watched(_piece.Traced))
+    assert train(Compiled)[0] == train(Plain)[0]
+    assert len(enabled) > 1 and not any(enabled) and gc.isenabled()
+
+
+@pytest.mark.parametrize("how", ["__del__", "signal"])
+@pytest.mark.parametrize("where", [(_dry.Dry, "_finish"), (_trace.Session, "apply_function")])
+def test_who_comes_in_the_middle_calls_a_model(how, where, monkeypatch):
+    other, x, seen = Compiled(), variable(99), []
 
     def call(*_):
-        try:
-            with chainer.using_config("train", False), chainer.no_backprop_mode():
-                seen.append(other(x).array.tobytes())
-        except BaseException as e:
-            raised.append(e)
-
-    class Object:
-        pass
+        state = np.random.get_state()[1].tobytes()
+        with chainer.using_config("train", False), chainer.no_backprop_mode():
+            y = other(x)
+            seen.append((y.array.tobytes(), other.kept.array.tobytes()))
+        assert np.random.get_state()[1].tobytes() == state
 
     class Finalized:
         def __del__(self):
             call()
 
-    def leave():
-        if how == "callback":
-            call()
-        else:
-            left = Object() if how == "finalize" else Finalized()
-            left.itself = left
-            if how == "finalize":
-                weakref.finalize(left, call)
+    handler = signal.signal(signal.SIGUSR1, call)
+    cls, name = where
+    inner, busy = getattr(cls, name), []
 
-    def collected(phase, info):
-        if phase == "stop" or how == "callback":
-            leave()
+    def interrupted(*args):
+        if not busy:  # it does not come in the middle of itself
+            busy.append(None)
+            if how == "signal":
+                signal.raise_signal(signal.SIGUSR1)
+            else:
+                Finalized()
+            busy.clear()
+        return inner(*args)
 
-    before = gc.get_threshold()
-    gc.callbacks.append(collected)
-    gc.set_threshold(50, 2, 2)
+    monkeypatch.setattr(cls, name, interrupted)
     try:
-        found, _ = train(Compiled, 40)
+        found, model = train(Compiled)
     finally:
-        gc.callbacks.remove(collected)
-        gc.set_threshold(*before)
-        gc.collect()
-    assert not raised and len(seen) > 4 and len({*seen}) == 1
-    # Their dropout is off: they draw no random numbers.
-    assert found == train(Plain, 40)[0]
+        signal.signal(signal.SIGUSR1, handler)
+    assert found == train(Plain)[0] and model.schedule_manager.report()[0].hits > 6
+    assert seen and len({*seen}) == 1
 
 
 class Recursive(Base):
