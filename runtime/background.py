@@ -34,7 +34,7 @@ class Background:
     def _reset(self) -> None:
         self._jobs: deque[Job] = deque()
         self._thread: threading.Thread | None = None
-        self._lock = threading.RLock()
+        self._lock = threading.RLock()  # as in runtime/trees.py
         self._gate, self._works = threading.Lock(), threading.Lock()  # to begin a job, and for it
         self._is_still = False  # whether no job runs while a process forks
         self._idle = threading.Event()

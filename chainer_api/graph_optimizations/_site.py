@@ -11,6 +11,7 @@ import math
 import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from chainer import _tracing, configuration, function_hook
@@ -119,12 +120,11 @@ class Site:
         self.most_functions = 0  # that a call has applied, of those that were looked at
 
     def __call__(self, chain: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        if _state.trace is not None and is_asynchronous():
-            with _tracing.aside_from_trace():  # a handler of signals, in the middle of that
-                return self._plainly(chain, args, kwargs)
-        if _state.trace is not None or (
-            _function_hooks.function_hooks and function_hook.functions_are_watched()
-        ):
+        if _state.trace is not None:
+            # A handler of signals that has come in the middle, or a part of what is recorded.
+            with _tracing.aside_from_trace() if is_asynchronous() else nullcontext():
+                return self.method(chain, *args, **kwargs)
+        if _function_hooks.function_hooks and function_hook.functions_are_watched():
             return self._plainly(chain, args, kwargs)
         form = None
         if (opened := self._opened) is not None:
@@ -270,11 +270,10 @@ class Site:
             _state.site = outer
 
     def _plainly(self, chain: Any, args: Any, kwargs: Any, why: str = "") -> Any:
-        if _state.trace is None:
-            if function_hook.functions_are_watched():
-                why = "function hooks are registered"
-            self.ledger.went_plainly(why or self.sleep.why)
-            self.account.called_asleep()
+        if function_hook.functions_are_watched():
+            why = "function hooks are registered"
+        self.ledger.went_plainly(why or self.sleep.why)
+        self.account.called_asleep()
         return self.method(chain, *args, **kwargs)
 
     def _left_alone(self, chain: Any, args: Any, kwargs: Any) -> Any:

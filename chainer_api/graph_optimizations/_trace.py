@@ -793,7 +793,7 @@ class Session:
             return func.forward(in_data)
         origin = self._origin(func)
         if origin is None and is_asynchronous():
-            with aside_from_trace():  # it comes at any time
+            with aside_from_trace():  # a handler of signals, which comes at any time
                 return func.forward(in_data)
         rec.origin = origin or _UNKNOWN._replace(function=_label(func))
         if not of_the_library(type(func)) and _has_arrays(func):

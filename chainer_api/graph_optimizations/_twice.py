@@ -138,7 +138,7 @@ class Twice:
         self._piece = piece
         self._made: dict[Any, TwicePiece | None] = {}
         self._seen = set[Any]()
-        self._lock = threading.RLock()
+        self._lock = threading.RLock()  # as in runtime/trees.py
 
     def of(self, key: Any) -> TwicePiece | None:
         """The piece for a kind of gradients, if there is one: from the second time on."""

@@ -39,7 +39,7 @@ class Threads:
     def __init__(self, worker: Callable[[], int]) -> None:
         self._worker = worker
         self._pools: dict[int, int] = {}
-        self._lock = threading.RLock()
+        self._lock = threading.RLock()  # as in runtime/trees.py
         if hasattr(os, "register_at_fork"):
             os.register_at_fork(after_in_child=self._forget)
 
