@@ -13,7 +13,7 @@ import numpy as np
 
 from .frozen import freeze
 from .layout import Shape, dense_strides
-from .node import Box, IRError, Node, Origin
+from .node import FAULT, Box, IRError, Node, Origin
 from .op import OPS, REQUIRED, Op
 from .size import STRIDES
 
@@ -65,7 +65,9 @@ def make(
     found = _agree(op, "shape", _ruled(row.shape, inputs, settings), shape)
     kind = _agree(op, "dtype", _ruled(row.dtype, inputs, settings), given)
     layout = strides if strides is not None else _layout(row, inputs, settings, found, kind, order)
-    return Node(op, inputs, tuple(settings.items()), found, kind, layout, origin)
+    made = Node(op, inputs, tuple(settings.items()), found, kind, layout, origin)
+    made.found[FAULT] = None  # it was looked at above
+    return made
 
 
 def _settings(row: Op, attrs: dict[str, Any]) -> dict[str, Hashable]:
@@ -155,4 +157,13 @@ def remake(node: Node, inputs: tuple[Node, ...]) -> Node:
     made = Node(node.op, inputs, node.attrs, node.shape, node.dtype, node.strides, node.origin)
     if STRIDES in node.found:
         made.found[STRIDES] = node.found[STRIDES]
+    if node.found.get(FAULT, "unknown") is None and all(map(_is_alike, node.inputs, inputs)):
+        made.found[FAULT] = None
     return made
+
+
+def _is_alike(one: Node, other: Node) -> bool:
+    """Whether rules say the same of what both are inputs of. A literal is known by its value."""
+    if one is other:
+        return True
+    return one.dtype is not None and one.dtype == other.dtype and one.shape == other.shape

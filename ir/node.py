@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 LEAVES = frozenset({"placeholder", "literal", "constant"})
+FAULT = "fault"  # what is wrong with a node, or None, among what is found out about it
 
 
 class IRError(Exception):

@@ -355,6 +355,8 @@ def _layouts(nodes: Sequence[Node]) -> list[Hashable]:
     """
     if any(n.shape is None or n.strides is None or n.dtype is None for n in nodes):
         return [None for _ in nodes]
+    if all(map(_is_usual, nodes)):
+        return [True for _ in nodes]
     first, dense = nodes[0], _is_dense(nodes[0])
     found = list[Hashable]()
     for n in nodes:
@@ -362,6 +364,13 @@ def _layouts(nodes: Sequence[Node]) -> list[Hashable]:
         axes = [k for k, (a, b) in enumerate(both) if a > 1 and b > 1]
         found.append(_layout(n, axes) == _layout(first, axes) and (_is_dense(n) or not dense))
     return found
+
+
+def _is_usual(node: Node) -> bool:
+    """Whether it is laid out as NumPy allocates arrays, and is not empty."""
+    assert node.dtype is not None
+    usual = is_contiguous(node.dims, node.steps, node.dtype.itemsize)
+    return usual and 0 not in node.dims
 
 
 def _layout(node: Node, axes: Sequence[int]) -> tuple[Hashable, ...]:

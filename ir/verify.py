@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from .graph import Graph
-from .node import IRError, Node
+from .node import FAULT, IRError, Node
 from .op import OPS
 from .text import neighbourhood, number_nodes
 
@@ -47,10 +47,10 @@ def _fault(graph: Graph) -> Fault:
         for source in node.inputs:
             if source not in known and source.op not in ("literal", "constant"):
                 return f"{node.op} reads {source!r}, which is not computed before", node
-        if "fault" not in node.found:  # nodes never change
-            node.found["fault"] = _own_fault(node)
-        if node.found["fault"]:
-            return node.found["fault"], node
+        if FAULT not in node.found:  # nodes never change
+            node.found[FAULT] = _own_fault(node)
+        if node.found[FAULT]:
+            return node.found[FAULT], node
         known.add(node)
     for node in graph.outputs:
         if not (node in known or node.op in ("literal", "constant")):

@@ -5,12 +5,16 @@ Where the library takes an exception for its own, and goes on in another way, th
 
 from __future__ import annotations
 
+import _signal  # what signal.getsignal calls, without an enum of each of 60 answers
 import functools
 import signal
 import sys
 from collections.abc import Iterator
 from types import CodeType
 from typing import Any
+
+_NUMBERS = [*map(int, signal.valid_signals())]
+_DEFAULTS = frozenset({type(None), int})  # types of what stands for no handler: signal.SIG_IGN
 
 
 def pass_on(error: BaseException) -> None:
@@ -45,8 +49,10 @@ def is_asynchronous() -> bool:
 
 
 def _handlers() -> Iterator[CodeType]:
-    for number in signal.valid_signals():
-        handler: Any = signal.getsignal(number)
+    for number in _NUMBERS:
+        handler: Any = _signal.getsignal(number)
+        if type(handler) in _DEFAULTS:
+            continue
         while isinstance(handler, functools.partial):
             handler = handler.func
         handler = getattr(handler, "__func__", handler)

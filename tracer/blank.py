@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-_LARGE = 1 << 15  # bytes from which on a result has memory of its own
+LARGE = 1 << 15  # bytes from which on a result has memory of its own, and no values
 _SMALL = 1 << 9  # bytes from which on floating-point results are replaced
 _CHUNK = 1 << 20  # bytes that smaller results have together
 _ALIGNED = 64
@@ -60,9 +60,9 @@ def blank(shape: Any, dtype: Any, strides: Any = None) -> np.ndarray:
 
 def _memory(size: int) -> tuple[Any, int]:
     """Zeros, which take memory only where they are written, and where they begin."""
-    if not hasattr(mmap, "MAP_PRIVATE") or size < _LARGE and (not _mode.on or size < _SMALL):
+    if not hasattr(mmap, "MAP_PRIVATE") or size < LARGE and (not _mode.on or size < _SMALL):
         return np.zeros(size, np.uint8), 0
-    if size >= _LARGE:
+    if size >= LARGE:
         return _mapped(size), 0
     chunk, used = _mode.chunk, _mode.used
     if chunk is None or used + size > _CHUNK:
@@ -115,6 +115,6 @@ def emptied(result: Any) -> Any:
     """A result without its values, where :func:`virtual` asks for it."""
     if _mode.on and type(result) is np.ndarray and result.nbytes >= _SMALL:
         dtype = result.dtype
-        if dtype.kind in "fc" or result.nbytes >= _LARGE and not dtype.hasobject:
+        if dtype.kind in "fc" or result.nbytes >= LARGE and not dtype.hasobject:
             return blank(result.shape, dtype, result.strides)
     return result

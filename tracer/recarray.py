@@ -18,9 +18,9 @@ import numpy as np
 from numpy.lib.mixins import NDArrayOperatorsMixin
 
 from chainwright.ir import OPS, Node, Slot, freeze, make
-from chainwright.ir.layout import reuse_matters
+from chainwright.ir.layout import dense_strides, reuse_matters
 
-from .blank import blank, emptied, is_virtual
+from .blank import LARGE, blank, emptied, is_virtual
 
 if TYPE_CHECKING:
     from .recorder import Recorder
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 #: Why a recording ends where NumPy decides by who holds an array.
 DIFFERENT_LAYOUTS = "large arrays in different layouts, of which one may be reused, are operands"
-_MANY_STEPS = 1 << 20  # of a product: multiplications from which on it is not computed
+_MANY_STEPS = 1 << 16  # of a product: multiplications from which on it is not computed
 
 
 class Step(NamedTuple):
@@ -136,7 +136,7 @@ def record(
     ``view_of`` is the first input of an operation whose result may be a view of it.
     """
     operands = tuple(rec.wrap(i) if isinstance(i, np.ndarray) else i for i in inputs)
-    result = _product_by_rule(rec, op, operands)
+    result = _by_rule(rec, op, operands, attrs)
     if result is None:
         with rec.suspended():
             result = run()
@@ -173,19 +173,39 @@ def record(
     return made
 
 
-def _product_by_rule(rec: Recorder, op: str, operands: tuple[Any, ...]) -> np.ndarray | None:
-    """An array like a large product, as the op table has it, where values are let go of anyway.
+def _by_rule(
+    rec: Recorder, op: str, operands: tuple[Any, ...], attrs: dict[str, Any]
+) -> np.ndarray | None:
+    """An array like a large result, as the op table has it, where values are let go of anyway.
 
     To compute it would take most of the time of a trace.
     """
-    row = OPS.get(op)
-    if not is_virtual() or row is None or row.kind != "product" or row.strides is None:
+    if not is_virtual() or not _is_large(op, operands):
         return None
-    a, b = operands
-    if a.size * b.shape[-1] < _MANY_STEPS:
+    node = make(op, *map(rec.operand, operands), **attrs)
+    if node.nbytes < LARGE and OPS[op].kind != "product" or node.dtype.hasobject:
         return None
-    node = make(op, rec.operand(a), rec.operand(b))
     return blank(node.dims, node.dtype, node.steps)
+
+
+def _is_large(op: str, operands: tuple[Any, ...]) -> bool:
+    """Whether rules say what NumPy makes of the operands, and to compute it takes long."""
+    row = OPS.get(op)
+    if row is None or op == "cast":
+        return False
+    if row.kind == "product" and row.strides is not None:
+        a, b = operands
+        return a.size * b.shape[-1] >= _MANY_STEPS
+    if row.kind == "elementwise":
+        return any([type(x) is RecArray and x.held.nbytes >= LARGE for x in operands])
+    if op not in ("concatenate", "stack") or not all([type(x) is RecArray for x in operands]):
+        return False
+    return sum([x.held.nbytes for x in operands]) >= LARGE and all(map(_is_usual, operands))
+
+
+def _is_usual(x: RecArray) -> bool:
+    """Whether an array is laid out as NumPy allocates arrays, axes of length one as well."""
+    return x.held.strides == dense_strides(x.held.shape, x.held.itemsize)
 
 
 def _emptied(result: Any, operands: tuple[Any, ...]) -> Any:
@@ -288,10 +308,11 @@ class RecArray(NDArrayOperatorsMixin):
         """Run ``op`` with this array as its destination."""
         rec = self.recorder
         operands = tuple(rec.operand(i) for i in inputs)
-        with rec.suspended():
-            run()
-        if not rec.live:
-            return self.held
+        if not self._is_only_noted(op, operands):
+            with rec.suspended():
+                run()
+            if not rec.live:
+                return self.held
         node = rec.emit(op, operands, **attrs)
         if node.shape != self.held.shape:
             node = rec.emit("broadcast_to", (node,), shape=self.held.shape)
@@ -638,6 +659,16 @@ class RecArray(NDArrayOperatorsMixin):
 
     def fill(self, value: Any) -> None:
         self[...] = value
+
+    def _is_only_noted(self, op: str, operands: tuple[Node, ...]) -> bool:
+        """Whether an operation writes as many items of the same dtype, whose values are let go of.
+
+        Then nothing has to be computed.
+        """
+        if not is_virtual() or self.held.nbytes < LARGE or OPS[op].kind != "elementwise":
+            return False
+        node = make(op, *operands)
+        return node.shape == self.held.shape and node.dtype == self.held.dtype
 
     def sort(self, axis: int = -1, kind: Any = None) -> None:
         self[...] = call(np.sort, (self, axis, kind), {})

@@ -10,7 +10,6 @@ from threading import get_ident
 from typing import TYPE_CHECKING
 
 from chainer import _tracing, configuration
-from chainwright.ir.unify import FEW
 from chainwright.runtime import NEWS, OPTIONS, Ledger
 from chainwright.runtime.rate import Rate, measure_pace, pace
 
@@ -93,15 +92,14 @@ _MAY_LOSE = 0.02  # of a method's time; programs become faster the longer they r
 # For each small function, as learned on this machine. The first time modules are imported,
 # templates and the library's sources read. As measured over 72 models on a Xeon, which needs 0.6 of
 # an EPYC's time for the loop that tells the pace, but 0.9 for such work.
-ANY_SIZE = Rate.elsewhere(7e-3, 0.014)  # programs for any sizes are traced at several
+ANY_SIZE = Rate.elsewhere(0.7e-3, 0.014)  # for any sizes, and at each probe
 COMPILING, PROVING = Rate.elsewhere(0.95e-3, 8e-3), Rate.elsewhere(0.95e-3, 0.024)
 NATIVE = Rate.elsewhere(1.05e-3, 7e-3)  # native code of what is compiled, in the background
 _GAIN_OF_TWICE = 0.5  # of what forward and backward take, where gradients are differentiated
 _CHECKING = 0.4  # of what compiling takes: the first uses of programs are checked
 # So are those of turns, and for gradients that are differentiated: so much longer that takes.
 _LONGER_FOR_TURNS, _LONGER_TWICE = 1.5, 2.0
-# What the first programs for any sizes do not give has others made; less, of few lengths.
-_LONGER_ANY_SIZE, _LONGER_FEW_SIZES = 2.5, 1.2
+_LONGER_ANY_SIZE = 1.3  # what the first programs for any sizes do not give has others made
 _PROVED = 1.0  # how many of these are proved later, mostly
 _FIRST_CALLS = 5  # which take longer than others; who pays for many of them waits for these
 _OF_LATE = 0.05  # the weight of the last call in averages
@@ -255,14 +253,14 @@ class Account:
 
     def wait_for_trace(
         self, applications: int, calls: int, results: int = 1, share: float = 0.0,
-        lengths: int = 0, instead: float = 0.0,
+        probes: int = 0, instead: float = 0.0,
     ) -> int:
         """In how many calls functions may be traced that ``calls`` of those so far have applied.
 
         Of so many ``results`` Variables are made, most with programs of their own. ``share`` is
-        the least part of the calls that is thought to apply them. Programs for any sizes take
-        longer to be made, the more ``lengths`` may be different, and gain less. ``instead`` is the
-        part of the gain that such programs have already.
+        the least part of the calls that is thought to apply them. Programs for any sizes are traced
+        at so many ``probes``, and gain less. ``instead`` is the part of the gain that such programs
+        have already.
         """
         if self.spends_freely:
             return 0
@@ -272,15 +270,13 @@ class Account:
             measure_pace()
         gain = self._weight * self._expected_gain(applications, results)
         later = self.calls >= _SOON  # native code may come by then
-        gain *= GAIN_OF_ANY_SIZE[later] if lengths else 1.0 - instead
+        gain *= GAIN_OF_ANY_SIZE[later] if probes else 1.0 - instead
         if served >= _KNOWN and not instead:
             gain = (ledger.saved - self._saved_partly) / served
         share, least = max(self._share(calls), share), _LEAST * self._weight * self._in_programs
         more = round(self._again * TIMES_TWICE * applications)  # which come soon
-        seconds = self._seconds_to_compile(applications + more, lengths > 0, results)
-        if lengths:
-            few = lengths <= FEW and not self.of_turns
-            seconds *= _LONGER_FEW_SIZES if few else _LONGER_ANY_SIZE
+        seconds = self._seconds_to_compile(applications + more, probes, results)
+        seconds *= _LONGER_ANY_SIZE if probes else 1.0
         seconds *= _LONGER_FOR_TURNS if self.of_turns else 1.0
         seconds *= _LONGER_TWICE if more else 1.0
         seconds += _PROVED * PROVING.of(applications)
@@ -353,10 +349,10 @@ class Account:
         return 1 + int(min(max(calls - self.calls, 0.0), self.calls, _LONGEST))
 
     def _seconds_to_compile(
-        self, applications: int, any_size: bool = False, results: int = 1
+        self, applications: int, probes: int = 0, results: int = 1
     ) -> float:
-        if any_size:
-            return ANY_SIZE.of(applications) + _CHECKING * COMPILING.of(applications)
+        if probes:
+            return ANY_SIZE.of(probes * applications) + _CHECKING * COMPILING.of(applications)
         seconds = (1 + _CHECKING) * COMPILING.of(applications)
         seconds *= 1.0 + _LONGER_FOR_RESULT * _further(results)
         return seconds + NATIVE.of(applications) if OPTIONS.target() == "auto" else seconds
@@ -437,14 +433,14 @@ class Account:
         return self._until(self._missing(seconds, gain), seconds, gain)
 
     def wait_for_lean(
-        self, applications: int, fewer: int, calls: int, else_rests: bool, any_size: bool
+        self, applications: int, fewer: int, calls: int, else_rests: bool, probes: int
     ) -> int:
         """In how many calls functions may be traced again, for so many pieces of programs fewer.
 
         ``else_rests``: the method is left alone otherwise, and what was spent on it is lost.
         """
         gain = self._share(calls) * self._weight * fewer * AROUND_NODE
-        seconds = self._seconds_to_compile(applications, any_size)
+        seconds = self._seconds_to_compile(applications, probes)
         missing = self._missing(seconds, gain)
         if else_rests:
             missing = min(missing, seconds - _budget() / 2 * self._weight * self.in_method)

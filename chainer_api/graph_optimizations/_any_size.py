@@ -124,9 +124,11 @@ class Kind:
 
     def without_ones(self) -> list[list[Application]]:
         """The ways on which no length is one that is another one elsewhere."""
-        columns = [*zip(*map(_flat, self.samples), strict=True)]
-        other = [k for k, column in enumerate(columns) if len(set(column)) > 1]
-        return [path for path in self.samples if 1 not in [_flat(path)[k] for k in other]]
+        lengths = [_flat(path) for path in self.samples]
+        other = [k for k, column in enumerate(zip(*lengths, strict=True)) if len(set(column)) > 1]
+        return [
+            path for path, found in zip(self.samples, lengths, strict=True)
+            if 1 not in [found[k] for k in other]]
 
     @property
     def have_ones(self) -> bool:
@@ -463,6 +465,7 @@ class _Fit:
         self.columns: list[tuple[int, ...]] = []
         self.sizes: list[Size] = []
         self._forms: list[Any] = []  # lengths of one form have the same bounds
+        self._fitted: dict[tuple[int, ...], int] = {}  # expressions by what they are in the ways
 
     @property
     def probes(self) -> list[Probe]:
@@ -476,14 +479,22 @@ class _Fit:
         self.sizes.append(size)
         self._forms.append(form)
 
-    def _is_known(self, column: Sequence[int]) -> bool:
-        return len(set(column)) == 1 or bool(self.columns) and fit(column, self.probes) is not None
+    def _fit(self, column: Sequence[int]) -> int | None:
+        """A number, or an expression of the lengths that are known so far."""
+        if len(set(column)) == 1:
+            return column[0]
+        made = self._fitted.get(tuple(column))
+        if made is None and self.columns:
+            made = fit(column, self.probes)
+            if made is not None:
+                self._fitted[tuple(column)] = made
+        return made
 
     def see(self, specs: Sequence[Spec], slot: int, depth: int) -> None:
         """Have symbols for the lengths of a value, as far as there are no expressions for them."""
         array = f"values[{slot}]" if specs[0].kind in ARRAYS else f"values[{slot}]._array"
         for axis, column in enumerate(zip(*[spec.shape for spec in specs], strict=True)):
-            if not self._is_known(column):
+            if self._fit(column) is None:
                 text = f"{array}.shape[{axis}]"
                 size = Size(depth, text, 0, 0, slot=slot, axis=axis)
                 self._add(column, (specs[0].dtype, len(specs[0].shape), axis), size)
@@ -491,7 +502,7 @@ class _Fit:
     def see_attribute(self, values: Sequence[Any], place: tuple[Any, ...], depth: int) -> None:
         """Likewise for the numbers in an attribute of a function."""
         kind = type(values[0])
-        if kind is int and not self._is_known(values):
+        if kind is int and self._fit(values) is None:
             size = Size(depth, f"sizes[{len(self.sizes)}]", 0, 0, attribute=place)
             self._add(values, place[0], size)
         elif kind is tuple or kind is list:
@@ -509,7 +520,7 @@ class _Fit:
                     fit(column, [(n,) for n in computed]) is not None):
                 text = re.sub(r"size(\d+)", self._text_of, formula)
                 self._add(computed, None, Size(depth, f"({text})", 0, 0, formula=formula))
-                return fit(column, self.probes)
+                return self._fit(column)
         return None
 
     def _text_of(self, match: re.Match[str]) -> str:
@@ -525,9 +536,7 @@ class _Fit:
             return values[0]
 
         def fit_or_compute(column: Sequence[int], probes: Sequence[Probe]) -> int | None:
-            if len(set(column)) == 1:
-                return column[0]
-            made = fit(column, self.probes) if self.columns else None
+            made = self._fit(column)
             return made if made is not None else self._compute(column, group, depth)
 
         return fit_value(values, self.probes, fit_or_compute)
@@ -686,6 +695,11 @@ def _probes(sizes: Sizes, specs: dict[int, Spec]) -> list[Probe]:
     if len(found) < min(len(least), FEW) + 2:
         raise Different("too few sizes are possible")
     return found[: len(probes)]
+
+
+def probes_for(lengths: int) -> int:
+    """At how many sizes functions are traced of which so many lengths may differ."""
+    return 3 + (1 if lengths <= FEW else _SEEN) + len(_corners(lengths))
 
 
 def _corners(n: int) -> list[set[int]]:

@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 from chainwright.runtime import pass_on
 
 from ._account import ANY_SIZE, COMPILING, Account, clock
-from ._any_size import AnySizePiece, AnySizes, Kind, Refused
+from ._any_size import AnySizePiece, AnySizes, Kind, Refused, probes_for
 from ._lean import Need
 from ._piece import Piece
 from ._plan import Plan
@@ -108,7 +108,7 @@ class Maker:
             reason = f"no program for any sizes: {why}"
             self._ledger.add("define-by-run", reason, line_of(self._method), seconds)
             return False
-        ANY_SIZE.learn(seconds, functions)
+        ANY_SIZE.learn(seconds, functions * probes_for(kind.lengths))
         reason = f"the same functions have come with arrays of other sizes: {self._labels(new)}"
         self._ledger.add("compile", reason, line_of(self._method), seconds)
         return True
@@ -174,8 +174,11 @@ class Maker:
             except Refused:
                 return None
         seconds = clock() - started
-        rate = COMPILING if needs[0].app.sizes is None else ANY_SIZE
-        rate.learn(seconds, sum([a.weight for plan in found for a in plan.apps]))
+        functions, sizes = sum([a.weight for plan in found for a in plan.apps]), needs[0].app.sizes
+        if sizes is None:
+            COMPILING.learn(seconds, functions)
+        else:
+            ANY_SIZE.learn(seconds, functions * probes_for(len(sizes.all)))
         labels = self._labels([piece for plan in found for piece in plan.pieces])
         reason = f"without its Python a call needs fewer programs: {labels}"
         self._ledger.add("compile", reason, line_of(self._method), seconds)

@@ -19,6 +19,7 @@ from chainer.variable import Variable
 from chainwright.runtime import pass_on
 
 from ._account import Meter, clock
+from ._any_size import probes_for
 from ._brief import Shortcut
 from ._dry import Carrier, Dry, NoWay
 from ._dry_any_size import AnySizeDry
@@ -101,8 +102,9 @@ class Proof:
         needs = code.needs()
         functions = sum([len(need.apps) for need in needs])
         fewer = sum([need.fewer for need in needs])
+        probes = 0 if self.app.sizes is None else probes_for(len(self.app.sizes.all))
         if needs and (wait := site.account.wait_for_lean(
-                functions, fewer, self.uses, else_rests, self.app.sizes is not None)):
+                functions, fewer, self.uses, else_rests, probes)):
             self.lean_at = self.uses + wait
             return
         self._code = None

@@ -20,7 +20,7 @@ from chainwright.runtime import BLOCKS, Ledger, is_asynchronous, pass_on
 
 from . import _array_code  # noqa: F401 - whoever runs define-by-run code natively asks it
 from ._account import GAIN_OF_ANY_SIZE, GAIN_OF_TURNS, TIMED_EACH, Account, clock
-from ._any_size import AnySizes
+from ._any_size import AnySizes, probes_for
 from ._comparison import Comparison
 from ._errors import errors_are_heard
 from ._lean import Need
@@ -659,8 +659,13 @@ class Site:
         """
         if self.account.of_turns:
             return self.any_sizes.may_serve(app)
-        seldom = self.forms.are_many() and self.forms.every(form) > _AS_MANY
-        return seldom and self.any_sizes.come_soon
+        if not self.any_sizes.come_soon:
+            return False
+        if self.forms.are_many() and self.forms.every(form) > _AS_MANY:
+            return True
+        # Values may decide on sizes, not arguments, and most calls have gone ways of their own.
+        of_values = 2 * self._noted_again < self._noted and self.account.ways > 2 * self.forms.count
+        return of_values and self.any_sizes.may_serve(app)
 
     def _wakes_for(self, call: Run | Waiting) -> None:
         """There are programs for calls like this one: they are looked at while others wait."""
@@ -711,7 +716,7 @@ class Site:
         with self.lock:
             share = min(kind.calls / max(self._noted, 1), 1.0)
             wait = self.account.wait_for_trace(
-                kind.functions, kind.calls, len(kind.syncs), share, kind.lengths)
+                kind.functions, kind.calls, len(kind.syncs), share, probes_for(kind.lengths))
             if wait:
                 # More calls tell more of what such programs are going to save.
                 wait = min(wait, max(self.account.calls // _ASKED_AGAIN, PATIENCE))

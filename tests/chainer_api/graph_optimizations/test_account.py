@@ -20,7 +20,7 @@ USUAL = {
     "_SOON": 150, "_GAIN": 0.6, "_GAIN_OF_FUNCTION": 9.5e-6, "_PROVED": 0.0, "_BACKWARD": 2.2,
     "_LESS_FOR_RESULT": 0.0, "_RESULT_OF_TURN": 40e-6, "_LONGER_FOR_RESULT": 0.0,
     "_LONGER_FOR_TURNS": 1.0, "_LONGER_TWICE": 1.0, "_LONGER_ANY_SIZE": 1.0,
-    "_LONGER_FEW_SIZES": 1.0, "_FIRST_CALLS": 0, "_OF_TURNS": 10,
+    "_FIRST_CALLS": 0, "_OF_TURNS": 10,
 }
 
 
@@ -237,14 +237,13 @@ def test_what_follows_counts(account, monkeypatch):
     of_turns = _account.Account(Ledger("forward, loop at line 1", is_part=True))
     of_turns.plain = 1.0
     monkeypatch.setattr(_account, "ANY_SIZE", _account.COMPILING)
-    for name, value, results, one, lengths in (
-        ("_PROVED", 1.0, 1, account, 0), ("_LONGER_FEW_SIZES", 2.0, 1, account, 8),
-        ("_LONGER_FOR_RESULT", 0.5, 3, account, 0),
-        ("_LONGER_FOR_TURNS", 2.0, 1, of_turns, 0), ("_LONGER_ANY_SIZE", 2.0, 1, account, 9),
+    for name, value, results, one, probes in (
+        ("_PROVED", 1.0, 1, account, 0), ("_LONGER_FOR_RESULT", 0.5, 3, account, 0),
+        ("_LONGER_FOR_TURNS", 2.0, 1, of_turns, 0), ("_LONGER_ANY_SIZE", 2.0, 1, account, 1),
     ):
-        def most(one=one, results=results, lengths=lengths):
+        def most(one=one, results=results, probes=probes):
             """Functions that may be traced at once."""
-            waits = [after(one, 2).wait_for_trace(n, 2, results, lengths=lengths)
+            waits = [after(one, 2).wait_for_trace(n, 2, results, probes=probes)
                      for n in range(150)]
             return waits.index(next(filter(None, waits))) - 1
 

@@ -666,7 +666,7 @@ def test_few_sizes_have_programs_of_their_own():
 
 def test_sizes_that_come_seldom_wait_for_a_program_for_all(monkeypatch):
     """To compile some of them would take what that one takes, and use up what it may take."""
-    monkeypatch.setattr(Account, "wait_for_trace", lambda *args, any_size=False, **_: 99)
+    monkeypatch.setattr(Account, "wait_for_trace", lambda *args, **_: 99)
     site = called(range(3, 10)).site()
     for form in range(10):
         site.forms.came(form, 60 if form == 0 else 10)
@@ -678,6 +678,32 @@ def test_sizes_that_come_seldom_wait_for_a_program_for_all(monkeypatch):
     site._compile_any_size()
     assert site.any_sizes.is_there
     assert not site._is_left_to_any_size(app, 1)
+
+
+def test_sizes_that_values_decide_on_wait_likewise(monkeypatch):
+    """As many rows as a gate picks: a way that happens to come back first is no more likely."""
+
+    class Gated(Net):
+        @chainer.static_graph
+        def forward(self, x):
+            rows = np.flatnonzero(F.sigmoid(x).array[:, 0] > 0.5)
+            return F.sum(self.a(x[rows]) ** 2)
+
+    def call(count):
+        x = np.full((12, 4), -1.0, "f")
+        x[:count] = 1.0
+        net(chainer.Variable(x)).backward()
+        net.site()._wake_up()
+
+    monkeypatch.setattr(Account, "wait_for_trace", lambda *args, **_: 99)
+    net = Gated()
+    for count in (3, 7, 4, 9, 5, 8, 3):
+        call(count)
+    site = net.site()
+    assert site._is_left_to_any_size(site._last, None)
+    for count in (7, 4, 9, 5, 8, 3, 7):  # they do come back
+        call(count)
+    assert not site._is_left_to_any_size(site._last, None)
 
 
 def test_sizes_beyond_the_bounds_are_noted_and_then_served():
