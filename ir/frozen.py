@@ -33,11 +33,24 @@ class Scope(Protocol):
         ...
 
 
+class Unknown:
+    """What a recording may not take for a constant: it is another one in other calls."""
+
+    __slots__ = ()
+
+    def refuse(self, *_: Any) -> Any:
+        """End the recording, and raise."""
+        raise NotImplementedError
+
+
 _PLAIN = frozenset({int, str, bool, type(None), Size})  # of most values: equal ones are alike
 
 
 def freeze(value: Any) -> Hashable:
-    """The hashable form of a recorded argument; arrays must be Slots already."""
+    """The hashable form of a recorded argument; arrays must be Slots already.
+
+    What is :class:`Unknown` is refused.
+    """
     if type(value) in _PLAIN or isinstance(value, Slot):
         return value
     if isinstance(value, tuple):
@@ -50,6 +63,8 @@ def freeze(value: Any) -> Hashable:
         return ("dict", tuple((freeze(key), freeze(item)) for key, item in value.items()))
     if isinstance(value, np.ndarray):
         raise IRError("an array inside an argument list must be an input: pass it as a Slot")
+    if isinstance(value, Unknown):
+        value.refuse()
     return value
 
 

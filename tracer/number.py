@@ -12,7 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from .recarray import RecArray, Unknown
+from chainwright.ir.frozen import Unknown
+
+from .recarray import RecArray
 from .recorder import Recorder
 
 #: ``input(text, dtype)``: the recording array of an input.

@@ -18,6 +18,7 @@ import numpy as np
 from numpy.lib.mixins import NDArrayOperatorsMixin
 
 from chainwright.ir import OPS, Node, Slot, freeze, make
+from chainwright.ir.frozen import Unknown
 from chainwright.ir.layout import dense_strides, reuse_matters
 
 from .blank import LARGE, blank, emptied, is_virtual
@@ -66,16 +67,6 @@ def unwrap(value: Any) -> Any:
     return value
 
 
-class Unknown:
-    """What a recording may not take for a constant: it is another one in other calls."""
-
-    __slots__ = ()
-
-    def refuse(self, *_: Any) -> Any:
-        """End the recording, and raise."""
-        raise NotImplementedError
-
-
 class Template:
     """An argument structure with its arrays taken out: ``Slot(k)`` stands for the k-th."""
 
@@ -91,8 +82,6 @@ class Template:
             return kind([self.take(v) for v in value])
         if kind is dict:
             return {k: self.take(v) for k, v in value.items()}
-        if isinstance(value, Unknown):
-            value.refuse()
         return value
 
     def take_index(self, index: Any) -> tuple[Any, ...]:

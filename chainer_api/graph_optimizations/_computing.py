@@ -253,6 +253,8 @@ class Computing:
                 raise NotProvable(f"{method} of a {self.class_of(a).__name__}")
         if type(a) in (dict, set):
             raise NotProvable("an operator in place")
+        if type(a) is Sym:
+            self.residual.type_of(a)  # an array would be changed itself
         return self.binary(op, a, b)
 
     def unary(self, op: str, value: Any) -> Any:

@@ -343,6 +343,7 @@ class StaticScheduleFunction(FunctionNode):
         inputs = self.inputs
         assert inputs is not None
         arrays = [g._array for g in grad_outputs if g is not None]
+        told: tuple[str, ...] = ()
         if self._piece.lays_out:
             arrays = [laid_out(array, None) for array in arrays]
         forms = backward.forms
@@ -353,7 +354,8 @@ class StaticScheduleFunction(FunctionNode):
                 array = inputs[place]._data
             elif late.number is not None:
                 piece = self._piece
-                number = piece.computed[late.number](self._held[NUMBERS])
+                number, said = noting(piece.computed[late.number], self._held[NUMBERS])
+                told += said
                 arrays.append(number_at(piece.gpu, number))
                 continue
             else:
@@ -363,9 +365,9 @@ class StaticScheduleFunction(FunctionNode):
             if array is None or (array.shape, array.dtype, array.strides) != form:
                 return None
             arrays.append(array)
-        made, told = noting(self._run, run, backward, tuple(arrays))
-        if told:
-            self._tell(told, grad_outputs)
+        made, said = noting(self._run, run, backward, tuple(arrays))
+        if told or said:
+            self._tell(told + said, grad_outputs)
         return made
 
     def _tell(self, texts: tuple[str, ...], grad_outputs: Any) -> None:

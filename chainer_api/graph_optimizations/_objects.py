@@ -28,7 +28,7 @@ from typing import Any
 import numpy as np
 
 from chainer import _tracing, configuration
-from chainer.link import Link
+from chainer.link import Chain, ChainList, Link
 from chainer.utils.cache import cached_property
 from chainer.variable import Parameter, Variable
 from chainwright.ir import size as lengths
@@ -53,6 +53,7 @@ from ._own import (
 from ._residual import PLAIN, NotProvable, Sym
 
 _VARIABLES = (Variable, Parameter)
+_REGISTER = (Link, Chain, ChainList)  # whose __setattr__ sets, and knows parameters besides
 
 
 class Objects(Computing):
@@ -564,7 +565,7 @@ class Objects(Computing):
     def _sets_plainly(self, cls: type) -> bool:
         for c in cls.__mro__:
             if "__setattr__" in c.__dict__:
-                return c is object or c.__module__.startswith("chainer.")
+                return c is object or c in _REGISTER
         return True
 
     # -- items

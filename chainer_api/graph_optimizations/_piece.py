@@ -497,7 +497,9 @@ class Piece:
         numbers: tuple[Any, ...] = ()
         if self.numbers:
             numbers = tuple([run.number(self.apps[k], name) for k, name in self.numbers])
-        arrays = self.arrays(values, drawn, numbers)
+        arrays = (  # numbers may be too large for the dtype that they are to have
+            raising(self.arrays, values, drawn, numbers) if self.computed
+            else self.arrays(values, drawn, numbers))
         given = arrays
         if self.gpu is not None and run.guards:
             pairs = zip(self.inputs, arrays, strict=True)

@@ -27,7 +27,7 @@ from ._interpreter import TooMuch
 from ._lean import Code, Need
 from ._making import without_collection
 from ._own import OwnObject
-from ._residual import MISS, PLAIN, NotProvable, Residual, Sym
+from ._residual import MISS, PLAIN, NotProvable, Residual, Sym, is_number
 from ._tree import Application
 from ._warned import Hearing
 from ._ways import MANY
@@ -665,6 +665,8 @@ def _described(value: Any) -> Any:
     if kind is Sym:
         if isinstance(value.value, Variable) and value.slot is not None:
             return ("slot", value.slot)
+        if not value.outside and (type(value.value) in PLAIN or is_number(value.value)):
+            return ("number",)  # max(1, 2.5) gives an int or a float
         return ("kind", type(value.value))
     if kind is OwnObject:
         return ("object", value.cls)
@@ -683,6 +685,8 @@ def _matches(value: Any, expected: Any, values: dict[int, Any]) -> bool:
         return value is values.get(expected[1])
     if what == "kind" or what == "object":
         return type(value) is expected[1]
+    if what == "number":
+        return type(value) in PLAIN or is_number(value)
     if what == "plain":
         return type(value) is expected[1] and repr(value) == expected[2]
     if type(value) is not what or len(value) != len(expected[1]):

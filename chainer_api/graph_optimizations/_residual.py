@@ -216,9 +216,8 @@ class Residual:
         if known is None or first is not None and first[0] in self._made:
             self._made.add(sym.ref)
         self.line(f"{sym.ref} = {text}")
-        if kind in PLAIN or is_number(value) or kind is np.ndarray:
-            pass  # compared where it matters
-        else:
+        of_values = kind in PLAIN or is_number(value) or kind is np.ndarray
+        if known is not None or not of_values:  # else it depends on what was read, and its type
             self.guard(f"type({sym.ref}) is not {self.const(kind)}")
         if known is not None and not is_number(value):
             known[id(value)] = sym
@@ -289,6 +288,8 @@ class Residual:
     def type_of(self, sym: Sym) -> type:
         """The class of a value, the same in all calls."""
         kind = type(sym.value)
+        if sym.outside:  # a guard says so already
+            return kind
         if kind in PLAIN or isinstance(sym.value, (np.generic, np.ndarray)):
             self.guard(f"type({sym.ref}) is not {self.const(kind)}")
         return kind

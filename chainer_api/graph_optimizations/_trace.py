@@ -799,6 +799,8 @@ class Session:
         if not of_the_library(type(func)) and _has_arrays(func):
             rec.escape("a function of the user's may look at the arrays among its attributes")
             return func.forward(in_data)
+        for name, value in list(vars(func).items()):
+            vars(func)[name] = map_values(value, self._recording)
         outputs = func.forward(tuple([rec.wrap(a) for a in in_data]))
         tracer.let_go()
         return self._settle(func, outputs) if isinstance(outputs, tuple) else outputs
@@ -838,6 +840,11 @@ class Session:
             if rec.live and isinstance(array, np.ndarray):
                 rec.wrap(array)
         return made
+
+    def _recording(self, value: Any) -> Any:
+        """An array that is known: what NumPy makes of it alone is none that is the same always."""
+        found = self.recorder.known.get(id(value)) if type(value) is np.ndarray else None
+        return found if found is not None and found.held is value else value
 
     def _real(self, value: Any) -> Any:
         if type(value) is not RecArray:

@@ -272,9 +272,9 @@ def _run(node: StaticScheduleFunction, made: TwicePiece, gys: list[Any]) -> list
         return None
     numbers = leaves.get(NUMBERS, ())
     drawn = _drawn(piece, node._states) if made.draws else ()
-    arrays = made.inputs_of(leaves, drawn, numbers)
     schedule, backwards = made._compiled
     try:
+        arrays = raising(made.inputs_of, leaves, drawn, numbers)
         results, kept = raising(schedule.forward, arrays)
     except FloatingPointError:
         return None  # the functions tell of it

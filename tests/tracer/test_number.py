@@ -79,3 +79,17 @@ def test_uses_that_depend_on_more_than_the_dtype_are_refused(use):
     rec, number, x, inputs = made()
     with pytest.raises(Exception):  # noqa: B017
         use(x, number)
+
+
+def test_no_operation_takes_one_for_a_setting():
+    """It would be a constant of the program."""
+    rec, number, x, _ = made()
+    with pytest.raises(TypeError, match="differs from call to call"):
+        rec.emit("mean", (x,), axis=number)
+    assert not rec.live
+
+    rec, number, x, _ = made()
+    with pytest.raises(TypeError, match="differs from call to call"):
+        RecArray.__chainwright_op__(x, "roi_average", lambda *args, **kwargs: x.held, (
+            x, x, x), {"outsize": (2, 2), "spatial_scale": number})
+    assert not rec.live

@@ -82,6 +82,7 @@ class GetItemGrad(function_node.FunctionNode):
     def __init__(self, slices, in_shape):
         self.slices = slices
         self._in_shape = in_shape
+        self._may_repeat = any([isinstance(s, _ARRAYS) and s.dtype.kind in 'iu' for s in slices])
         if any(map(_is_boolean, slices)):
             self.opaque = 'the shape of the input depends on the values of a boolean array'
 
@@ -90,8 +91,7 @@ class GetItemGrad(function_node.FunctionNode):
         xp = backend.get_array_module(gy)
         slices = _placed(self.slices, xp)
         gx = xp.zeros(self._in_shape, gy.dtype)
-        if any([isinstance(s, _ARRAYS) and s.dtype.kind in 'iu' for s in self.slices]):
-            # Several elements may go to one place.
+        if self._may_repeat:  # several elements may go to one place
             xp.add.at(gx, slices, gy)
         else:
             gx[slices] = gy

@@ -540,6 +540,79 @@ def exception_of_a_function_that_nobody_needs():
     return Unneeded
 
 
+# -- Types that change ------
+
+
+class Typed(Model):
+    """``self.n`` is of another type from some call on."""
+
+    def step(self, k):
+        types = {0: 1.0, 12: 3, 17: np.full(3, 2.0, "f"), 19: np.array(2), 20: np.array(0.5),
+                 21: np.float32(2), 22: 2.5, 23: True}
+        self.n = types.get(k, self.n)
+        return super().step(k)
+
+
+def typed(forward):
+    """A model with this method, as a fault."""
+
+    def make():
+        return type("Typed", (Typed,), {"forward": forward})
+
+    make.__name__ = forward.__name__
+    return fault(make)
+
+
+@typed
+def changed_in_place(self, x):
+    """An array is changed itself, and may refuse what it would have to become."""
+    before = self.n
+    self.n *= 1.5
+    self.log = [before, self.n]
+    return self.a(x)
+
+
+@typed
+def changed_in_place_once_computed(self, x):
+    n = self.n + 1
+    same = n
+    n -= 0.5
+    self.log = [same, n]
+    return self.a(x)
+
+
+@typed
+def kept_as_it_is(self, x):
+    self.kept = self.n
+    self.log += [self.n, (self.n, x)]
+    return self.a(x)
+
+
+@typed
+def of_the_larger_one(self, x):
+    """An int or a float, by values."""
+    self.kept = max(float(self.k) if self.k % 2 else self.k, 5)
+    return self.a(x)
+
+
+# -- The configuration ------
+
+
+@fault
+def configuration_that_is_set():
+    """What is read of it afterwards is what was set."""
+
+    class Setting(Model):
+        def forward(self, x):
+            chainer.config.mine = self.k // 4
+            return self.a(x) * chainer.config.mine
+
+        def close(self):
+            del chainer.config.mine
+
+    return Setting
+
+
 @pytest.mark.parametrize("make", FAULTS, ids=lambda f: f.__name__)
 def test_as_python(make, caplog):
     with caplog.at_level(logging.WARNING, "chainwright"):
@@ -572,6 +645,26 @@ def test_what_functions_were_applied_to_is_checked(caplog):
 
     assert difference(run(make, False, 12), run(make, True, 12, misread)) is None
     assert "not applied to" in caplog.text
+
+
+@pytest.mark.parametrize("of", [lambda n: n, lambda n: max(n, 2)], ids=["kept", "computed"])
+def test_what_has_another_type_is_nothing_else(of, caplog):
+    """A check finds a call that has done as it was to do: no reason to distrust anything."""
+
+    class Keeping(Model):
+        @chainer.static_graph
+        def forward(self, x):
+            self.kept = of(self.n)
+            return self.a(x)
+
+    model = Keeping()
+    with caplog.at_level(logging.WARNING, "chainwright"):
+        for k in range(70):
+            model.n = 2.5 if k < 19 else 1
+            model(variable(k))
+    assert not caplog.records
+    assert model.kept == of(1)
+    assert model.schedule_manager.report()[0].without_python > 30
 
 
 def test_a_method_that_does_much_besides_is_not_read_to_its_end():

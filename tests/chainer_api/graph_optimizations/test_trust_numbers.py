@@ -9,7 +9,7 @@ import time
 
 import numpy as np
 import pytest
-from trust import Base, check, table, total, variable
+from trust import Base, check, difference, run, table, total, variable
 
 import chainer
 import chainer.functions as F
@@ -311,6 +311,80 @@ class gradients_that_are_one_object(Base):
 @pytest.mark.parametrize("make", FAULTS, ids=lambda f: f.__name__)
 def test_what_differs_from_call_to_call(make):
     check(make, 14)
+
+
+# -- Numbers that are arrays ------
+
+T = np.array([0, 1, 3], "i")
+
+
+def full(shape, n):
+    return np.full(shape, n, "f")
+
+
+#: What functions make of a number, or of an array that is among their attributes.
+NUMBERS = {
+    "leaky_relu": lambda x, n: F.leaky_relu(x, n),
+    "elu": lambda x, n: F.elu(x, n),
+    "selu": lambda x, n: F.selu(x, n, n),
+    "clip": lambda x, n: F.clip(x, -n, n),
+    "softplus": lambda x, n: F.softplus(x, n),
+    "rrelu": lambda x, n: F.rrelu(x, n / 10, n),
+    "huber_loss": lambda x, n: F.huber_loss(x, x * 0.5, n, reduce="no"),
+    "contrastive": lambda x, n: F.contrastive(x, x * 0.5, np.array([0, 1, 0], "i"), n),
+    "triplet": lambda x, n: F.triplet(x, x * 0.5, x * 2, n),
+    "normalize": lambda x, n: F.normalize(x, n),
+    "local_response_normalization": lambda x, n: F.local_response_normalization(x, 3, n, n, n),
+    "power": lambda x, n: abs(x) ** n,
+    "base": lambda x, n: n ** abs(x),
+    "quotient": lambda x, n: n / (1 + x * x),
+    "class_weight": lambda x, n: F.softmax_cross_entropy(x, T, class_weight=full(4, n)),
+    "class_weight_twice": lambda x, n: F.softmax_cross_entropy(
+        x, T, class_weight=full(4, n), reduce="no", enable_double_backprop=True),
+    "mask": lambda x, n: F.dropout(x, 0.5, mask=full(x.shape, n)),
+    "running_mean": lambda x, n: F.batch_normalization(
+        x, full(4, 1), full(4, n), running_mean=full(4, n), running_var=full(4, n), decay=n),
+    "batch_renormalization": lambda x, n: F.batch_renormalization(
+        x, full(4, 1), full(4, n), n + 5, n + 1, running_mean=full(4, n), running_var=full(4, n)),
+    "scatter_add": lambda x, n: F.scatter_add(
+        x, (np.array([0, 1, 0]), np.array([1, 2, 1])), full(3, n)),
+    "rows_twice": lambda x, n: x[np.array([0, 2, 2])] * n,
+    "pad": lambda x, n: F.pad(x, 1, "constant", constant_values=n),
+    "average": lambda x, n: F.average(x, axis=1, weights=full(4, n)),
+    "negative_sampling": lambda x, n: F.negative_sampling(
+        x, T, full((5, 4), n), lambda shape: np.ones(shape, "i"), 2),
+    "roi_pooling_2d": lambda x, n: F.roi_pooling_2d(
+        F.reshape(x, (1, 1, 3, 4)), np.array([[0, 0, 0, 3, 2]], "f"), 2, 2, float(n)),
+    "roi_average_align_2d": lambda x, n: F.roi_average_align_2d(
+        F.reshape(x, (1, 1, 3, 4)), np.array([[0, 0, 3, 2]], "f"), np.zeros(1, "i"), 2, float(n)),
+}
+KINDS = {
+    "array": lambda n: np.array(n, "f"), "array of doubles": np.array, "float32": np.float32,
+    "float64": np.float64, "float": float}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("name", NUMBERS)
+def test_numbers_that_are_arrays(name, kind):
+    """No check comes before they are compared; the first calls have one number, the others not."""
+
+    def forward(self, x, n):
+        return NUMBERS[name](self.a(x), n)
+
+    def make():
+        class Model(Base):
+            def step(self, k):
+                x = variable(k)
+                y = self(x, KINDS[kind](0.3 + max(k - 4, 0) / 8))
+                total(y).backward()
+                return y, x
+
+        Model.forward = forward
+        return Model
+
+    with chainer.using_config("static_check", "never"):
+        told = difference(run(make, False, 9), run(make, True, 9))
+    assert told is None, told
 
 
 ROWS = len(variable(0))

@@ -212,6 +212,13 @@ def errors_of_products_and_sums(self, x):
 
 
 @listed
+def numbers_that_are_too_large(self, x):
+    """They become arrays before a program runs, and once more for that of backward."""
+    self.told = self.told + 3
+    return F.tanh(self.a(x)) * 10.0**self.told
+
+
+@listed
 def errors_behind_statistics_that_are_written(self, x):
     """What has failed has written nothing; what is applied instead writes once."""
     return F.log(self.bn(self.a(x))) + F.dropout(x, 0.4)
