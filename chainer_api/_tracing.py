@@ -24,6 +24,8 @@ class _State(threading.local):
     site = None
     #: Calls of decorated methods that are under way and have called what needs no run: gradients.
     inside = 0
+    #: The loop of a trainer that is under way: ``done()`` and ``left()`` are its iterations.
+    loop = None
 
 
 state = _State()

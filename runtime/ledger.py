@@ -92,6 +92,7 @@ class Sample(NamedTuple):
 
 
 #: What to do, by words in a reason.
+_SHAPES = "if shapes differ from call to call: pad or bucket what comes in"
 _ADVICE = (
     (
         "array of a Variable",
@@ -123,6 +124,11 @@ _ADVICE = (
         "floating-point errors",
         "the functions tell of them: numpy.errstate(all='ignore') around what means nothing",
     ),
+    (
+        "is no NumPy array",
+        "other arrays (numpy.memmap, numpy.matrix, masked ones) are left to NumPy: hand over "
+        "numpy.asarray(x)",
+    ),
     ("another way", "the calls go different ways, or shapes differ: pad or bucket them"),
     (
         "would take too long",
@@ -141,7 +147,7 @@ _ADVICE = (
         "decorate the method that computes the whole loss: gradients that are differentiated are a "
         "part of its program then",
     ),
-    ("no program was found", "if shapes differ from call to call: pad or bucket what comes in"),
+    ("no program was found", _SHAPES),
 )
 
 
@@ -196,7 +202,9 @@ class Report(NamedTuple):
         reasons = [*often, *(e.reason for e in self.events)]
         if self.traces:  # it has paid in the meantime
             reasons = [reason for reason in reasons if "would take too long" not in reason]
-        return advice_for(" ".join(reasons))
+        found = advice_for(" ".join(reasons))
+        # That is a guess, for where nothing else is known.
+        return [what for what in found if what is not _SHAPES] or found
 
     def __repr__(self) -> str:
         return str(self)
@@ -281,6 +289,11 @@ class Ledger:
         level = logging.DEBUG if not new else logging.WARNING if loud else logging.INFO
         text = "; ".join([str(event), *(f"to do: {what}" for what in advice_for(reason))])
         logger.log(level, "%s: %s", self.name, text)
+
+    def add_once(self, kind: str, reason: str, where: str) -> None:
+        """Write down what is likely to come in many calls."""
+        if (kind, reason, where) not in self._said:
+            self.add(kind, reason, where)
 
     def sample(self) -> None:
         """A call has ended: note, at ever larger distances, how matters stand."""

@@ -5,9 +5,10 @@ from __future__ import annotations
 import math
 import os
 import time
+import weakref
 from collections.abc import Hashable, Iterable, Sequence
 from threading import get_ident
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from chainer import _tracing, configuration
 from chainwright.runtime import NEWS, OPTIONS, Ledger
@@ -18,7 +19,7 @@ from ._lives import Lives
 if TYPE_CHECKING:
     from chainer.function_node import FunctionNode
 
-    from ._dry import Carrier
+    from ._carrier import Carrier
     from ._piece import Piece
     from ._plan import Plan
     from ._proof import Proof
@@ -30,6 +31,7 @@ _HORIZON = 200  # calls after which less is spent, where nothing has paid
 # Calls within which what is spent before may be expected to come back. Of 92 models it does so in
 # 0.5 to 2 times as many calls as expected: of those expected to in 140, all but three in 230.
 _SOON = 140
+_TOLD = 0.5  # of the calls that the loop of a trainer is still to make: it may be ended before
 _GOES_ON = 0.25  # of the calls of a method that has had more, in which it may be expected later
 # Seconds, of all methods together, up to which it may be expected in as many as there were.
 _UNNOTICED = 0.02
@@ -211,6 +213,9 @@ class Account:
         # what is saved when it has one.
         self._partly, self._saved_partly = 0, 0.0
         self._news: Hashable = NEWS.state()  # of how long functions take
+        #: The loop of the trainer that makes these calls; its iterations, and calls, by then.
+        self._loop: weakref.ref[Any] | None = None
+        self._since = 0, 0
         self._settles_at = 0  # the call from which on that is likely to stay
         # The calls at which something was traced last, and first; functions that were.
         self._traced_at, self._first_traced_at, self._traced = -math.inf, math.inf, 0
@@ -342,11 +347,27 @@ class Account:
 
         A method goes on for as long as it has gone on, at least.
         """
-        calls, known = seconds / max(gain, 1e-12), self.lives.to_come(self.calls)
+        calls, known = seconds / max(gain, 1e-12), self._to_come()
         likely = max(_PAYBACK * self.together, self.calls) if known is None else known
         if calls <= likely or _budget() == math.inf:
             return 0
         return 1 + int(min(max(calls - self.calls, 0.0), self.calls, _LONGEST))
+
+    def _told(self) -> float | None:
+        """How many calls are to come, by the loop of a trainer; None: it does not say."""
+        loop = _tracing.state.loop
+        left = None if loop is None else loop.left()
+        if left is None:
+            return None
+        if self._loop is None or self._loop() is not loop:
+            self._loop, self._since = weakref.ref(loop), (loop.done(), self.calls)
+        done, calls = self._since
+        return left * (self.calls - calls + 1) / (loop.done() - done + 1)
+
+    def _to_come(self) -> float | None:
+        """How many calls are to come, if that is known."""
+        told = self._told()
+        return self.lives.to_come(self.calls) if told is None else told
 
     def _seconds_to_compile(
         self, applications: int, probes: int = 0, results: int = 1
@@ -475,13 +496,16 @@ class Account:
         first calls, or in some of those to come where there were many.
         """
         lives = self.lives
-        known = lives.to_come(self.calls)
+        told = self._told()
+        known = lives.to_come(self.calls) if told is None else told
         together = self.together
         expected = gain * max(_SOON * together - self.calls, 0)
         if self.calls >= _HORIZON * together:
             expected = gain * self.calls
             unnoticed = 0.0 if self.of_turns else _UNNOTICED * self._part
             expected = max(_GOES_ON * expected, min(expected, unnoticed))
+        if told is not None:
+            expected = max(expected, _TOLD * gain * told)
         if known is not None:
             expected = min(expected, gain * known)
         hope = 1.0
@@ -555,8 +579,9 @@ class Account:
         return self.calls >= _HORIZON and self._has_for_noting()
 
     def _has_for_noting(self) -> bool:
-        share = _budget() / 4 * self._usual_weight
-        return self.ledger.spent["noting"] <= share * self.in_method
+        share, told = _budget() / 4 * self._usual_weight, self._told()
+        to_come = 0.0 if told is None else _TOLD * told * self.plain
+        return self.ledger.spent["noting"] <= share * (self.in_method + to_come)
 
     def allows_noting(self) -> bool:
         """Whether a call may be noted, which takes as long as a plain one besides."""

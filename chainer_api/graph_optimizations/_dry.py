@@ -7,11 +7,9 @@ values are run on copies, and the generator is set back.
 
 from __future__ import annotations
 
-import functools
 import math
 import random
-import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
@@ -20,16 +18,18 @@ import numpy as np
 from chainer import _tracing, configuration
 from chainer._backprop import grad
 from chainer.function_node import FunctionNode
-from chainer.variable import Parameter, Variable
+from chainer.variable import Variable
 from chainwright.ir.layout import REUSED
-from chainwright.runtime import is_asynchronous, pass_on
+from chainwright.runtime import is_asynchronous
 
 from ._ahead import Guard, ahead
-from ._device import elsewhere, gpu_of, is_writeable
+from ._carrier import Carrier, failed, grad_inside, hear, holds, hush, undone, within
+from ._device import elsewhere, gpu_of
 from ._frames import is_decorated
 from ._interpreter import Interpreter
 from ._lean import Code, Ran, variable_line
-from ._own import Bound, Closure, OwnObject, Partial
+from ._made import Writer
+from ._own import OwnObject
 from ._random import (
     PLAIN_DRAWS,
     draw_function,
@@ -37,78 +37,19 @@ from ._random import (
     set_generator_state,
     whole_generator_state,
 )
-from ._residual import MISS, PLAIN, NotProvable, Residual, Sym
+from ._residual import PLAIN, NotProvable, Residual, Sym
 from ._settings import settings_now
 from ._specs import Spec, other_gaps
 from ._tree import Application
 from ._users import Forward, is_users
 from ._values import Elsewhere, Incomparable, copied
-from ._warned import Hearing, Warned
+from ._warned import Hearing
 
 if TYPE_CHECKING:
     from ._site import Site
 
 _new = object.__new__
 _Promise = _tracing.Promise
-
-
-def _nothing() -> None:
-    """What is not there."""
-
-
-#: What a carrier has besides, and what makes it.
-_RARE: dict[str, Callable[[], Any]] = {
-    "guards": dict, "drawn": list, "states": dict, "numbers": dict, "first_state": _nothing,
-    "python_state": _nothing, "undo": list, "effects": bool, "failed": str, "hearing": _nothing,
-    "sizes": dict,
-}
-
-
-class Carrier:
-    """What programs need of a run: values by slot, and random numbers."""
-
-    __slots__ = (
-        "checking", "drawn", "effects", "failed", "first_state", "guards", "hearing", "numbers",
-        "pieces", "python_state", "rests", "sizes", "states", "undo", "values",
-    )
-
-    phrases = None  # such calls go ways
-    realized = 0  # functions without programs
-
-    guards: dict[int, Any]  # none: nothing comes between a use and its program
-    drawn: list[Any]
-    states: dict[Any, Any]
-    numbers: dict[Any, Any]
-    first_state: Any
-    python_state: Any
-    undo: list[tuple[np.ndarray, np.ndarray]]  # what is written, as it was before
-    effects: bool
-    failed: str  # what was raised
-    hearing: Hearing | None
-    sizes: dict[int, int]  # of ways of any sizes: those that are attributes
-
-    def __init__(self, rests: bool = False) -> None:
-        self.values: list[Any] = []
-        self.pieces: list[Any] = []  # whose programs have run
-        self.checking = 0.0  # seconds that went into checks of them
-        self.rests = rests  # whether the account does not look at this call
-
-    def __getattr__(self, name: str) -> Any:
-        # Most calls need none of these, and to make them takes as long as some guards.
-        if name not in _RARE:
-            raise AttributeError(name)
-        made = _RARE[name]()
-        setattr(self, name, made)
-        return made
-
-    @property
-    def places(self) -> list[int]:
-        """Nothing comes between the functions: see :meth:`Plan.run`."""
-        return []
-
-    def number(self, app: Application, name: str) -> Any:
-        """A number among the attributes of a function."""
-        return self.numbers[app, name]
 
 
 class _Refusing:
@@ -279,7 +220,7 @@ class Dry:
 
     def _finish(self, result: Any) -> None:
         r = self.residual
-        writer = _Writer(r)
+        writer = Writer(r)
         self._save_earlier()
         effects = []
         last = {(id(o), n): k for k, (kind, o, n, _) in enumerate(self.effects) if kind == "set"}
@@ -319,8 +260,8 @@ class Dry:
         if self._guarded_late:
             head += ["except BaseException:", "    hush(carrier)", "    raise"]
         r.lines[:] = head
-        r.names["failed"], r.names["undone"] = _failed, _undone
-        r.names["hear"], r.names["hush"], r.names["holds"] = _hear, _hush, _holds
+        r.names["failed"], r.names["undone"] = failed, undone
+        r.names["hear"], r.names["hush"], r.names["holds"] = hear, hush, holds
         r.names["report"] = __import__("chainer").reporter.report
         r.names["first_state"] = generator_state if self.plain_draws else whole_generator_state
         self.code = Code(r.lines, r.names, self.ran)
@@ -601,72 +542,18 @@ class Dry:
         """``func.apply(inputs)``: the next application on a known way."""
         if type(func) is not OwnObject or func.applied:
             raise NotProvable("a function object of the outside, or one that has run, is applied")
-        r, cls = self.residual, func.cls
         settings = settings_now()
         if settings is None or settings.debug:
             raise NotProvable("debug mode, or a configuration that cannot be compared")
-        symbols: dict[int, Sym] = {}
-
-        def real(v: Any) -> Any:
-            if type(v) is not Sym or not isinstance(v.value, (Variable, np.ndarray)):
-                raise NotProvable(f"an input of {cls.__name__} is no array")
-            if type(v.value) is _Promise:
-                raise NotProvable("a promised array is an input")
-            slot = self.slots.get(id(v.value))
-            first = symbols.setdefault(id(v.value), v if slot is None else self.values[slot])
-            if first is not v:  # here they are one object
-                r.guard(f"{v.ref} is not {first.ref}")
-            return v.value
-
-        made, held = Application(self.app), self.interpreter.native
-        fake, cannot = _new(cls), None
-        attributes = {name: self._opened(v) for name, v in func.attributes.items()}
-        try:
-            for name, v in attributes.items():
-                if type(v) in (tuple, list):
-                    fake.__dict__[name] = type(v)([
-                        real(x) if _is_array(x) else held(x, computes=False) for x in v
-                    ])
-                else:
-                    fake.__dict__[name] = real(v) if _is_array(v) else held(v, computes=False)
-        except NotProvable as e:
-            cannot = e
-        natives = tuple([real(v) for v in inputs])
-        new: list[Any] = []
-        slots, count = dict(self.slots), len(self.values)
-
-        def slot_of(x: Any) -> int:
-            slot = slots.get(id(x))
-            if slot is None:
-                if id(x) not in symbols:  # running statistics on a GPU, say
-                    raise NotProvable(f"{cls.__name__} has an array that is no argument of it")
-                made.leaves[count + len(new)] = Spec.of(x)
-                slot = slots[id(x)] = count + len(new)
-                new.append(x)
-            return slot
-
-        try:
-            if cannot is not None:
-                raise Incomparable(str(cannot))
-            made.describe(fake, natives, settings, slot_of, count)
-        except Incomparable as e:
-            if not is_users(cls):
-                raise cannot or NotProvable(f"{cls.__name__} has {e}") from None
-            # Any such function goes this way, as where calls are noted.
-            new.clear()
-            slots.clear()
-            slots.update(self.slots)
-            attributes, fake, cannot = {}, _new(cls), NotProvable(f"{cls.__name__} has {e}")
-            made.describe(_new(FunctionNode), natives, settings, slot_of, count)
-            made.kind, made.place, made.images = cls, (cls, *made.place[1:]), None
-        child = self._child(made)
-        if cannot is not None and child.eager is None:  # a program does what attributes say
-            raise cannot
-        self.slots = slots
+        read = _Read(self, func, inputs, settings)
+        attributes, child = read.attributes, self._child(read.app)
+        if read.cannot is not None and child.eager is None:  # a program does what attributes say
+            raise read.cannot
+        self.slots = read.slots
         between = child.eager is not None
         begun = False
-        for x in new:
-            slot, sym = len(self.values), symbols[id(x)]
+        for sym in read.new:
+            slot = len(self.values)
             if slot not in child.inputs and not begun:
                 self._begins(child, attributes)
                 begun = True
@@ -681,14 +568,14 @@ class Dry:
             for name, v in attributes.items():
                 if name in numbers:
                     if type(v) is Sym:
-                        r.type_of(v)
+                        self.residual.type_of(v)
                     self.numbers[child, name] = v
                 elif not _is_array(v):
                     self._is_known(child, name, v)
         # What users can see they must find changed when the function has been applied.
         between |= any([id(self.values[s].value) not in self.statistics for s in child.writes])
         if between:
-            made_of = self._apply_between(child, func, inputs, fake)
+            made_of = self._apply_between(child, func, inputs, read.fake)
             func.applied = True
             return made_of
         func.applied = True
@@ -745,7 +632,7 @@ class Dry:
         else:
             apply, args, outs = self._as_it_is(func, inputs, fake)
         if app.settings is not self._settings:
-            r.names["within"] = _within
+            r.names["within"] = within
             apply = f"within({r.const(app.settings)}, {apply})"
         o = r.name()
         r.line(f"{o} = {apply}({args})")
@@ -934,7 +821,7 @@ class Dry:
         parts = [r.ref(outputs), r.ref(inputs), r.ref(grad_outputs)]
         parts += [f"{name}={r.ref(value)}" for name, value in options.items()]
         o = r.name()
-        r.line(f"{o} = {r.const(_grad_inside)}({', '.join(parts)})")
+        r.line(f"{o} = {r.const(grad_inside)}({', '.join(parts)})")
         given = grad_outputs and [None if v is None else self._apart(v) for v in grad_outputs]
         with _tracing.aside():
             found = grad(
@@ -951,142 +838,74 @@ class Dry:
         return made
 
 
-def _grad_inside(*args: Any, **options: Any) -> list[Any]:
-    """``chainer.grad`` in a call without Python: it is a part of the time of this call."""
-    _tracing.state.inside += 1
-    try:
-        return grad(*args, **options)
-    finally:
-        _tracing.state.inside -= 1
-
-
-def _within(settings: Any, function: Any) -> Any:
-    """The function, in the configuration that the method has set there."""
-
-    return functools.partial(settings.call, function)
-
-
-def _hear(carrier: Carrier) -> None:
-    """Let nobody hear what is warned of: a guard may fail, and the call go with its Python."""
-    carrier.hearing = hearing = Hearing()
-    hearing.begin()
-
-
-def _hush(carrier: Carrier) -> None:
-    """No longer."""
-    if carrier.hearing is not None:
-        carrier.hearing.end()
-
-
-def _holds(carrier: Carrier) -> None:
-    """No guard has failed.
+class _Read:
+    """A function that the method applies, described as where calls are noted.
 
     Raises:
-        Warned: Something has warned, which is left to the call's Python.
+        NotProvable: An input is no array that is known, or an attribute may be anything.
     """
-    hearing = carrier.hearing
-    assert hearing is not None
-    hearing.end()
-    if hearing.warned:
-        raise Warned
 
+    def __init__(self, dry: Dry, func: Any, inputs: list[Any], settings: Any) -> None:
+        self._dry, self._cls = dry, func.cls
+        self._symbols: dict[int, Sym] = {}
+        self.app = made = Application(dry.app)
+        self.fake = _new(func.cls)  # with the attributes of this call
+        #: Why the attributes are not known: that matters where a program does what they say.
+        self.cannot: NotProvable | None = None
+        self.attributes = {name: dry._opened(v) for name, v in func.attributes.items()}
+        try:
+            for name, v in self.attributes.items():
+                self.fake.__dict__[name] = self._attribute(v)
+        except NotProvable as e:
+            self.cannot = e
+        natives = tuple([self._array(v) for v in inputs])
+        self._forget()
+        try:
+            if self.cannot is not None:
+                raise Incomparable(str(self.cannot))
+            made.describe(self.fake, natives, settings, self._slot_of, self._count)
+        except Incomparable as e:
+            why = NotProvable(f"{func.cls.__name__} has {e}")
+            if not is_users(func.cls):
+                raise self.cannot or why from None
+            # Any such function goes this way, as where calls are noted.
+            self._forget()
+            self.attributes, self.fake, self.cannot = {}, _new(func.cls), why
+            made.describe(_new(FunctionNode), natives, settings, self._slot_of, self._count)
+            made.kind, made.place, made.images = func.cls, (func.cls, *made.place[1:]), None
 
-def _failed(carrier: Carrier) -> Any:
-    """An exception: nothing has happened, after all."""
-    if carrier.effects:
-        raise
-    kind, error, _ = sys.exc_info()
-    if kind is Warned or kind is FloatingPointError:  # the call's Python tells of it
-        return _undone(carrier)
-    carrier.failed = f"{getattr(kind, '__name__', kind)}: {error}"
-    _undone(carrier)
-    assert error is not None
-    pass_on(error)
-    return MISS
+    def _forget(self) -> None:
+        """No value has come that had not come before."""
+        self.new: list[Sym] = []
+        self.slots, self._count = dict(self._dry.slots), len(self._dry.values)
 
+    def _array(self, v: Any) -> Any:
+        """The array or Variable that a symbol stands for."""
+        dry = self._dry
+        if type(v) is not Sym or not isinstance(v.value, (Variable, np.ndarray)):
+            raise NotProvable(f"an input of {self._cls.__name__} is no array")
+        if type(v.value) is _Promise:
+            raise NotProvable("a promised array is an input")
+        slot = dry.slots.get(id(v.value))
+        first = self._symbols.setdefault(id(v.value), v if slot is None else dry.values[slot])
+        if first is not v:  # here they are one object
+            dry.residual.guard(f"{v.ref} is not {first.ref}")
+        return v.value
 
-def _undone(carrier: Carrier) -> Any:
-    """Put back what was written, and set the generator back."""
-    _hush(carrier)
-    for array, before in reversed(carrier.undo):
-        if is_writeable(array):  # otherwise nothing has been written
-            array[...] = before
-    if carrier.first_state is not None:
-        set_generator_state(carrier.first_state)
-    if carrier.python_state is not None:
-        random.setstate(carrier.python_state)
-    return MISS
+    def _attribute(self, v: Any) -> Any:
+        if type(v) in (tuple, list):
+            return type(v)([self._attribute_item(x) for x in v])
+        return self._attribute_item(v)
 
+    def _attribute_item(self, v: Any) -> Any:
+        return self._array(v) if _is_array(v) else self._dry.interpreter.native(v, computes=False)
 
-class _Writer:
-    """Text that makes values again: those that a call has made, at its end."""
-
-    def __init__(self, residual: Residual) -> None:
-        self.residual, self.lines = residual, list[str]()
-        self._known: dict[int, str] = {}
-
-    def text(self, value: Any) -> str:
-        kind = type(value)
-        r = self.residual
-        if kind is Sym:
-            if value.applied:
-                raise NotProvable("a result that the program does not give is held")
-            return value.ref
-        if kind is tuple:
-            return self._tuple(value)
-        if isinstance(value, tuple) or kind is slice:
-            return self._once(value, kind)
-        if kind in (list, dict) or kind is OwnObject or kind.__name__ == "OrderedDict":
-            return self._mutable(value, kind)
-        if kind in (set, frozenset) and not value:
-            return f"{kind.__name__}()"
-        if kind in (Closure, Bound, Partial) or hasattr(value, "__next__"):
-            raise NotProvable("a function or iterator made in the call is held")
-        return r.ref(value)
-
-    def _once(self, value: Any, kind: type) -> str:
-        """A named tuple or slice: one object, wherever it is held."""
-        name = self._known.get(id(value))
-        if name is None:
-            items = (value.start, value.stop, value.step) if kind is slice else value
-            text = f"{self.residual.const(kind)}({', '.join(map(self.text, items))})"
-            name = self._known[id(value)] = self.residual.name()
-            self.lines.append(f"{name} = {text}")
-        return name
-
-    def _tuple(self, value: tuple[Any, ...]) -> str:
-        if not value or self.residual.is_constant(value):
-            return self.residual.ref(value)
-        name = self._known.get(id(value))
-        if name is None:
-            inner = ", ".join([self.text(v) for v in value])
-            name = self._known[id(value)] = self.residual.name()
-            self.lines.append(f"{name} = tuple([{inner}])")
-        return name
-
-    def _mutable(self, value: Any, kind: type) -> str:
-        known = self._known.get(id(value))
-        if known is not None:
-            return known
-        r = self.residual
-        name = self._known[id(value)] = r.name()
-        if kind is list:
-            self.lines.append(f"{name} = []")
-            items = ", ".join([self.text(v) for v in value])
-            self.lines.append(f"{name} += [{items}]")
-        elif kind is OwnObject:
-            if value.applied or issubclass(value.cls, FunctionNode):
-                raise NotProvable("a function object is held")
-            self.lines.append(f"{name} = new({r.const(value.cls)})")
-            d = r.name()
-            self.lines.append(f"{d} = {name}.__dict__")
-            for k, v in value.attributes.items():
-                self.lines.append(f"{d}[{k!r}] = {self.text(v)}")
-        else:
-            self.lines.append(f"{name} = {r.const(kind)}()")
-            for k, v in value.items():
-                self.lines.append(f"{name}[{r.ref(k)}] = {self.text(v)}")
-        return name
-
-
-__all__ = ["Carrier", "Dry", "NotProvable", "Parameter"]
+    def _slot_of(self, x: Any) -> int:
+        slot = self.slots.get(id(x))
+        if slot is None:
+            if id(x) not in self._symbols:  # running statistics on a GPU, say
+                raise NotProvable(f"{self._cls.__name__} has an array that is no argument of it")
+            slot = self.slots[id(x)] = self._count + len(self.new)
+            self.app.leaves[slot] = Spec.of(x)
+            self.new.append(self._symbols[id(x)])
+        return slot

@@ -16,7 +16,8 @@ from chainwright.ir import size as lengths
 from chainwright.ir.size import UNKNOWN, at, source_of, symbol, symbols_in
 
 from ._any_size import AnySize, spec_at
-from ._dry import Carrier, Dry, NoWay
+from ._carrier import Carrier
+from ._dry import Dry, NoWay
 from ._residual import NotProvable, Sym
 from ._specs import Size, Spec, form_of_output, other_gaps
 from ._tree import Application

@@ -555,6 +555,10 @@ class Objects(Computing):
         if id(real) in self.shown:
             raise NotProvable("an object is changed whose dictionary was read")
         self.stays(cls, "__setattr__", cls.__setattr__)
+        if found is MISSING:  # nor will it be a property
+            self.stays_without(cls, name)
+        else:
+            self.stays(cls, name, found)
         if isinstance(real, Link):
             # Elsewhere links and parameters are registered, too.
             self.residual.guard(f"{obj.ref}._within_init_scope is not False")

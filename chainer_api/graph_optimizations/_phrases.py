@@ -271,6 +271,12 @@ class Phrases:
             self._compare()
         self._account.spend("trace", started)
 
+    def has_heard_nothing(self) -> None:
+        """A call had nothing to be noted: functions of arrays that no program takes."""
+        self.notes -= 1
+        if self.notes == 0:
+            self.gives_up()
+
     def _word(self, app: Application, specs: dict[int, Spec]) -> int | None:
         if app.eager is not None or not app.kept or app.direct:
             return None

@@ -21,7 +21,8 @@ from chainwright.runtime import pass_on
 from ._account import Meter, clock
 from ._any_size import probes_for
 from ._brief import Shortcut
-from ._dry import Carrier, Dry, NoWay
+from ._carrier import Carrier
+from ._dry import Dry, NoWay
 from ._dry_any_size import AnySizeDry
 from ._interpreter import TooMuch
 from ._lean import Code, Need

@@ -29,6 +29,7 @@ from ._held import LARGE, references
 from ._matching import undo
 from ._python import LOCAL, refs
 from ._random import generator_state, set_generator_state, whole_generator_state
+from ._report import line_of
 from ._settings import Settings, settings_now
 from ._specs import Spec, unknown_dtype
 from ._tree import (
@@ -324,7 +325,9 @@ class Run:
         if found is None:
             found = self._opaque_description(func, inputs, seen)
         if found is None:
-            self.stop(f"an input of {func.label} is no NumPy array")
+            why = f"an input of {func.label} is no NumPy array"
+            self.site.ledger.add_once("define-by-run", why, line_of(self.site.method))
+            self.stop(why)
             return self.plainly(func, inputs)
         made, key, new = found
         for x in new:

@@ -313,13 +313,16 @@ class Site:
         started = clock()
         run = Run(self, settings, (args, kwargs), form)
         if run.stopped is not None:
-            result = self._as_one_call(chain, *args, **kwargs)
-            self.account.called(run, clock() - started)
-            if self.phrases.waits:
-                self._learn_phrases(run)
-            self._compile_any_size()
-            self._has_no_program(_AWHILE)
-            return result
+            try:
+                return self._as_one_call(chain, *args, **kwargs)
+            finally:
+                self.account.called(run, clock() - started)
+                if self.phrases.waits:
+                    self._learn_phrases(run)
+                self._compile_any_size()
+                self._has_no_program(_AWHILE)
+                if run.form is not None:
+                    self.forms.has_found_none(run.form)
         if run.counts:
             return self._counted(run, chain, args, kwargs)
         result, raised = None, True
@@ -529,6 +532,8 @@ class Site:
         if run.form is not None:
             hot = run.app.hot and run.stopped is None and not run.is_of_parts
             self.forms.has_gone(run.form, run.left, hot)
+            if not (run.programs or run.left or hot):
+                self.forms.has_found_none(run.form)
 
     def _leave(self, run: Run) -> None:
         """To follow a way takes longer than to go it, where no program is left on it."""
@@ -741,8 +746,10 @@ class Site:
         """Note what a call has applied, and compile what has come often."""
         phrases = self.phrases
         with self.lock:
-            if run.noted and phrases.notes:
+            if phrases.notes and run.noted:
                 phrases.heard(run)
+            elif phrases.notes and run.app is self.root:
+                phrases.has_heard_nothing()
             if run.phrases is not None or phrases.waits:
                 self._maker.were_made(phrases.compile(run.phrase_syncs))
             if run.phrases is not None:

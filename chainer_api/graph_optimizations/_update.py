@@ -427,6 +427,8 @@ class Plan:
                 return []  # a rule of the user's: all goes as it always goes
             found = _found(param, rule)
             if found is None:
+                if _does_not_fit(param, rule):
+                    return []  # it is likely to raise, and those behind it are to stay as they are
                 self.others.append(param)
                 continue
             key, grad, facts = found
@@ -648,6 +650,14 @@ def _found(param: Any, rule: Any, kind: type = np.ndarray) -> Any:
     absent = tuple([n is None for n in numbers])
     key = Key(type(rule), array.dtype, tuple(state), absent)
     return key, grad, (array, state)
+
+
+def _does_not_fit(param: Any, rule: Any) -> bool:
+    """Whether arrays of an update have other shapes than the parameter."""
+    if param._array is None:  # its size is still to be known
+        return False
+    shape, arrays = param._array.shape, [param.grad, *(rule._state or {}).values()]
+    return any([getattr(a, "shape", shape) != shape for a in arrays])
 
 
 class Updates:

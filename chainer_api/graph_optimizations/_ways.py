@@ -167,6 +167,11 @@ class Forms:
             self.hot[form] = score + 1
         return score < -_WORTH
 
+    def has_found_none(self, form: int) -> None:
+        """A call with such arguments has had no program to follow: those there were are gone."""
+        if self.is_hot(form):
+            self.hot[form] -= 1
+
     def has_gone(self, form: int, left: bool, hot: bool) -> None:
         """A call has left a way in the middle, or gone one with programs to its end."""
         score = self.hot.get(form, 0)

@@ -7,6 +7,7 @@ import sys
 import time
 import traceback
 
+from chainer import _tracing
 from chainer import reporter as reporter_module
 from chainer import serializer as serializer_module
 from chainer.training import _files
@@ -14,6 +15,29 @@ from chainer.training import extension as extension_module
 from chainer.training import trigger as trigger_module
 from chainer.training.triggers import _progress
 from chainer.training.triggers.interval_trigger import IntervalTrigger
+
+
+class _Progress:
+    """How far a training has come: compiled methods ask what still pays."""
+
+    def __init__(self, trainer):
+        self._updater, self._trigger = trainer.updater, trainer.stop_trigger
+
+    def done(self):
+        """Iterations that are over, those of earlier runs as well."""
+        return getattr(self._updater, 'iteration', 0)
+
+    def left(self):
+        """Iterations to come, with the one that is under way; None where nobody knows."""
+        try:
+            length, unit = self._trigger.get_training_length()
+            now = self._updater.iteration
+            if unit == 'iteration':
+                return max(length - now, 0)
+            epochs = self._updater.epoch_detail  # with the batch of this iteration
+            return max((length - epochs) * (now + 1) / epochs, 0) + 1
+        except (AttributeError, TypeError, ValueError, ZeroDivisionError, NotImplementedError):
+            return None  # triggers and updaters may be the user's
 
 
 class _Entry:
@@ -226,13 +250,17 @@ class Trainer:
                 entry.extension(self)
         if self._was_long_enough():
             return
-        while not stop_trigger(self):
-            self.observation = {}
-            with reporter.scope(self.observation):
-                update()
-                for entry in entries:
-                    if entry.trigger(self):
-                        entry.extension(self)
+        outer, _tracing.state.loop = _tracing.state.loop, _Progress(self)
+        try:
+            while not stop_trigger(self):
+                self.observation = {}
+                with reporter.scope(self.observation):
+                    update()
+                    for entry in entries:
+                        if entry.trigger(self):
+                            entry.extension(self)
+        finally:
+            _tracing.state.loop = outer
 
     def _was_long_enough(self):
         # Whether a resumed training has nothing left to do. The trigger does not tell if it fired

@@ -99,6 +99,30 @@ def test_at_first_ten_calls_and_what_is_to_come_back(account):
     assert after(account, 2).wait_for_trace(60, 1) > 0  # half of the calls go another way
 
 
+class Told:
+    """The loop of a trainer."""
+
+    def __init__(self, left, done=0):
+        self.left, self.done = lambda: left, lambda: self.now
+        self.now = done
+
+
+def test_the_loop_of_a_trainer_tells_how_many_calls_are_to_come(account, monkeypatch):
+    def most():
+        return max(n for n in range(1000) if account.wait_for_trace(n, account.calls) == 0)
+
+    after(account, 2)
+    assert most() == 98
+    monkeypatch.setattr(_account._tracing.state, "loop", loop := Told(1000))
+    assert most() == 310  # ten calls' time, and six tenths of half of those calls
+    loop.now = 9
+    assert after(account, 21) and most() == 610  # two calls in each iteration, by now
+    monkeypatch.setattr(_account._tracing.state, "loop", Told(20))
+    assert after(account, 2) and most() == 12  # it ends before more would have come back
+    monkeypatch.setattr(_account._tracing.state, "loop", Told(None))
+    assert most() == 98
+
+
 def test_turns_of_a_loop_that_come_together_are_one_call(account):
     account.ledger.is_part = True
     assert after(account, 200).wait_for_trace(30, 200) > 0

@@ -595,6 +595,27 @@ def of_the_larger_one(self, x):
     return self.a(x)
 
 
+@fault
+def an_attribute_that_becomes_a_property():
+    """What is set is not what is read, then."""
+
+    class Becoming(Model):
+        def forward(self, x):
+            self.n += 1
+            self.kept = max(self.n, 3)
+            return self.a(x)
+
+        def step(self, k):
+            cls = type(self)
+            if k == 17:
+                cls.n = property(
+                    lambda self: self.__dict__["n"],
+                    lambda self, n: self.__dict__.__setitem__("n", n + 1))
+            return super().step(k)
+
+    return Becoming
+
+
 # -- The configuration ------
 
 

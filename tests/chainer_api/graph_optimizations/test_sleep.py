@@ -1,6 +1,14 @@
 """How long a method is left alone, and that it is looked at again."""
 
-from chainer.graph_optimizations import _sleep
+import contextlib
+
+import numpy as np
+import pytest
+
+import chainer
+import chainer.functions as F
+import chainer.links as L
+from chainer.graph_optimizations import _site, _sleep
 
 
 def left_alone(sleep, longest, calls):
@@ -43,3 +51,63 @@ def test_rests():
     assert sleep.calls == 16
     sleep.waits_for_native()
     assert sleep.calls == 32
+
+
+class Net(chainer.Chain):
+    def __init__(self):
+        super().__init__()
+        with self.init_scope():
+            self.a, self.b = L.Linear(4, 4), L.Linear(4, 4)
+
+    @chainer.static_graph
+    def forward(self, x):
+        return F.sum(self.b(F.tanh(self.a(x))))
+
+
+class Other(np.ndarray):
+    """Arrays of another class than NumPy's own."""
+
+
+def with_other_arrays(net):
+    net(np.ones((3, 4), "f").view(Other)).backward()
+
+
+def with_errors(net):
+    with contextlib.suppress(chainer.utils.type_check.InvalidType):
+        net(np.ones((3, 5), "f"))
+
+
+def with_the_graph(net):
+    """No program computes what somebody asks for the graph of."""
+    loss = net(np.ones((3, 4), "f"))
+    assert loss.creator is not None
+    loss.backward()
+
+
+@pytest.mark.parametrize("step", [with_other_arrays, with_errors, with_the_graph])
+def test_what_no_program_serves_is_left_alone(step, monkeypatch):
+    """However often it comes: to look at each call takes as long as a small method."""
+    net, runs = Net(), []
+    run = _site.Site._run
+
+    def counted(self, *args):
+        runs.append(1)
+        return run(self, *args)
+
+    monkeypatch.setattr(_site.Site, "_run", counted)
+    for _ in range(600):
+        step(net)
+    del runs[:]
+    for _ in range(600):
+        step(net)
+    assert len(runs) < 120
+
+
+def test_arrays_that_are_not_taken_are_told_of():
+    net = Net()
+    for _ in range(60):
+        with_other_arrays(net)
+    report, = net.schedule_manager.report()
+    assert "an input of LinearFunction is no NumPy array" in str(report)
+    assert len([e for e in report.events if "is no NumPy array" in e.reason]) == 1
+    assert ["numpy.asarray(x)" in what for what in report.advice] == [True]

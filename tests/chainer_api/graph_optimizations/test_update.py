@@ -323,6 +323,19 @@ def test_error_states_that_change(hook):
     assert [bool(w) for w in warned] == [False] * 4 + [True, False, True, False, True]
 
 
+def test_an_update_that_raises_leaves_those_behind_it():
+    """A parameter got another array, which its state does not fit: the loop ends there."""
+
+    def change(k, model, optimizer):
+        if k >= 4:
+            model.c.array = np.ones((2, 3, 5), "f")
+            model.c.grad = np.ones((2, 3, 5), "f")
+
+    plain, fast = (trained(optimizers.Adam, step, change, steps=10) for step in (False, True))
+    assert fast[0] == plain[0]
+    assert sum(type(found) is tuple for found in plain[0]) == 6
+
+
 def test_rules_of_the_user():
     class Mine(type(optimizers.SGD().create_update_rule())):
         def update_core_cpu(self, param):

@@ -239,7 +239,7 @@ def test_a_way_without_a_function_that_a_program_computes_is_left():
             found.append((x.grad.tobytes(), chain.l.W.grad.tobytes()))
         assert found[0] == found[1], k
     (site,) = static.schedule_manager._sites.values()
-    assert hot(site) == 0 and site.account.calls == 60
+    assert hot(site) == 0 and site.account.calls - site.ledger.to_pass == 60
     assert site.ledger.with_python + site.ledger.without_python < 10
     assert site.ledger.spent["noting"] and not site.proofs.proofs
 

@@ -49,6 +49,39 @@ def test_default_is_never_to_stop(tmp_path):
         trainer.run(show_loop_exception_msg=False)
 
 
+@pytest.mark.parametrize('stop, told', [
+    ((3, 'iteration'), [3, 2, 1]),
+    ((1.5, 'epoch'), [3, 2, 1]),
+    (triggers.EarlyStoppingTrigger(max_trigger=(3, 'iteration')), [3, 2, 1]),
+    (lambda trainer: trainer.updater.iteration == 3, [None] * 3),
+], ids=['iterations', 'epochs', 'early stopping', 'function'])
+def test_what_is_left_is_told(tmp_path, stop, told):
+    """Compiled methods are compiled if that pays in what is left."""
+    found = []
+
+    def loss(*args):
+        loop = chainer._tracing.state.loop
+        found.append((loop.done(), loop.left()))
+        return trainer.updater.get_optimizer('main').target(*args)
+
+    trainer = make_trainer(str(tmp_path), stop, loss_func=loss)
+    trainer.run()
+    assert chainer._tracing.state.loop is None
+    assert found == [*enumerate(told)]
+
+
+def test_nothing_is_told_once_a_training_has_failed(tmp_path):
+    trainer = make_trainer(str(tmp_path), (3, 'iteration'))
+
+    def fail():
+        raise ValueError
+
+    trainer.updater.update_core = fail
+    with pytest.raises(ValueError):
+        trainer.run(show_loop_exception_msg=False)
+    assert chainer._tracing.state.loop is None
+
+
 def test_finalizers_with_and_without_the_trainer(tmp_path):
     trainer = make_trainer(str(tmp_path))
     calls = []
