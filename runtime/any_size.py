@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from chainwright.codegen import Program
-from chainwright.codegen.native_target.any_size import Elsewhere
+from chainwright.codegen.native_target.any_size import Elsewhere, Written
 from chainwright.codegen.native_target.any_size import any_size_program as native_program
 from chainwright.codegen.numpy_target.any_size import NotAnySize as NotAnySize
 from chainwright.codegen.numpy_target.any_size import any_size_program
@@ -159,6 +159,8 @@ class AnySizeSchedule(Schedule):
             backwards = {
                 key: _Native(graph, probes, bounds, f"{self.title} backward")
                 for key, graph in self._sized_backwards.items()}
+            for made in (forward, *backwards.values()):
+                made.finish()
         except Different as e:
             logger.info("%s stays a program of NumPy calls: %s", self.title, e)
             return
@@ -204,10 +206,19 @@ class _Native:
         assert target is not None
         self.title, self._bounds = title, bounds
         passes = (*AT_PROBES, *target.passes)
-        graphs = [prepare(graph_at(graph, probe), passes) for probe in probes]
-        self.runner = Runner(native_program(graphs, probes, _shares_in(graph), target, title))
+        self._graph, self._written = graph, Written(
+            lambda probe: prepare(graph_at(graph, probe), passes), probes, target, title)
         self._compared = 0 if not any(map(is_effect, graph.nodes)) else _COMPARED
         self._is_wrong = False
+
+    def finish(self) -> None:
+        """Have the program: that it is likely to come to one was looked at before.
+
+        Raises:
+            Different: If there is none, after all.
+        """
+        self.runner = Runner(native_program(self._written, _shares_in(self._graph)))
+        del self._graph, self._written
 
     def takes(self, sizes: Probe) -> bool:
         """Whether it is for such sizes."""

@@ -229,14 +229,21 @@ class Piece:
         self.computed = {**self.computed, **{c: c.function() for c in computed}}
 
     def _first_keys(self, traced: Traced) -> None:
-        """Expect the one kind of backward that there can be for a single result."""
-        if len(traced.chained) == 1:
-            y = traced._values[traced.chained[0]]
-            if y.requires_grad and traced.uses:
-                alone = (True,) * len(traced.same_leaf)
-                key = None, alone, (y.dtype, self.layout(_dense(y)), True)
-                if key not in self._refused:
-                    self.keys[key] = None
+        """Expect the one kind of backward that is likely: of the only result, or of the loss."""
+        slots, values = traced.chained, traced._values
+        if len(slots) > 1 and self._observed:
+            return  # none has come
+        if len(slots) > 1:
+            kinds = {slot: app.kind for app in self.apps for slot in app.output_slots}
+            slots = [s for s in slots if not values[s].shape and _has_backward(kinds.get(s))]
+        if len(slots) != 1 or not traced.uses or not values[slots[0]].requires_grad:
+            return
+        y = values[slots[0]]
+        form = y.dtype, self.layout(_dense(y)), True
+        forms = [form if slot == slots[0] else None for slot in traced.chained]
+        key = None, (True,) * len(traced.same_leaf), *forms
+        if key not in self._refused:
+            self.keys[key] = None
 
     def _is_to_be_observed(self, traced: Traced) -> bool:
         """Whether the first gradients are to tell which of them are to be computed.
@@ -849,6 +856,12 @@ def _last_uses(
     return found
 
 
+
+
+def _has_backward(kind: type | None) -> bool:
+    """Whether functions of a class may have gradients: that of an accuracy has none."""
+    base, names = FunctionNode, ("backward", "backward_accumulate")
+    return kind is not None and any([getattr(kind, n, None) is not getattr(base, n) for n in names])
 
 
 def _dense(y: Variable) -> Any:

@@ -172,11 +172,53 @@ def _float_of(
     raise Different(f"the numbers {[*column]} at the sizes {[*probes]}")
 
 
-def any_size_program(
-    graphs: Sequence[Graph], probes: Sequence[Probe], shares: Sequence[Share],
-    target: NativeTarget, title: str,
-) -> Program:
-    """The program of a graph of any sizes, which stands at the probes for these graphs.
+_TELLING = 3  # probes that differ in most
+
+
+def _telling_first(probes: Sequence[Probe]) -> list[int]:
+    """Places of probes: the first, the least and the largest differ in most, if any do."""
+    by_size = sorted(range(len(probes)), key=lambda k: sum(probes[k]))
+    return [*dict.fromkeys([0, by_size[0], by_size[-1], *range(len(probes))])]
+
+
+class Written:
+    """The graphs at the probes, ``graph_at(probe)``, and what writes programs of them.
+
+    Raises:
+        Different: If some need other buffers than others. The most different ones are looked at at
+            once, since most of the time goes into these; the others in :meth:`all`.
+    """
+
+    def __init__(
+        self, graph_at: Callable[[Probe], Graph], probes: Sequence[Probe], target: NativeTarget,
+        title: str,
+    ) -> None:
+        self.probes, self.target, self.title = probes, target, title
+        self._graph_at = graph_at
+        self._found: dict[int, tuple[Graph, NativeWriter]] = {}
+        self._buffers: int | None = None
+        self._rest = _telling_first(probes)
+        for _ in range(min(_TELLING, len(probes))):
+            self._write(self._rest.pop(0))
+
+    def _write(self, k: int) -> None:
+        graph, target = self._graph_at(self.probes[k]), self.target
+        writer = NativeWriter(with_copies(graph), self.title, 0, target.forms(), target.linker)
+        count = len(writer.needed[SCRATCH])
+        if writer.needed[KEPT] or self._buffers not in (None, count):
+            raise Different("memory is used otherwise at other sizes")
+        self._found[k], self._buffers = (graph, writer), count
+
+    def all(self) -> tuple[list[Graph], list[NativeWriter]]:
+        """Those of all probes, in their order."""
+        while self._rest:
+            self._write(self._rest.pop(0))
+        found = [self._found[k] for k in range(len(self.probes))]
+        return [graph for graph, _ in found], [writer for _, writer in found]
+
+
+def any_size_program(written: Written, shares: Sequence[Share]) -> Program:
+    """The program of a graph of any sizes, of which it is written what it is at the probes.
 
     Their first inputs are the symbols; ``shares`` are the numbers in it that depend on them. Where
     arrays cannot be computed with, or are too large, the function raises :class:`Elsewhere`;
@@ -185,17 +227,13 @@ def any_size_program(
     Raises:
         Different: If programs differ in more than numbers that depend on lengths.
     """
-    writers = [
-        NativeWriter(with_copies(graph), title, 0, target.forms(), target.linker)
-        for graph in graphs]
+    (graphs, writers), probes = written.all(), written.probes
     needed = [w.needed[SCRATCH] for w in writers]
-    if len({len(n) for n in needed}) > 1 or any(w.needed[KEPT] for w in writers):
-        raise Different("memory is used otherwise at other sizes")
     for w in writers:
         w.have({SCRATCH: [max(column) for column in zip(*needed, strict=True)], KEPT: []})
     programs = [w.program() for w in writers]
     views = [w.entries[SCRATCH] for w in writers]
-    first, linker = programs[0], target.linker
+    first, linker = programs[0], written.target.linker
     if not first.segments or any(p.segments.keys() != first.segments.keys() for p in programs):
         raise Different("there is no native code, or other code at other sizes")
     effects, segments = sum(map(is_effect, graphs[0].nodes)), [*first.segments.values()]

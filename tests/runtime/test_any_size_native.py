@@ -5,7 +5,7 @@ import pytest
 from test_any_size import PROBES, inputs_of, recorded
 
 from chainwright.codegen.native_target import any_size as native
-from chainwright.codegen.native_target.any_size import Tables, any_size_program
+from chainwright.codegen.native_target.any_size import Tables, Written, any_size_program
 from chainwright.ir import Graph, make, placeholder
 from chainwright.ir.instance import graph_at
 from chainwright.ir.passes import prepare
@@ -151,14 +151,13 @@ def test_too_little_memory_is_numpys(made, plain):
         tables((6, 14))
 
 
-def graphs(build, probes):
-    made = [prepare(build(*probe), (*AT_PROBES, *native_target().passes)) for probe in probes]
-    return [Graph((placeholder("size0", (), "i8"), placeholder("size1", (), "i8"), *g.inputs),
-                  g.nodes, g.outputs, g.name, g.groups) for g in made]
-
-
 def program(build, probes):
-    return any_size_program(graphs(build, probes), probes, (), native_target(), "an example")
+    def graph_at(probe):
+        g = prepare(build(*probe), (*AT_PROBES, *native_target().passes))
+        symbols = [placeholder(f"size{k}", (), "i8") for k in range(2)]
+        return Graph((*symbols, *g.inputs), g.nodes, g.outputs, g.name, g.groups)
+
+    return any_size_program(Written(graph_at, probes, native_target(), "an example"), ())
 
 
 def spaced(n, m, width=24):
@@ -213,3 +212,21 @@ def test_a_layout_that_is_not_known_is_refused():
     x = placeholder("x", (n, 3), "f4", (48, 16))
     with pytest.raises(Different, match="layout"):
         graph_at(Graph((x,), (), (x,), "f"), (9,))
+
+
+def test_what_is_in_vain_ends_early():
+    """Where the least sizes or the largest need other buffers, the rest are not looked at."""
+    seen = []
+
+    def build(n, m):
+        seen.append(n)
+        x = placeholder("x", (n, m), "f4")
+        nodes = [make("matmul", x, make("transpose", x))]
+        for _ in range(2 if n > 50 else 0):
+            nodes.append(make("matmul", nodes[-1], nodes[-1]))
+        return Graph((x,), (nodes[0].inputs[1], *nodes), (nodes[-1],), "f")
+
+    probes = [(n, 7) for n in (7, 6, 5, 4, 60, 8, 9)]
+    with pytest.raises(Different):
+        program(build, probes)
+    assert seen == [7, 4, 60]
