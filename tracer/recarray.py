@@ -313,6 +313,16 @@ class RecArray(NDArrayOperatorsMixin):
         self.update(node)
         return self
 
+    def _is_only_noted(self, op: str, operands: tuple[Node, ...]) -> bool:
+        """Whether an operation writes as many items of the same dtype, whose values are let go of.
+
+        Then nothing has to be computed.
+        """
+        if not is_virtual() or self.held.nbytes < LARGE or OPS[op].kind != "elementwise":
+            return False
+        node = make(op, *operands)
+        return node.shape == self.held.shape and node.dtype == self.held.dtype
+
     # -- NumPy's protocols
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
@@ -648,16 +658,6 @@ class RecArray(NDArrayOperatorsMixin):
 
     def fill(self, value: Any) -> None:
         self[...] = value
-
-    def _is_only_noted(self, op: str, operands: tuple[Node, ...]) -> bool:
-        """Whether an operation writes as many items of the same dtype, whose values are let go of.
-
-        Then nothing has to be computed.
-        """
-        if not is_virtual() or self.held.nbytes < LARGE or OPS[op].kind != "elementwise":
-            return False
-        node = make(op, *operands)
-        return node.shape == self.held.shape and node.dtype == self.held.dtype
 
     def sort(self, axis: int = -1, kind: Any = None) -> None:
         self[...] = call(np.sort, (self, axis, kind), {})

@@ -354,7 +354,10 @@ class Account:
         return 1 + int(min(max(calls - self.calls, 0.0), self.calls, _LONGEST))
 
     def _told(self) -> float | None:
-        """How many calls are to come, by the loop of a trainer; None: it does not say."""
+        """How many calls are to come, by the loop of a trainer; None: it does not say.
+
+        Besides as many as came before the loop: there may be others.
+        """
         loop = _tracing.state.loop
         left = None if loop is None else loop.left()
         if left is None:
@@ -362,7 +365,7 @@ class Account:
         if self._loop is None or self._loop() is not loop:
             self._loop, self._since = weakref.ref(loop), (loop.done(), self.calls)
         done, calls = self._since
-        return left * (self.calls - calls + 1) / (loop.done() - done + 1)
+        return calls + left * (self.calls - calls + 1) / (loop.done() - done + 1)
 
     def _to_come(self) -> float | None:
         """How many calls are to come, if that is known."""

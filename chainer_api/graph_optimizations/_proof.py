@@ -723,5 +723,6 @@ def _are_alike(path: list[Application], other: list[Application], sizes: bool) -
 def _first_difference(a: Application, b: Application) -> str:
     for x, y in zip(a.path(1), b.path(1), strict=False):
         if x is not y:
-            return f"{x.kind.__name__} and not {y.kind.__name__}"
-    return f"{a.depth} and not {b.depth}"
+            one, other = x.kind.__name__, y.kind.__name__
+            return f"{one} of something else" if one == other else f"{one} and not {other}"
+    return f"{a.depth} of them and not {b.depth}"

@@ -842,7 +842,7 @@ class Session:
         return made
 
     def _recording(self, value: Any) -> Any:
-        """An array that is known: what NumPy makes of it alone is none that is the same always."""
+        """What records for an array that is known: else what NumPy makes of it were a constant."""
         found = self.recorder.known.get(id(value)) if type(value) is np.ndarray else None
         return found if found is not None and found.held is value else value
 

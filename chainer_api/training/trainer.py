@@ -15,6 +15,7 @@ from chainer.training import extension as extension_module
 from chainer.training import trigger as trigger_module
 from chainer.training.triggers import _progress
 from chainer.training.triggers.interval_trigger import IntervalTrigger
+from chainwright.runtime import pass_on
 
 
 class _Progress:
@@ -36,8 +37,9 @@ class _Progress:
                 return max(length - now, 0)
             epochs = self._updater.epoch_detail  # with the batch of this iteration
             return max((length - epochs) * (now + 1) / epochs, 0) + 1
-        except (AttributeError, TypeError, ValueError, ZeroDivisionError, NotImplementedError):
-            return None  # triggers and updaters may be the user's
+        except Exception as error:  # triggers and updaters may be the user's
+            pass_on(error)
+            return None
 
 
 class _Entry:
