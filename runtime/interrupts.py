@@ -5,7 +5,7 @@ Where the library takes an exception for its own, and goes on in another way, th
 
 from __future__ import annotations
 
-import _signal  # what signal.getsignal calls, without an enum of each of 60 answers
+import _signal  # type: ignore[import-not-found] # signal's, which makes an enum of each answer
 import functools
 import signal
 import sys

@@ -172,7 +172,9 @@ def _by_rule(
     if not is_virtual() or not _is_large(op, operands):
         return None
     node = make(op, *map(rec.operand, operands), **attrs)
-    if node.nbytes < LARGE and OPS[op].kind != "product" or node.dtype.hasobject:
+    if node.dtype is None or node.dtype.hasobject:
+        return None
+    if node.nbytes < LARGE and OPS[op].kind != "product":
         return None
     return blank(node.dims, node.dtype, node.steps)
 
