@@ -182,14 +182,15 @@ def _by_rule(
 def _is_large(op: str, operands: tuple[Any, ...]) -> bool:
     """Whether rules say what NumPy makes of the operands, and to compute it takes long."""
     row = OPS.get(op)
-    if row is None or op == "cast":
+    if row is None or row.shape is None or row.dtype is None or row.view:
         return False
-    if row.kind == "product" and row.strides is not None:
+    if row.kind == "product":
         a, b = operands
-        return a.size * b.shape[-1] >= _MANY_STEPS
+        return row.strides is not None and a.size * b.shape[-1] >= _MANY_STEPS
     if row.kind == "elementwise":
         return any([type(x) is RecArray and x.held.nbytes >= LARGE for x in operands])
-    if op not in ("concatenate", "stack") or not all([type(x) is RecArray for x in operands]):
+    # Without a rule for strides: of usual arrays NumPy makes a usual one.
+    if row.strides is not None or not all([type(x) is RecArray for x in operands]):
         return False
     return sum([x.held.nbytes for x in operands]) >= LARGE and all(map(_is_usual, operands))
 

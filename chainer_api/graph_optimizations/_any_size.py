@@ -682,7 +682,7 @@ def _probes(sizes: Sizes, specs: dict[int, Spec]) -> list[Probe]:
         Different: If there are too few to tell what depends on what.
     """
     least, largest = [s.least for s in sizes.all], [s.largest for s in sizes.all]
-    seen = [[*probe] for probe in sizes.seen[: 1 if len(least) <= FEW else _SEEN]]
+    seen = [[*probe] for probe in sizes.seen[: _seen_among(len(least))]]
     probes = [_inner(sizes), *seen, least, largest]
     for some in _corners(len(least)):
         probes.append([m if k in some else n for k, (n, m) in enumerate(
@@ -699,7 +699,12 @@ def _probes(sizes: Sizes, specs: dict[int, Spec]) -> list[Probe]:
 
 def probes_for(lengths: int) -> int:
     """At how many sizes functions are traced of which so many lengths may differ."""
-    return 3 + (1 if lengths <= FEW else _SEEN) + len(_corners(lengths))
+    return 3 + _seen_among(lengths) + len(_corners(lengths))
+
+
+def _seen_among(lengths: int) -> int:
+    """How many of the probes are sizes that calls have had."""
+    return 1 if lengths <= FEW else _SEEN
 
 
 def _corners(n: int) -> list[set[int]]:

@@ -18,7 +18,7 @@ from chainer.training.triggers.interval_trigger import IntervalTrigger
 from chainwright.runtime import pass_on
 
 
-class _Progress:
+class _Loop:
     """How far a training has come: compiled methods ask what still pays."""
 
     def __init__(self, trainer):
@@ -252,7 +252,7 @@ class Trainer:
                 entry.extension(self)
         if self._was_long_enough():
             return
-        outer, _tracing.state.loop = _tracing.state.loop, _Progress(self)
+        outer, _tracing.state.loop = _tracing.state.loop, _Loop(self)
         try:
             while not stop_trigger(self):
                 self.observation = {}

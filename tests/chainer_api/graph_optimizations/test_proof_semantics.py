@@ -5,6 +5,7 @@ Each of these was read otherwise once. All that a call computes here decides whi
 
 import abc
 import collections
+import functools
 import itertools
 import logging
 
@@ -34,11 +35,11 @@ class Model(Base):
         return y, self.n, self.log
 
 
-def method(forward):
+def method(forward, base=Model):
     """A model with this method, as a fault."""
 
     def make():
-        return type("Model", (Model,), {"forward": forward})
+        return type(base.__name__, (base,), {"forward": forward})
 
     make.__name__ = forward.__name__
     return fault(make)
@@ -553,14 +554,7 @@ class Typed(Model):
         return super().step(k)
 
 
-def typed(forward):
-    """A model with this method, as a fault."""
-
-    def make():
-        return type("Typed", (Typed,), {"forward": forward})
-
-    make.__name__ = forward.__name__
-    return fault(make)
+typed = functools.partial(method, base=Typed)
 
 
 @typed
