@@ -46,6 +46,7 @@ _COMPARED = 3  # calls by native code that are compared with those of NumPy
 _MADE = 3  # times that native code is made, each for more sizes
 _OUTSIDE = 0.25  # of the calls: where more have other sizes, it is made anew
 _SEEN = 16  # sizes of calls that are remembered
+_ONE = 1  # a length that is left to NumPy, whose products and sums of one row are others
 #: Sizes between a least and a largest one at which a graph is to be looked at; calls had the last.
 Probes = Callable[[Sequence[int], Sequence[int], Sequence[Probe]], list[Probe]]
 
@@ -105,7 +106,8 @@ class AnySizeSchedule(Schedule):
         if native is not None and not OPTIONS.profile():
             results = native.run(sizes, arrays, self._runner.function)
         if results is None:
-            started = time.perf_counter() if self._left >= 0 else 0.0
+            is_counted = self._left >= 0 and _ONE not in sizes
+            started = time.perf_counter() if is_counted else 0.0
             runner = self._runner
             function = runner.profile.function if OPTIONS.profile() else runner.function
             results = function(*arrays, (), ())
@@ -127,10 +129,10 @@ class AnySizeSchedule(Schedule):
         if native is not None:
             self._calls += 1
             if not native.takes(sizes):
-                self._outside += 1
-                if self._left < 0 and self._made < _MADE and self._outside > _HITS:
-                    if self._outside > _OUTSIDE * self._calls:
-                        self._left = 0  # until NumPy's calls have run long enough
+                self._outside += _ONE not in sizes
+                if self._may_be_made_anew() and self._outside > max(_HITS, _OUTSIDE * self._calls):
+                    # Until these have run long enough.
+                    self._left, self._ran, self._runs = 0, 0.0, 0
             elif self._left < 0:
                 return
         sizes = tuple([n or 0 for n in sizes])
@@ -143,6 +145,9 @@ class AnySizeSchedule(Schedule):
             self._least = tuple(map(min, self._least, sizes))
             self._largest = tuple(map(max, self._largest, sizes))
 
+    def _may_be_made_anew(self) -> bool:
+        return self._left < 0 and not self.native_is_coming and self._made < _MADE
+
     def go_native(self) -> None:
         """Compile native code for sizes like those that have come, to run from the next call on."""
         native = native_target()
@@ -152,9 +157,9 @@ class AnySizeSchedule(Schedule):
         self._calls = self._outside = 0
         started, used = time.perf_counter(), python_seconds()
         try:
-            # Calls go on, and may make them wider. One row is left to NumPy.
-            bounds = tuple([max(n, 2) if n else 0 for n in self._least]), self._largest
-            probes = self._probes(*bounds, [seen for seen in list(self._seen) if 1 not in seen])
+            # Calls go on, and may make them wider.
+            bounds = tuple([max(n, _ONE + 1) if n else 0 for n in self._least]), self._largest
+            probes = self._probes(*bounds, [seen for seen in list(self._seen) if _ONE not in seen])
             forward = _Native(self._sized, probes, bounds, self.title)
             backwards = {
                 key: _Native(graph, probes, bounds, f"{self.title} backward")

@@ -12,6 +12,7 @@ from chainwright.ir.passes import prepare
 from chainwright.ir.size import Size
 from chainwright.ir.unify import Different, Unified
 from chainwright.runtime.any_size import AT_PROBES, AnySizeSchedule
+from chainwright.runtime.background import BACKGROUND
 from chainwright.runtime.native import native_target
 from chainwright.runtime.options import OPTIONS
 
@@ -88,6 +89,43 @@ def test_many_calls_of_other_sizes_have_native_code_made_anew(made, plain):
         assert same(results(made, sizes, k), results(plain, sizes, k))
     assert made._native.takes((24, 32)) and made._native.takes((4, 5))
     assert made._made == 2
+
+
+@pytest.fixture
+def jobs(monkeypatch):
+    """What is to be compiled in the background, which does not come to it."""
+    found = []
+    monkeypatch.setattr(OPTIONS, "target", lambda: "auto")
+    monkeypatch.setattr(BACKGROUND, "do", found.append)
+    return found
+
+
+def test_it_is_made_once_at_a_time_however_many_calls_come_meanwhile(jobs):
+    made = schedule()
+    for sizes in 4 * SOON:
+        results(made, sizes)
+    assert len(jobs) == 1
+    jobs.pop()()
+    for k in range(200):
+        results(made, (20 + k % 7, 30 + k % 5))
+    assert len(jobs) == 1 and made._made == 1
+    jobs.pop()()
+    for k in range(200):
+        results(made, (20 + k % 7, 30 + k % 5))
+    assert not jobs and made._made == 2
+
+
+def test_calls_of_one_row_have_no_native_code_made(jobs):
+    made = schedule()
+    for k in range(100):
+        results(made, (1, 2 + k % 9))
+    assert not jobs
+    for sizes in 4 * SOON:
+        results(made, sizes)
+    jobs.pop()()
+    for k in range(100):
+        results(made, (1 + 4 * (k % 2), 3 + k % 9))
+    assert not jobs and made._made == 1 and made._native.takes((5, 8))
 
 
 def test_what_numpy_warns_of_it_warns_of_once(made, plain):
