@@ -87,6 +87,7 @@ _LESS_IN_BACKWARD = 1.5
 _NOTED = 0.9  # of the time of a call that is noted, besides that of noting, a plain one takes
 _LATELY = 10  # calls, of which the balance is
 _LITTLE = 0.3  # of a call's time: who gains more than that is in no doubt
+_LOOKING = 25e-6  # seconds that it takes to find that no program serves a call
 _LOSSES = 8  # calls in a row after which the balance is negative, until programs rest
 _MOST = 1.5  # times as long as before, that functions are thought to take
 _MAY_LOSE = 0.02  # of a method's time; programs become faster the longer they run
@@ -626,9 +627,10 @@ class Account:
         if run.realized and not run.noted and self.plain:
             # Functions were promised, and applied one by one: that tells of no plain call.
             self._count(seconds)
-            if app.plain:
-                self.lose(max(seconds - self._plain_of(app), 0.0))
-            return True
+            if not app.plain:
+                return True
+            self.lose(max(seconds - self._plain_of(app), 0.0))
+            return self.pays(0.0)
         plain = _NOTED * (seconds - run.noting) if run.noted else seconds
         if run.noted:
             self._noted += plain
@@ -830,8 +832,21 @@ class Account:
                 piece.twice.corrects(factor)
             if backward.program:
                 gain += backward.gain
+        app.losses = app.losses + 1 if gain < 0.0 else 0
         self._deficit = max(self._deficit - (calls - 1) * gain, 0.0)
         return self.pays(gain)
+
+    def loses_by(self, app: Application) -> bool:
+        """Whether calls that go the way to ``app`` take longer with programs: others may not."""
+        if app.losses < _LOSSES or _budget() == math.inf:
+            return False
+        app.losses = 0
+        return True
+
+    def looks_in_vain(self) -> bool:
+        """A call was looked at that no program serves; whether programs pay all the same."""
+        self.lose(pace() * _LOOKING)
+        return self.pays(0.0)
 
     def lose(self, seconds: float) -> None:
         """What programs have saved was lost: functions were applied after all."""

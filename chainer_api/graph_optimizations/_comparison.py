@@ -1,4 +1,4 @@
-"""Whether steps are slower with programs: with the turns of loops as calls, or calls with Python.
+"""Whether steps are slower with programs: those of loops, or of calls that gain little.
 
 In: when calls begin, and how much of what differs between them each has. Out: whether the steps
 from one call to the next take longer than those of some calls in a row that go plainly. What may
@@ -15,12 +15,24 @@ from typing import NamedTuple
 
 from ._account import clock
 
-# That are compared each time, and those of them that go plainly: in a row, since a method may be
-# called several times before one backward, which only the last of these steps has.
-_STEPS, _PLAINLY = 96, range(36, 60)
+
+class _Window(NamedTuple):
+    """Steps that are compared, and those of them that go plainly.
+
+    These are in a row, since a method may be called several times before one backward, which only
+    the last of these steps has.
+    """
+
+    steps: int
+    plainly: range
+
+
+_WINDOW = _Window(96, range(36, 60))
+_GLANCE = _Window(24, range(9, 15))  # where programs seem to gain: whether to look more closely
 _FIRST, _SELDOM = 288, 1024  # call with which the first comparison ends; calls between later ones
 _SLOWER, _SLOWER_LATER = 1.1, 1.06  # times as long: while programs come, and later
 _TWICE = 2  # comparisons in a row: by the first one, not all programs are there
+_AGAIN = 128  # calls after which it is seen again whether they are slower, once they have rested
 
 
 _Took = tuple[float, list[int]]  # seconds of a step, and its turns of each loop
@@ -46,11 +58,11 @@ class _Pace(NamedTuple):
     error: float
 
     @classmethod
-    def of(cls, steps: Sequence[_Took], plain: Sequence[float]) -> _Pace | None:
-        """None where no step had turns of which it is known what they take."""
+    def of(cls, steps: Sequence[_Took], plain: Sequence[float], n: int) -> _Pace | None:
+        """None where no step had turns of which it is known what they take; ``n`` go plainly."""
         expected = [
             sum([n * each for n, each in zip(turns, plain, strict=False)]) for _, turns in steps]
-        seconds, n = [took for took, _ in steps], len(_PLAINLY)
+        seconds = [took for took, _ in steps]
         if sum(expected) <= 0.0:
             return None
         ratio = sum(seconds) / sum(expected)
@@ -66,28 +78,36 @@ class Comparison:
     """Some steps in a row, of which some go plainly: seconds, and the turns that they had.
 
     How long a step takes depends on how often loops go. So seconds are compared with what the same
-    turns take plainly, as it was measured in each loop. Where calls have their Python, the calls
-    themselves are counted as such turns.
+    turns take plainly, as it was measured in each loop. Where no loops are open, calls are counted
+    as such turns.
     """
 
     def __init__(self) -> None:
-        self._calls, self._ends = 0, _FIRST
+        self.calls = 0
+        self._window, self._starts = _WINDOW, _FIRST - _WINDOW.steps  # with this call
         self._step: _Step | None = None
         self._clear()
-        self._slower = 0
+        self._slower, self._doubts = 0, False  # comparisons in a row; whether a glance has said so
 
     def _clear(self) -> None:
         self._took = list[_Took](), list[_Took]()  # those that go as usual, and plainly
 
     def comes(self) -> bool:
         """A call begins; whether it, or the one before, is one of those that are compared."""
-        self._calls += 1
+        self.calls += 1
         return self.is_near
 
     @property
     def is_near(self) -> bool:
         """Whether calls are being compared."""
-        return self._calls >= self._ends - _STEPS
+        return self.calls >= self._starts
+
+    def glances(self) -> None:
+        """Calls seem to gain: fewer are compared, and the first ones not at all."""
+        if self.calls == self._starts and not (self._slower or self._doubts):
+            self._window = _GLANCE
+            if self.calls < _FIRST:
+                self._starts *= 2
 
     def begins(self, turns: list[int], spent: float) -> bool:
         """One that is compared begins, after so many ``turns`` of each loop; is it a plain one?
@@ -99,7 +119,7 @@ class Comparison:
             pairs = zip_longest(turns, step.turns, fillvalue=0)
             made = [after - before for after, before in pairs]
             self._took[step.plainly].append(((now - step.began) - (spent - step.spent), made))
-        plainly = self._calls - (self._ends - _STEPS) in _PLAINLY
+        plainly = self.calls - self._starts in self._window.plainly
         self._step = _Step(thread, now, spent, turns, plainly)
         return plainly
 
@@ -112,16 +132,30 @@ class Comparison:
 
         ``plain`` are the seconds that a turn of each loop takes without programs.
         """
-        if self._calls < self._ends:
+        window, ends = self._window, self._starts + self._window.steps
+        if self.calls < ends:
             return False
-        usual, plainly = [_Pace.of(took, plain) for took in self._took]
-        if usual is not None and plainly is not None:
-            # By how much it is slower at least: steps do not take the same time each.
-            ratio = usual.ratio / max(plainly.ratio, 1e-9) * math.exp(-usual.error)
-            slower = ratio > (_SLOWER if self._ends <= _SELDOM else _SLOWER_LATER)
-            self._slower = self._slower + 1 if slower else 0
-        # What was slower is not left so for long.
-        self._ends += _FIRST if self._slower else min(self._ends, _SELDOM)
-        self._step = None
+        enough = len(window.plainly)
+        usual, plainly = [_Pace.of(took, plain, enough) for took in self._took]
+        self._doubts = False
+        # Of those that were interrupted it is not known what they have taken.
+        known = all([2 * len(took) >= enough for took in self._took])
+        if usual is not None and plainly is not None and known:
+            ratio = usual.ratio / max(plainly.ratio, 1e-9)
+            if window is _GLANCE:
+                self._doubts = ratio > 1.0
+            else:  # by how much it is slower at least: steps do not take the same time each
+                ratio *= math.exp(-usual.error)
+                slower = ratio > (_SLOWER if ends <= _SELDOM else _SLOWER_LATER)
+                self._slower = self._slower + 1 if slower else 0
+        self._window, self._step = _WINDOW, None
         self._clear()
+        if self._doubts:
+            self._starts = ends + 1
+            return False
+        # What was slower is not left so for long.
+        later = min(ends, _SELDOM)
+        if self._slower:
+            later = _FIRST if self._slower < _TWICE else _AGAIN
+        self._starts = ends + later - _WINDOW.steps
         return self._slower >= _TWICE

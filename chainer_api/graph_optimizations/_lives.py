@@ -23,7 +23,7 @@ class Lives:
 
     >>> from chainer.graph_optimizations._lives import Lives
     >>> lives = Lives()
-    >>> lives.ended(5, 0.0, 0.0), lives.ended(9, 0.0, 0.0)
+    >>> lives.ended(5, 0, 0.0, 0.0), lives.ended(9, 2, 0.0, 0.0)
     (None, None)
     >>> lives.to_come(0), lives.to_come(6), lives.to_come(9)
     (7.0, 3, None)
@@ -37,6 +37,7 @@ class Lives:
         #: what a handler of signals raises (a timeout), which comes as such a function begins.
         self._gone = deque[Any]()
         self._calls = deque[int](maxlen=_LAST)
+        self._served = deque[int](maxlen=_LAST)  # of these, by programs
         self._seconds = self._owed = 0.0
 
     def begins(self, chain: Any, ledger: Ledger) -> None:
@@ -53,7 +54,8 @@ class Lives:
                 return
             _, ledger = self._there.pop(id(reference), (None, None))
             if ledger is not None:
-                self.ended(ledger.hits + ledger.eager_calls, ledger.in_method, ledger.owed)
+                calls = ledger.hits + ledger.eager_calls
+                self.ended(calls, ledger.hits, ledger.in_method, ledger.owed)
 
     @property
     def seconds(self) -> float:
@@ -67,9 +69,10 @@ class Lives:
         self._look()
         return self._owed
 
-    def ended(self, calls: int, seconds: float, owed: float) -> None:
-        """A chain is gone that has had so many calls."""
+    def ended(self, calls: int, served: int, seconds: float, owed: float) -> None:
+        """A chain is gone that has had so many calls, of which programs have ``served`` some."""
         self._calls.append(calls)
+        self._served.append(served)
         self._seconds += seconds
         self._owed = max(self._owed + owed, 0.0)
 
@@ -82,4 +85,10 @@ class Lives:
     def to_pass(self) -> int:
         """How many calls nobody is to look at, of a chain that is new."""
         usual = self.to_come(0)
-        return 0 if usual is None or usual > _BRIEF else 1 + 2 * int(usual)
+        if usual is None:
+            return 0
+        if usual <= _BRIEF:
+            return 1 + 2 * int(usual)
+        # The last ones were gone before any program had paid.
+        in_vain = len(self._served) == _LAST and not any(list(self._served))
+        return 1 + int(usual) if in_vain else 0

@@ -39,6 +39,7 @@ if TYPE_CHECKING:
 logger = logging.getLogger("chainwright")
 _AFTER = 2  # calls that have gone one way until a proof is tried
 _TRIES = 6  # of one way that are in vain
+_PUT_OFF = 4  # times that programs which are slower go on, as a proof of their way is to come
 _PROOFS = 12  # of one way that are kept: they differ in what they found, lengths for instance
 _ALL = 16  # of one method, or as many as ways, where the forms of arguments tell them apart
 _BRIEFLY = 3  # ways of the last calls that are tried at once, as they may take turns
@@ -478,9 +479,15 @@ class Proofs:
             self._wants(app, None if app.sizes is not None else run.form)
 
     def are_tried_in(self) -> int:
-        """In how many calls the way of the last one is to be proved; 0 if it was tried before."""
+        """In how many calls the way of the last one is to be proved; 0 if it was tried before.
+
+        Where calls do not come to it, something stands in its way.
+        """
         app = self._last
         if app is None or app.proof_tries or any([proof.app is app for proof in self.proofs]):
+            return 0
+        app.put_off += 1
+        if app.put_off > _PUT_OFF:
             return 0
         wait = self.site.account.wait_for_proof(app.depth, app.followed)
         if not wait:

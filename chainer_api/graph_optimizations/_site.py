@@ -34,7 +34,7 @@ from ._report import line_of
 from ._residual import MISS
 from ._run import NEW, Run, Sync
 from ._settings import settings_now
-from ._sleep import LONGEST, PATIENCE, Sleep
+from ._sleep import LEFT_ALONE, LONGEST, PATIENCE, Sleep
 from ._trace import Untraceable
 from ._tree import Application
 from ._ways import FEW, Forms, Ways
@@ -105,13 +105,15 @@ class Site:
         self._to_time = 0  # so many calls are to be timed now
         self._noted = self._noted_again = 0  # calls, and those of them whose way had come before
         self._compared_at, self._comparing = -_SURE, 0  # see seems_slow
-        #: Of steps with programs whose calls have their Python, and without; not of turns of loops.
+        #: Of steps with programs and without them; not of turns of loops, and of parts of calls.
         self._steps = None if options.inside else Comparison()
+        self._slower_steps = 0  # how often programs rest since steps were slower
         self.proofs = Proofs(self)
         self.phrases = Phrases(name, self.account, options.limit > FEW)
         self.any_sizes = AnySizes()
         self._asked_again_at = 0  # call, whether programs for any sizes pay
         self._in_vain = 0  # calls in a row that programs might have served, and that none has
+        self._unserved = 0  # calls in a row that were looked at, and had no program
         self._missed = 0  # calls without a program since calls were noted for phrases
         self._patience = PATIENCE  # so many, until some are noted
         self._opened: OpenMethod | None = None  # with the turns of its loops as compiled calls
@@ -151,23 +153,25 @@ class Site:
         if self._to_time:
             self._to_time -= 1
             return self._timed_plainly(chain, args, kwargs)
+        if self._steps is not None and self.ledger.hits and self._is_compared(self._steps):
+            return self._compared_plainly(self._as_one_call, chain, args, kwargs)
         may_prove = (proofs.proofs or proofs.wanted) and not (
             self.phrases.counts or errors_are_heard() or _is_traced())
         result = proofs.call_briefly(settings, chain, args, kwargs) if may_prove else MISS
         if result is MISS:
             if form is None and self.forms.differ:
                 form = self.forms.of((args, kwargs))
+            if form is not None and self.forms.passes(form):
+                return self._passed(chain, args, kwargs)
             if may_prove:
                 result, proof = proofs.call(settings, chain, args, kwargs, form)
         if result is not MISS:
-            self._in_vain = 0
+            self._in_vain = self._unserved = 0
             self.sleep.is_served()
             if self.account.new_backwards:  # the next call with Python may be far away
                 with self.lock:
                     self._renew_pieces()
             return result
-        if not self._in_vain and self.account.gains_little and self._is_compared():
-            return self._compared_plainly(self._as_one_call, chain, args, kwargs)
         return self._run(settings, chain, args, kwargs, proof, form)
 
     def _count_to_time(self) -> int:
@@ -238,19 +242,23 @@ class Site:
             self.account.timed_anew(self._last, self.plans())
         return result
 
-    def _is_compared(self) -> bool:
-        """Whether a call with its Python is to go without programs, to compare steps.
+    def _is_compared(self, steps: Comparison) -> bool:
+        """Whether a call is to go without programs, so that steps are compared.
 
         The account adds up what calls and backwards take, but not what happens around these.
         """
-        steps = self._steps
-        if steps is None or not steps.comes() or configuration.peek("static_budget") is None:
+        if not steps.comes():
             return False
-        plainly = steps.begins([self.account.calls], self.spent)
+        if not self.account.gains_little:
+            steps.glances()
+        if not steps.is_near or configuration.peek("static_budget") is None:
+            return False
+        plainly = steps.begins([steps.calls], self.spent)
         if steps.ends([1.0]):
             self.account.has_saved_nothing()
             if self.rest():
-                self.sleep.lasts(LONGEST)
+                self.sleep.lasts(LONGEST << 2 * min(self._slower_steps, 2))
+                self._slower_steps += 1
         return plainly
 
     def _compared_plainly(self, method: Callable[..., Any], chain: Any, args: Any, kw: Any) -> Any:
@@ -282,13 +290,17 @@ class Site:
             return self(chain, args, kwargs)
         account, sleep = self.account, self.sleep
         self.ledger.went_plainly(sleep.why)
+        if self._steps is not None:
+            self._steps.is_interrupted()
         if sleep.rests:
             BLOCKS.trim()
         waits = self.waits and not sleep.rests
         sleep.calls = max(sleep.calls - 1, 0)  # other threads count, too
         sleep.unseen -= 1
         if sleep.unseen < 0 and not sleep.rests:
-            sleep.unseen = 0 if self.forms.any_is_hot() else self.forms.uncounted(account.plain)
+            forms, self._unserved = self.forms, self._unserved + 1
+            hot = forms.any_is_hot()
+            sleep.unseen = forms.unseen(self._unserved) if hot else forms.uncounted(account.plain)
         if sleep.calls > 1 and account.calls >= _BEGUN and not self._calls_itself:
             # Nobody looks at the next ones.
             most = _LET_PASS if sleep.rests else sleep.unseen
@@ -297,6 +309,8 @@ class Site:
             account.let_pass(calls)
             sleep.calls -= calls
             sleep.unseen = 0
+        elif self.ledger.hits and not (sleep.rests or account.looks_in_vain()):
+            self.seems_slow()
         # What calls take tells when a way pays that is too dear to be traced now.
         timed = waits and not (account.knows_calls and account.calls % TIMED_EACH)
         started = clock() if timed else 0.0
@@ -306,6 +320,18 @@ class Site:
             self._compile_or_wait()
             self._compile_any_size()
         return result
+
+    def _passed(self, chain: Any, args: Any, kwargs: Any) -> Any:
+        """A call with arguments for which there is no program, while others are served."""
+        ledger, account, self._unserved = self.ledger, self.account, self._unserved + 1
+        ledger.went_plainly(LEFT_ALONE)
+        if not account.looks_in_vain():
+            self.seems_slow()
+        account.called_asleep()
+        if not self._calls_itself and (calls := self.forms.unseen(self._unserved)):
+            ledger.let_pass(calls, LEFT_ALONE)
+            account.let_pass(calls)
+        return self._as_one_call(chain, *args, **kwargs)
 
     def _run(
         self, settings: Any, chain: Any, args: Any, kwargs: Any, proof: Any, form: int | None
@@ -510,11 +536,14 @@ class Site:
             self.ledger.stopped(reason, where)
         self._in_vain = 0 if run.programs else self._in_vain + 1
         if run.programs:
+            self._unserved = 0
             self.sleep.is_served()
-            if not pays:
-                self.seems_slow()
         elif self._waiting is None:
             self._has_no_program(LONGEST)
+        if not pays:
+            self.seems_slow()
+        if run.form is not None and self.ledger.hits and not account.hurries():
+            self._learn_of_form(run, run.form)
         if run.noting:
             self.ledger.spent["noting"] += run.noting
         self._learn_phrases(run)
@@ -534,6 +563,15 @@ class Site:
             self.forms.has_gone(run.form, run.left, hot)
             if not (run.programs or run.left or hot):
                 self.forms.has_found_none(run.form)
+
+    def _learn_of_form(self, run: Run, form: int) -> None:
+        """Calls with such arguments are let pass, where they have no program, or lose by it."""
+        if run.programs:
+            self.forms.was_served(form)
+            if self.forms.differ and self.account.loses_by(run.app):
+                self.forms.rests(form, self.proofs.are_tried_in())
+        elif self.forms.differ and not (self.phrases.is_there or self.phrases.notes):
+            self.forms.was_in_vain(form)
 
     def _leave(self, run: Run) -> None:
         """To follow a way takes longer than to go it, where no program is left on it."""

@@ -26,7 +26,9 @@ class Sleep:
         self._next_rest = self._next_for_native = _RESTS
 
     def begins(self, calls: int, why: str) -> None:
-        """Leave it alone for so many calls, or for fewer, if it is asleep."""
+        """Leave it alone for so many calls, or for fewer, if it is asleep; but let it rest."""
+        if self.rests and self.calls:
+            return
         self.calls, self.why, self.rests = min(self.calls or calls, calls), why, False
 
     def begins_to_rest(self, calls: int | None = None) -> None:

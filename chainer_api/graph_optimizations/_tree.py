@@ -94,9 +94,11 @@ class Application:
         self.draws: tuple[Draw, ...] = ()  # known once it has been traced
         self.writes: frozenset[int] = frozenset()  # slots of arrays that it changes; likewise
         self.followed = self.proof_tries = 0  # calls that have ended here, and tries of a proof
+        self.put_off = 0  # how often programs have not rested, as a proof was to come
         self.fails = False  # whether it may raise for some values; known then, too
         self.read_in_try = False  # whether calls have stopped behind it where that is caught
         self.plain = 0.0  # seconds of a call that ends here, without programs
+        self.losses = 0  # such calls in a row that have taken longer with programs
         self.last = 0  # the call that has ended here last
         self.meter = Meter()  # of calls that end here
 

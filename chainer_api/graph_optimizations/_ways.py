@@ -27,6 +27,8 @@ _OFTEN = 7  # earlier calls with arguments of one form, where there are more tha
 _LATE = 4  # calls of one form, of which it is known which ways they have gone of late
 _WORTH = 4  # calls that leave a way in the middle lose what a call gains that follows it
 _LONG = 1024  # calls for which those of a form are not looked at, where it led nowhere
+_IN_VAIN = 4  # calls of a form in a row without a program, until some are let pass; the most
+_PASS = 64
 _COUNTING = 1e-3  # seconds that calls take of which the forms may be counted always
 _APART = 10  # calls, at most, between two that are counted of those that take less
 
@@ -43,6 +45,9 @@ class Forms:
         self._seen: dict[int, int] = {}  # calls of each of which the way was noted
         self._last: dict[int, tuple[int, ...]] = {}  # ways of the last ones, by their ids
         self.differ = False  # whether calls have left such ways
+        self._in_vain: dict[int, int] = {}  # calls of each in a row that had no program
+        self._to_pass: dict[int, int] = {}  # calls of each that are not looked at
+        self._rested: dict[int, int] = {}  # how often programs of each have rested
 
     def of(self, arguments: object) -> int:
         """The form of the arguments of a call, which is counted.
@@ -57,9 +62,9 @@ class Forms:
         self._again += calls[form] > _OFTEN
         if len(calls) > _FORMS:
             old, _ = calls.popitem(last=False)
-            self.hot.pop(old, None)
-            self._seen.pop(old, None)
-            self._last.pop(old, None)
+            for known in (self.hot, self._seen, self._last, self._in_vain, self._to_pass,
+                          self._rested):
+                known.pop(old, None)
         return form
 
     def came(self, form: int, calls: int) -> None:
@@ -75,8 +80,15 @@ class Forms:
         """
         if seconds >= _COUNTING:
             return 0
+        return self._by_chance(max(int(2 * _COUNTING / max(seconds, 1e-6)), _APART))
+
+    def _by_chance(self, below: int) -> int:
         self._chance = (1103515245 * self._chance + 12345) & 0x7FFFFFFF
-        return (self._chance >> 8) % max(int(2 * _COUNTING / max(seconds, 1e-6)), _APART)
+        return (self._chance >> 8) % below
+
+    def unseen(self, unserved: int) -> int:
+        """Likewise where some have programs, and so many in a row were looked at in vain."""
+        return self._by_chance(min(unserved, _PASS)) if unserved >= _IN_VAIN else 0
 
     @property
     def count(self) -> int:
@@ -166,6 +178,30 @@ class Forms:
         if score < -_WORTH:
             self.hot[form] = score + 1
         return score < -_WORTH
+
+    def passes(self, form: int) -> bool:
+        """Whether a call with such arguments is not looked at though others are served."""
+        left = self._to_pass.get(form, 0)
+        if left > 0:
+            self._to_pass[form] = left - 1
+        return left > 0
+
+    def was_served(self, form: int) -> None:
+        """A program has served a call with such arguments."""
+        self._in_vain.pop(form, None)
+
+    def was_in_vain(self, form: int) -> None:
+        """A call with such arguments was looked at and had no program: more pass each time."""
+        n = self._in_vain[form] = self._in_vain.get(form, 0) + 1
+        if n >= _IN_VAIN:
+            self._to_pass[form] = min(2 << min(n - _IN_VAIN, 8), _PASS)
+
+    def rests(self, form: int, calls: int) -> None:
+        """Programs for such calls lose time, and others do not: so many, or more each time."""
+        if not calls:
+            n = self._rested[form] = self._rested.get(form, 0) + 1
+            calls = min(_PASS << 2 * min(n, 8), 16 * _LONG)
+        self._to_pass[form] = calls
 
     def has_found_none(self, form: int) -> None:
         """A call with such arguments has had no program to follow: those there were are gone."""

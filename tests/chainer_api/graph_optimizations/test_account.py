@@ -849,6 +849,56 @@ def test_a_proof_is_tried_before_programs_are_left_alone(was_tried, monkeypatch)
     assert bool(site.ledger.without_python) is not was_tried
 
 
+def test_what_is_put_off_for_a_proof_that_does_not_come_is_left_alone(monkeypatch):
+    monkeypatch.setattr("chainer.graph_optimizations._proof._AFTER", 10**6)
+    monkeypatch.setattr(_account.Account, "wait_for_proof", lambda *_: 3)
+    monkeypatch.setitem(vars(chainer.global_config), "static_target", "numpy")  # nothing comes
+    model, x = Model(), np.ones((2, 3), "f")
+    with chainer.using_config("static_budget", None):
+        for _ in range(8):
+            model(x)
+    (site,) = model.schedule_manager._sites.values()
+    calls = []
+    for _ in range(8):
+        site.rest()
+        calls.append(site.sleep.calls)
+    assert calls[:4] == [3, 3, 3, 3] and calls[-1] > 100
+
+
+def test_functions_that_are_promised_in_vain_do_not_go_on_for_ever(account, monkeypatch):
+    """As of a loss whose ``creator`` is looked at in each step."""
+    run = Counted()
+    run.settings, run.phrases, run.app = settings_now(), None, Application(None)
+    run.programs, run.noted, run.noting, run.realized, run.between = 0, 1, 0.0, 0, 0.0
+    for _ in range(8):
+        account.called(run, 1.0)
+    run.noted, run.realized = 0, 3
+    assert not all([account.called(run, 2.0) for _ in range(20)])
+
+
+def test_calls_that_are_looked_at_in_vain_are_a_loss(account, monkeypatch):
+    monkeypatch.setattr(_account, "pace", lambda: 1.0)
+    monkeypatch.setattr(_account, "_LOOKING", 0.1)
+    after(account, 100)
+    assert account.looks_in_vain() and account.ledger.saved == pytest.approx(-0.1)
+    assert not all([account.looks_in_vain() for _ in range(1000)])
+
+
+def test_a_way_may_lose_what_others_gain(account, monkeypatch):
+    loses, gains = Application(None), Application(None)
+    for app, seconds in ((loses, 1.5), (gains, 0.1)):
+        app.plain = 1.0
+        run = Counted()
+        run.pieces, run.phrases, run.checking, run.realized, run.programs = [], None, 0.0, 0, 1
+        for _ in range(9):
+            account._ended(seconds, app.meter, app, run)
+    assert account.loses_by(loses) and not account.loses_by(gains)
+    assert not account.loses_by(loses)  # it is to lose as often again
+    with chainer.using_config("static_budget", None):
+        loses.losses = 100
+        assert not account.loses_by(loses)
+
+
 @pytest.mark.parametrize("calls", [20, 200])
 def test_programs_that_are_asked_for_are_compiled(calls, monkeypatch):
     monkeypatch.setattr(_account, "COMPILING", Rate(1e6, 0.0))
@@ -896,6 +946,7 @@ def test_where_values_decide_functions_are_counted_and_no_call_is_timed(monkeypa
             return x
 
     monkeypatch.setattr(_account.Account, "pays", lambda self, gain: True)
+    monkeypatch.setattr(_account.Account, "loses_by", lambda self, app: False)
     model = Decides()
     with chainer.using_config("static_budget", 1e9):
         for k in range(60):
@@ -904,7 +955,7 @@ def test_where_values_decide_functions_are_counted_and_no_call_is_timed(monkeypa
     (site,) = model.schedule_manager._sites.values()
     assert site.account.ways == 2 and site.ledger.hits > 20
     assert site.account.of_function > 0.0
-    assert sum(site.ledger.plainly.values()) == 0
+    assert not site.ledger.plainly[_site._TIMED]
 
 
 def losing(monkeypatch, plain_takes):
@@ -946,16 +997,18 @@ def test_programs_that_are_slower_than_that_are_left_alone(monkeypatch):
     assert app.plain == 1.0 and site.sleep.rests and site.ledger.plainly[LEFT] >= 16
 
 
+@pytest.mark.parametrize("proved", [True, False])
 @pytest.mark.parametrize("slower", [True, False])
-def test_steps_with_programs_are_compared_with_others(slower, monkeypatch):
-    """Of calls with their Python, whose backward and whatever else follows nobody adds up."""
-    for name, value in (("_FIRST", 60), ("_STEPS", 24), ("_PLAINLY", range(8, 16))):
+def test_steps_with_programs_are_compared_with_others(slower, proved, monkeypatch):
+    """Nobody adds up what backward takes around programs, and whatever else follows."""
+    for name, value in (("_FIRST", 60), ("_WINDOW", _comparison._Window(24, range(8, 16)))):
         monkeypatch.setattr(_comparison, name, value)
     rate, now = Rate(0.0, 0.0), [0.0]
     monkeypatch.setattr(_account, "COMPILING", rate)
     monkeypatch.setattr(_making, "COMPILING", rate)
-    for name, value in (("wait_for_trace", 0), ("affords_proof", False), ("pays", True)):
+    for name, value in (("wait_for_trace", 0), ("affords_proof", proved), ("pays", True)):
         monkeypatch.setattr(_account.Account, name, lambda *_, given=value, **__: given)
+    monkeypatch.setattr(_account.Account, "gains_little", True)
     monkeypatch.setattr(_proof.Proofs, "are_tried_in", lambda self: 0)
     monkeypatch.setattr(_comparison, "clock", lambda: now[0])
     model, x = Model(), np.ones((2, 3), "f")
@@ -967,6 +1020,7 @@ def test_steps_with_programs_are_compared_with_others(slower, monkeypatch):
             now[0] += 1.2 if (found.hits > before) is slower else 1.0
     (site,) = model.schedule_manager._sites.values()
     assert found.plainly[_site._TIMED] >= 8
+    assert bool(found.without_python) is proved
     assert site.sleep.rests is slower
     if slower:
         assert site.ledger.saved <= 0.0

@@ -16,7 +16,7 @@ def _closed_after(monkeypatch, ratio, spent=0.0, others=0.0, behind=0.0, each=1)
     steps, turns, all_spent = _comparison.Comparison(), 0, 0.0
     for call in itertools.count(1):
         plainly = steps.comes() and steps.begins([1 + call, turns], all_spent)
-        ends = steps._ends
+        ends = steps._starts + steps._window.steps
         told += [steps.ends([2.0, 1.0])] if call == ends else []
         if told and told[-1] or len(told) == 4:
             return len(told) if told[-1] else None
@@ -63,3 +63,41 @@ def test_what_gets_slower_later_is_compared_again_soon(monkeypatch):
             break
         now += 1.0 if plainly or call < 3000 else 1.08
     assert 3000 < call < 3000 + 1024 + 2 * 288
+
+
+def _compared(monkeypatch, ratio, calls, interrupted=()):
+    """The calls at which it turned out that steps are slower which seem to gain."""
+    steps, now, found, plain = _comparison.Comparison(), 0.0, [], []
+    monkeypatch.setattr(_comparison, "clock", lambda: now)
+    for call in range(1, calls):
+        if call in interrupted:
+            steps.is_interrupted()
+        plainly = False
+        if steps.comes():
+            steps.glances()
+            plainly = steps.is_near and steps.begins([call], 0.0)
+            if steps.ends([1.0]):
+                found.append(call)
+        now += 1.0 if plainly else ratio
+        plain += [call] if plainly else []
+    return found, plain
+
+
+def test_where_programs_seem_to_gain_few_calls_are_compared(monkeypatch):
+    found, plain = _compared(monkeypatch, 0.5, 4000)
+    assert not found and plain[0] > 288 and len(plain) <= 6 * 5
+
+
+def test_and_more_where_these_are_slower(monkeypatch):
+    found, plain = _compared(monkeypatch, 1.3, 4000)
+    assert found[0] < 1200 and len(plain) > 24
+
+
+def test_what_was_interrupted_tells_nothing(monkeypatch):
+    found, plain = _compared(monkeypatch, 1.3, 4000, range(4000))
+    assert not found and plain
+
+
+def test_what_has_rested_is_compared_again_at_once(monkeypatch):
+    found, _ = _compared(monkeypatch, 1.3, 4000)
+    assert {b - a for a, b in itertools.pairwise(found)} == {128}

@@ -73,18 +73,28 @@ def test_what_is_lost_is_remembered():
     """Chains of 60 calls each, of which none has paid: they share one budget."""
     lives = _lives.Lives()
     for _ in range(4):
-        lives.ended(60, 0.6, 0.2)
+        lives.ended(60, 30, 0.6, 0.2)
     assert lives.owed == pytest.approx(0.8) and lives.seconds == pytest.approx(2.4)
-    lives.ended(60, 0.6, -1.0)
+    lives.ended(60, 30, 0.6, -1.0)
     assert lives.owed == 0.0
     assert lives.to_pass() == 0 and lives.to_come(0) == 60
+
+
+def test_where_the_last_ones_were_gone_before_any_program_served_them_calls_pass():
+    lives = _lives.Lives()
+    for _ in range(8):
+        assert lives.to_pass() == 0
+        lives.ended(60, 0, 0.6, 0.0)
+    assert lives.to_pass() == 61
+    lives.ended(60, 3, 0.6, 0.0)
+    assert lives.to_pass() == 0
 
 
 def test_what_takes_more_calls_than_are_to_come_waits():
     account = _account.Account(Ledger("forward"))
     account.calls = 150
     assert not account._comes_back_in(100.0, 1.0)  # as many as there were
-    account.lives.ended(153, 0.0, 0.0)
+    account.lives.ended(153, 9, 0.0, 0.0)
     assert account._comes_back_in(100.0, 1.0) > 0
     assert not account._comes_back_in(2.0, 1.0)
 

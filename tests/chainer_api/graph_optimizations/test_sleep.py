@@ -8,7 +8,7 @@ from trust import Base
 
 import chainer
 import chainer.functions as F
-from chainer.graph_optimizations import _site, _sleep
+from chainer.graph_optimizations import _site, _sleep, _ways
 
 
 def left_alone(sleep, longest, calls):
@@ -51,6 +51,45 @@ def test_rests():
     assert sleep.calls == 16
     sleep.waits_for_native()
     assert sleep.calls == 32
+
+
+def test_what_rests_is_not_woken_by_what_waits():
+    sleep = _sleep.Sleep()
+    sleep.begins_to_rest(1000)
+    sleep.begins(4, "dear")
+    assert sleep.rests and sleep.calls == 1000
+    sleep.wakes()
+    sleep.begins(4, "dear")
+    assert not sleep.rests and sleep.calls == 4
+
+
+def test_arguments_for_which_there_is_no_program_pass():
+    forms = _ways.Forms()
+    looked = [not forms.passes(1) for _ in range(4) if forms.was_in_vain(1) is None]
+    assert looked == [True, True, True, False]
+    for _ in range(20):
+        forms.was_in_vain(1)
+    assert sum([forms.passes(1) for _ in range(200)]) == 64
+    forms.was_served(1)
+    forms.was_in_vain(1)
+    assert not forms.passes(1) and not forms.passes(2)
+
+
+def test_programs_for_some_arguments_rest_longer_each_time():
+    forms, calls = _ways.Forms(), []
+    forms.rests(1, 5)
+    assert sum([forms.passes(1) for _ in range(100)]) == 5
+    for _ in range(3):
+        forms.rests(1, 0)
+        calls.append(sum([forms.passes(1) for _ in range(10000)]))
+    assert calls == [256, 1024, 4096] and not forms.passes(2)
+
+
+def test_some_calls_pass_by_chance_where_many_were_looked_at_in_vain():
+    forms = _ways.Forms()
+    assert not any([forms.unseen(n) for n in range(4)])
+    found = [forms.unseen(1000) for _ in range(100)]
+    assert max(found) < 64 and 20 < sum(found) / 100 < 44
 
 
 class Net(Base):
