@@ -87,7 +87,9 @@ _LESS_IN_BACKWARD = 1.5
 _NOTED = 0.9  # of the time of a call that is noted, besides that of noting, a plain one takes
 _LATELY = 10  # calls, of which the balance is
 _LITTLE = 0.3  # of a call's time: who gains more than that is in no doubt
+_CLEARLY = 0.05  # of a call's time: a way that loses more than that is given up
 _LOOKING = 25e-6  # seconds that it takes to find that no program serves a call
+_BRIEFLY = 8  # times as long: calls that take less are let pass
 _LOSSES = 8  # calls in a row after which the balance is negative, until programs rest
 _MOST = 1.5  # times as long as before, that functions are thought to take
 _MAY_LOSE = 0.02  # of a method's time; programs become faster the longer they run
@@ -714,12 +716,15 @@ class Account:
         self._before, app.plain = app.plain, 0.0
 
     def timed_anew(self, app: Application, plans: Sequence[Plan]) -> None:
-        """These calls have ended: functions of ``plans`` take longer, too, if calls do."""
-        slower = app.plain / self._before if self._before else 1.0
+        """These calls have ended: functions of ``plans`` take as much longer as calls do.
+
+        Or less: else each time at which the machine was slower would make them longer for good.
+        """
+        times = app.plain / self._before if self._before else 1.0
         self.plain = max(self.plain, app.plain)
-        for piece in [piece for plan in plans for piece in plan.pieces if slower > 1.0]:
-            piece.forward_meter.plain *= slower
-            piece.backward_meter.plain *= slower
+        for piece in [piece for plan in plans for piece in plan.pieces]:
+            piece.forward_meter.plain *= times
+            piece.backward_meter.plain *= times
 
     def _ended_plainly(self, seconds: float, app: Application | None) -> None:
         self._count(seconds)
@@ -832,7 +837,7 @@ class Account:
                 piece.twice.corrects(factor)
             if backward.program:
                 gain += backward.gain
-        app.losses = app.losses + 1 if gain < 0.0 else 0
+        app.losses = app.losses + 1 if gain < -_CLEARLY * app.plain else 0
         self._deficit = max(self._deficit - (calls - 1) * gain, 0.0)
         return self.pays(gain)
 
@@ -847,6 +852,10 @@ class Account:
         """A call was looked at that no program serves; whether programs pay all the same."""
         self.lose(pace() * _LOOKING)
         return self.pays(0.0)
+
+    def is_brief(self) -> bool:
+        """Whether it takes a good part of a call to find that no program serves it."""
+        return self.plain < _BRIEFLY * pace() * _LOOKING
 
     def lose(self, seconds: float) -> None:
         """What programs have saved was lost: functions were applied after all."""

@@ -37,7 +37,7 @@ from ._settings import settings_now
 from ._sleep import LEFT_ALONE, LONGEST, PATIENCE, Sleep
 from ._trace import Untraceable
 from ._tree import Application
-from ._ways import FEW, Forms, Ways
+from ._ways import FEW, MANY, Forms, Ways
 
 if TYPE_CHECKING:
     from .static_graph import Options
@@ -48,6 +48,7 @@ _TIMED_FIRST = 4  # hits after which a call is timed without programs; later sev
 _TIMED_IN_A_ROW = 3  # at most: the first of them finds other things in the caches
 _AWHILE = 32  # and where the arguments have forms of which some may come again
 _ASKED_AGAIN = 8  # times as many calls there were as pass until it is asked again what pays
+_SOON = 16  # calls that pass while native code is made for programs of their arguments
 _AS_MANY = 8  # programs for one size each take longer to be made than one for any sizes
 _COMPARED = 4  # calls that are timed without programs, where these seem to be slower
 _SURE = 64  # calls with programs after which that has to be done again
@@ -114,6 +115,8 @@ class Site:
         self._asked_again_at = 0  # call, whether programs for any sizes pay
         self._in_vain = 0  # calls in a row that programs might have served, and that none has
         self._unserved = 0  # calls in a row that were looked at, and had no program
+        #: Forms of arguments with which programs seem slower: the way, and the hits by then.
+        self._doubted: dict[int, tuple[Application, int]] = {}
         self._missed = 0  # calls without a program since calls were noted for phrases
         self._patience = PATIENCE  # so many, until some are noted
         self._opened: OpenMethod | None = None  # with the turns of its loops as compiled calls
@@ -152,7 +155,7 @@ class Site:
             self._to_time = self._count_to_time()
         if self._to_time:
             self._to_time -= 1
-            return self._timed_plainly(chain, args, kwargs)
+            return self._timed_plainly(self._last, chain, args, kwargs)
         if self._steps is not None and self.ledger.hits and self._is_compared(self._steps):
             return self._compared_plainly(self._as_one_call, chain, args, kwargs)
         may_prove = (proofs.proofs or proofs.wanted) and not (
@@ -162,7 +165,7 @@ class Site:
             if form is None and self.forms.differ:
                 form = self.forms.of((args, kwargs))
             if form is not None and self.forms.passes(form):
-                return self._passed(chain, args, kwargs)
+                return self._passed(form, chain, args, kwargs)
             if may_prove:
                 result, proof = proofs.call(settings, chain, args, kwargs, form)
         if result is not MISS:
@@ -225,18 +228,18 @@ class Site:
         """Whether nobody knows which way a call goes without programs: values decide, or forms."""
         return self.forms.differ or self.account.ways > 1
 
-    def _timed_plainly(self, chain: Any, args: Any, kwargs: Any) -> Any:
+    def _timed_plainly(self, app: Application, chain: Any, args: Any, kwargs: Any) -> Any:
         BLOCKS.trim()
         started = clock()
         result = self._as_one_call(chain, *args, **kwargs)
-        self.account.called_plainly(clock() - started, self._last)
+        self.account.called_plainly(clock() - started, app)
         self.ledger.plainly[_TIMED] += 1
         return result
 
     def _compare(self, chain: Any, args: Any, kwargs: Any) -> Any:
         if self._comparing == _COMPARED:
             self.account.times_anew(self._last)
-        result = self._timed_plainly(chain, args, kwargs)
+        result = self._timed_plainly(self._last, chain, args, kwargs)
         self._comparing -= 1
         if not self._comparing:
             self.account.timed_anew(self._last, self.plans())
@@ -321,9 +324,13 @@ class Site:
             self._compile_any_size()
         return result
 
-    def _passed(self, chain: Any, args: Any, kwargs: Any) -> Any:
+    def _passed(self, form: int, chain: Any, args: Any, kwargs: Any) -> Any:
         """A call with arguments for which there is no program, while others are served."""
-        ledger, account, self._unserved = self.ledger, self.account, self._unserved + 1
+        ledger, account = self.ledger, self.account
+        doubted, at = self._doubted.get(form, (None, 0))
+        if doubted is not None and at == ledger.hits:
+            return self._timed_plainly(doubted, chain, args, kwargs)
+        self._unserved += 1
         ledger.went_plainly(LEFT_ALONE)
         if not account.looks_in_vain():
             self.seems_slow()
@@ -566,12 +573,30 @@ class Site:
 
     def _learn_of_form(self, run: Run, form: int) -> None:
         """Calls with such arguments are let pass, where they have no program, or lose by it."""
+        forms, account = self.forms, self.account
         if run.programs:
-            self.forms.was_served(form)
-            if self.forms.differ and self.account.loses_by(run.app):
-                self.forms.rests(form, self.proofs.are_tried_in())
-        elif self.forms.differ and not (self.phrases.is_there or self.phrases.notes):
-            self.forms.was_in_vain(form)
+            forms.was_served(form)
+        if not (forms.differ and forms.tells_the_way(form)):
+            return
+        if run.programs:
+            if account.loses_by(run.app):
+                self._doubt(run, form)
+        elif account.is_brief() and not (self.phrases.is_there or self.phrases.notes):
+            forms.was_in_vain(form)
+
+    def _doubt(self, run: Run, form: int) -> None:
+        """Programs seem slower for such arguments: some calls tell what they take otherwise now."""
+        hits, (_, before) = self.ledger.hits, self._doubted.pop(form, (None, -_SURE))
+        if self._native_is_coming([piece.schedule for piece in run.pieces]):
+            self.forms.rests(form, _SOON)
+        elif hits - before < _SURE:
+            self.forms.rests(form, self.proofs.are_tried_in())
+        else:
+            if len(self._doubted) >= MANY:
+                self._doubted.clear()
+            self._doubted[form] = run.app, hits
+            self.account.times_anew(run.app)
+            self.forms.rests(form, _COMPARED)
 
     def _leave(self, run: Run) -> None:
         """To follow a way takes longer than to go it, where no program is left on it."""
@@ -634,10 +659,7 @@ class Site:
         if self.proofs.become_lean():
             sleep.wakes()
             return False
-        for schedule in schedules:
-            if not schedule.native_takes_long:
-                schedule.ask_for_native()
-        if any([schedule.native_is_coming for schedule in schedules]):
+        if self._native_is_coming(schedules):
             sleep.waits_for_native()
             return False
         if calls := self.proofs.are_tried_in():
@@ -779,6 +801,13 @@ class Site:
                 self._maker.renew(piece)
             else:
                 self.account.new_backwards.append(piece)
+
+    def _native_is_coming(self, schedules: Sequence[Any]) -> bool:
+        """Ask for native code of programs that are slow; whether there will be some."""
+        for schedule in schedules:
+            if not schedule.native_takes_long:
+                schedule.ask_for_native()
+        return any([schedule.native_is_coming for schedule in schedules])
 
     def _learn_phrases(self, run: Run) -> None:
         """Note what a call has applied, and compile what has come often."""

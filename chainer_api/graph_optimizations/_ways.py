@@ -179,6 +179,10 @@ class Forms:
             self.hot[form] = score + 1
         return score < -_WORTH
 
+    def tells_the_way(self, form: int) -> bool:
+        """Whether the last calls with such arguments have gone one way: no values decide."""
+        return len(set(self._last.get(form, ()))) <= 1
+
     def passes(self, form: int) -> bool:
         """Whether a call with such arguments is not looked at though others are served."""
         left = self._to_pass.get(form, 0)

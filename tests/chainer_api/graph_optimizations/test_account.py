@@ -932,6 +932,20 @@ def test_what_was_timed_does_not_count_when_there_are_other_ways(account):
     assert account.knows_other_ways() and app.plain == 2.0
 
 
+def test_what_was_longer_at_one_time_does_not_stay_so(account):
+    """The machine is slower at times: what functions take goes with what calls take."""
+    app, piece = Application(None), Counted()
+    piece.forward_meter, piece.backward_meter = _account.Meter(), _account.Meter()
+    piece.forward_meter.plain = piece.backward_meter.plain = 3.0
+    plan = Counted()
+    plan.pieces, app.plain = [piece], 1.0
+    for seconds, expected in ((2.0, 6.0), (1.0, 3.0), (3.0, 9.0), (1.0, 3.0)):
+        account.times_anew(app)
+        account.called_plainly(seconds, app)
+        account.timed_anew(app, [plan])
+        assert piece.forward_meter.plain == piece.backward_meter.plain == pytest.approx(expected)
+
+
 def test_where_values_decide_functions_are_counted_and_no_call_is_timed(monkeypatch):
     class Decides(chainer.Chain):
         def __init__(self):
