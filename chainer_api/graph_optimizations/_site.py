@@ -83,6 +83,14 @@ class Waiting(NamedTuple):
     form: int | None  # of their arguments
 
 
+class _Doubt:
+    """Programs seem slower for arguments of one form: some calls are timed without them."""
+
+    def __init__(self, app: Application, hits: int) -> None:
+        self.app, self.hits = app, hits  # the way that they go, and the hits by then
+        self.to_time = _COMPARED
+
+
 class Site:
     """One decorated method of one chain: the ways that its calls go, and their programs."""
 
@@ -115,8 +123,7 @@ class Site:
         self._asked_again_at = 0  # call, whether programs for any sizes pay
         self._in_vain = 0  # calls in a row that programs might have served, and that none has
         self._unserved = 0  # calls in a row that were looked at, and had no program
-        #: Forms of arguments with which programs seem slower: the way, and the hits by then.
-        self._doubted: dict[int, tuple[Application, int]] = {}
+        self._doubted: dict[int, _Doubt] = {}  # by forms of arguments
         self._missed = 0  # calls without a program since calls were noted for phrases
         self._patience = PATIENCE  # so many, until some are noted
         self._opened: OpenMethod | None = None  # with the turns of its loops as compiled calls
@@ -327,9 +334,10 @@ class Site:
     def _passed(self, form: int, chain: Any, args: Any, kwargs: Any) -> Any:
         """A call with arguments for which there is no program, while others are served."""
         ledger, account = self.ledger, self.account
-        doubted, at = self._doubted.get(form, (None, 0))
-        if doubted is not None and at == ledger.hits:
-            return self._timed_plainly(doubted, chain, args, kwargs)
+        doubt = self._doubted.get(form)
+        if doubt is not None and doubt.to_time > 0:
+            doubt.to_time -= 1
+            return self._timed_plainly(doubt.app, chain, args, kwargs)
         self._unserved += 1
         ledger.went_plainly(LEFT_ALONE)
         if not account.looks_in_vain():
@@ -586,15 +594,15 @@ class Site:
 
     def _doubt(self, run: Run, form: int) -> None:
         """Programs seem slower for such arguments: some calls tell what they take otherwise now."""
-        hits, (_, before) = self.ledger.hits, self._doubted.pop(form, (None, -_SURE))
-        if self._native_is_coming([piece.schedule for piece in run.pieces]):
+        hits, known = self.ledger.hits, self._doubted.pop(form, None)
+        if self._native_is_coming([p.schedule for p in run.pieces if p.schedule is not None]):
             self.forms.rests(form, _SOON)
-        elif hits - before < _SURE:
+        elif known is not None and hits - known.hits < _SURE:
             self.forms.rests(form, self.proofs.are_tried_in())
         else:
             if len(self._doubted) >= MANY:
                 self._doubted.clear()
-            self._doubted[form] = run.app, hits
+            self._doubted[form] = _Doubt(run.app, hits)
             self.account.times_anew(run.app)
             self.forms.rests(form, _COMPARED)
 

@@ -899,6 +899,30 @@ def test_a_way_may_lose_what_others_gain(account, monkeypatch):
         assert not account.loses_by(loses)
 
 
+def test_programs_that_lose_for_some_arguments_are_timed_anew_and_rest(monkeypatch):
+    """Those for others go on."""
+    rate = Rate(0.0, 0.0)
+    monkeypatch.setattr(_account, "COMPILING", rate)
+    monkeypatch.setattr(_making, "COMPILING", rate)
+    for name, value in (("wait_for_trace", 0), ("affords_proof", False), ("pays", True)):
+        monkeypatch.setattr(_account.Account, name, lambda *_, given=value, **__: given)
+    monkeypatch.setattr(
+        _account.Account, "loses_by", lambda self, app: app.outputs[0].shape == (5, 3))
+    monkeypatch.setattr(_proof.Proofs, "are_tried_in", lambda self: 0)
+    model, inputs = Model(), [np.ones((n, 3), "f") for n in (2, 5)]
+    served = {2: [], 5: []}
+    with chainer.using_config("static_target", "numpy"):
+        for k in range(160):
+            x = inputs[k % 2]
+            before = model.schedule_manager.report()[0].hits if k else 0
+            model(x)
+            served[len(x)].append(model.schedule_manager.report()[0].hits > before)
+    (site,) = model.schedule_manager._sites.values()
+    assert any(served[5][:20]) and not any(served[5][20:])
+    assert sum(served[2][20:]) >= 50
+    assert site.ledger.plainly[_site._TIMED] >= 4
+
+
 @pytest.mark.parametrize("calls", [20, 200])
 def test_programs_that_are_asked_for_are_compiled(calls, monkeypatch):
     monkeypatch.setattr(_account, "COMPILING", Rate(1e6, 0.0))
