@@ -401,6 +401,11 @@ class Account:
         part = _GOOD_PART * share * (self.in_method - since)
         return ran >= min(part, NATIVE.of(applications))
 
+    def affords_native(self, applications: int) -> bool:
+        """Whether native code may be made of programs that are slow, and may stay so without it."""
+        seconds = self.ledger.owed + NATIVE.of(applications)
+        return seconds <= _budget() * self._weight * self.in_method
+
     def _wait(self, missing: float) -> int:
         """In how many calls there is to be enough for what seconds are missing for."""
         if missing <= 0.0:

@@ -153,8 +153,8 @@ class Comparison:
         if self._doubts:
             self._starts = ends + 1
             return False
-        # What was slower is not left so for long.
-        later = min(ends, _SELDOM)
+        # What was slower is not left so for long; what gains is hardly disturbed.
+        later = ends if window is _GLANCE else min(ends, _SELDOM)
         if self._slower:
             later = _FIRST if self._slower < _TWICE else _AGAIN
         self._starts = ends + later - _WINDOW.steps

@@ -298,8 +298,7 @@ class Piece:
         self.forward = traced.forward
         graphs = {key: backward.graph for key, backward in self.backwards.items()}
         self.schedule = self._schedule(traced.forward, graphs)
-        weight = self.programs * sum([app.weight for app in self.apps])
-        made, account = self.schedule, self.account
+        weight, made, account = self.weight, self.schedule, self.account
         made.on_native = functools.partial(account.went_native, weight)
         since = account.in_method, account.calls
         if self.programs > 1:  # that takes so long that programs, backward too, are to take as long
@@ -392,6 +391,11 @@ class Piece:
         if key not in self._refused and len(self.keys) < 8:
             self.keys[key] = None
             self._is_to_be_compiled()
+
+    @property
+    def weight(self) -> int:
+        """How many small functions its programs are worth."""
+        return self.programs * sum([app.weight for app in self.apps])
 
     def _is_to_be_compiled(self) -> None:
         """Before the next call."""

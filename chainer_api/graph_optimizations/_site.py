@@ -40,6 +40,7 @@ from ._tree import Application
 from ._ways import FEW, MANY, Forms, Ways
 
 if TYPE_CHECKING:
+    from ._piece import Piece
     from .static_graph import Options
 
 _IN_VAIN = 4  # calls in a row without a program that are looked at though a way has to wait
@@ -54,7 +55,7 @@ _COMPARED = 4  # calls that are timed without programs, where these seem to be s
 _SURE = 64  # calls with programs after which that has to be done again
 # Calls, until some are let pass; and how many at most, until it is known what they take.
 _BEGUN, _AT_FIRST = 4, 8
-_LET_PASS = 15  # calls in a row, where programs are slower
+_LET_PASS = 63  # calls in a row, where programs are slower
 _NAMED = 6  # arguments by which a report tells ways
 _WAYS, _KINDS_OF_WAYS = 12, 4  # forms of arguments, or ways, until loops are opened
 _KINDS_THAT_WAIT = 3  # likewise, of fewer ways, where programs for them are too dear for now
@@ -364,6 +365,7 @@ class Site:
                 self._has_no_program(_AWHILE)
                 if run.form is not None:
                     self.forms.has_found_none(run.form)
+                    self._was_in_vain(run.form)
         if run.counts:
             return self._counted(run, chain, args, kwargs)
         result, raised = None, True
@@ -421,14 +423,12 @@ class Site:
         if not self._may_open:
             return False
         many = max(self.forms.count, self.account.ways) >= _WAYS
+        least = _KINDS_OF_WAYS if many else _KINDS_THAT_WAIT
         if many and sizes.stop_anywhere:
             return True
-        if sizes.are_likely:
+        if len(sizes.kinds) < least or sizes.are_likely:
             return False
-        if many:
-            return len(sizes.kinds) >= _KINDS_OF_WAYS
-        waits = self._waiting is not None and len(sizes.kinds) >= _KINDS_THAT_WAIT
-        return waits and self.account.affords_turns()
+        return many or self._waiting is not None and self.account.affords_turns()
 
     @property
     def loops_are_open(self) -> bool:
@@ -557,8 +557,6 @@ class Site:
             self._has_no_program(LONGEST)
         if not pays:
             self.seems_slow()
-        if run.form is not None and self.ledger.hits and not account.hurries():
-            self._learn_of_form(run, run.form)
         if run.noting:
             self.ledger.spent["noting"] += run.noting
         self._learn_phrases(run)
@@ -574,28 +572,37 @@ class Site:
         if run.realized and not run.programs and not run.any_size and run.app.is_eager():
             self._leave(run)
         if run.form is not None:
-            hot = run.app.hot and run.stopped is None and not run.is_of_parts
-            self.forms.has_gone(run.form, run.left, hot)
-            if not (run.programs or run.left or hot):
-                self.forms.has_found_none(run.form)
+            self._learn_of_form(run, run.form)
 
     def _learn_of_form(self, run: Run, form: int) -> None:
-        """Calls with such arguments are let pass, where they have no program, or lose by it."""
-        forms, account = self.forms, self.account
-        if run.programs:
-            forms.was_served(form)
-        if not (forms.differ and forms.tells_the_way(form)):
+        """What a call tells of those with such arguments: some are let pass from now on."""
+        forms = self.forms
+        hot = run.app.hot and run.stopped is None and not run.is_of_parts
+        forms.has_gone(form, run.left, hot)
+        if not (run.programs or run.left or hot):
+            forms.has_found_none(form)
+        if not run.programs:
+            self._was_in_vain(form)
             return
-        if run.programs:
-            if account.loses_by(run.app):
-                self._doubt(run, form)
-        elif account.is_brief() and not (self.phrases.is_there or self.phrases.notes):
-            forms.was_in_vain(form)
+        forms.was_served(form)
+        if self._forms_tell(form) and self.account.loses_by(run.app):
+            self._doubt(run, form)
+
+    def _was_in_vain(self, form: int) -> None:
+        """A call with such arguments was looked at, and had no program."""
+        phrases = self.phrases.is_there or self.phrases.notes
+        if self.ledger.hits and not phrases and self._forms_tell(form) and self.account.is_brief():
+            self.forms.was_in_vain(form)
+
+    def _forms_tell(self, form: int) -> bool:
+        """Whether arguments decide on the way of calls, these and others."""
+        tell = self.forms.differ and self.forms.tells_the_way(form)
+        return tell and not self.account.hurries()
 
     def _doubt(self, run: Run, form: int) -> None:
         """Programs seem slower for such arguments: some calls tell what they take otherwise now."""
         hits, known = self.ledger.hits, self._doubted.pop(form, None)
-        if self._native_is_coming([p.schedule for p in run.pieces if p.schedule is not None]):
+        if self._native_is_coming(run.pieces):
             self.forms.rests(form, _SOON)
         elif known is not None and hits - known.hits < _SURE:
             self.forms.rests(form, self.proofs.are_tried_in())
@@ -661,13 +668,13 @@ class Site:
 
         Whether they are not expected to become faster soon.
         """
-        schedules = [piece.schedule for plan in self.plans() for piece in plan.compiled_pieces()]
+        pieces = [piece for plan in self.plans() for piece in plan.compiled_pieces()]
         sleep = self.sleep
         sleep.begins_to_rest()
         if self.proofs.become_lean():
             sleep.wakes()
             return False
-        if self._native_is_coming(schedules):
+        if self._native_is_coming(pieces):
             sleep.waits_for_native()
             return False
         if calls := self.proofs.are_tried_in():
@@ -810,11 +817,14 @@ class Site:
             else:
                 self.account.new_backwards.append(piece)
 
-    def _native_is_coming(self, schedules: Sequence[Any]) -> bool:
+    def _native_is_coming(self, pieces: Sequence[Piece]) -> bool:
         """Ask for native code of programs that are slow; whether there will be some."""
-        for schedule in schedules:
-            if not schedule.native_takes_long:
-                schedule.ask_for_native()
+        schedules = []
+        for piece in pieces:
+            if (schedule := piece.schedule) is not None:
+                schedules.append(schedule)
+                if not schedule.native_takes_long or self.account.affords_native(piece.weight):
+                    schedule.ask_for_native()
         return any([schedule.native_is_coming for schedule in schedules])
 
     def _learn_phrases(self, run: Run) -> None:

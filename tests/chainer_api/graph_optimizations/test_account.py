@@ -884,6 +884,19 @@ def test_calls_that_are_looked_at_in_vain_are_a_loss(account, monkeypatch):
     assert not all([account.looks_in_vain() for _ in range(1000)])
 
 
+def test_native_code_that_takes_long_is_made_of_what_is_slow_if_that_is_affordable(
+    account, monkeypatch
+):
+    """Programs for any sizes are slower than functions that have native code of their own."""
+    monkeypatch.setattr(_account, "NATIVE", Rate(1e-3, 0.0))
+    seconds = _account.NATIVE.of(100)
+    assert not after(account, 0).affords_native(100)
+    account.ledger.in_method = 1000 * seconds
+    assert account.affords_native(100)
+    account.ledger.spent["trace"] = 1e9
+    assert not account.affords_native(100)
+
+
 def test_a_way_may_lose_what_others_gain(account, monkeypatch):
     loses, gains = Application(None), Application(None)
     for app, seconds in ((loses, 1.5), (gains, 0.1)):
