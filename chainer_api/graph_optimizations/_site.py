@@ -49,7 +49,7 @@ _TIMED_FIRST = 4  # hits after which a call is timed without programs; later sev
 _TIMED_IN_A_ROW = 3  # at most: the first of them finds other things in the caches
 _AWHILE = 32  # and where the arguments have forms of which some may come again
 _ASKED_AGAIN = 8  # times as many calls there were as pass until it is asked again what pays
-_SOON = 16  # calls that pass while native code is made for programs of their arguments
+_SOON = 16  # calls that pass while native code, or a proof, is to come for programs that are slow
 _AS_MANY = 8  # programs for one size each take longer to be made than one for any sizes
 _COMPARED = 4  # calls that are timed without programs, where these seem to be slower
 _SURE = 64  # calls with programs after which that has to be done again
@@ -679,7 +679,7 @@ class Site:
             return False
         if calls := self.proofs.are_tried_in():
             # Programs that take longer with the method's Python may be faster without it.
-            sleep.begins_to_rest(calls)
+            sleep.begins_to_rest(min(calls, _SOON))
             return False
         self.phrases.gives_up()
         if sleep.is_new_to_rest:
