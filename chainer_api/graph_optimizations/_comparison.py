@@ -32,6 +32,9 @@ _GLANCE = _Window(24, range(9, 15))  # where programs seem to gain: whether to l
 _FIRST, _SELDOM = 288, 1024  # call with which the first comparison ends; calls between later ones
 _SLOWER, _SLOWER_LATER = 1.1, 1.06  # times as long: while programs come, and later
 _TWICE = 2  # comparisons in a row: by the first one, not all programs are there
+# Times as long, without regard to how different steps are, in so many comparisons in a row: what is
+# too little to be told from noise by one of them is told by all.
+_ABOVE, _EACH_TIME = 1.04, 4
 _AGAIN = 128  # calls after which it is seen again whether they are slower, once they have rested
 
 
@@ -87,7 +90,8 @@ class Comparison:
         self._window, self._starts = _WINDOW, _FIRST - _WINDOW.steps  # with this call
         self._step: _Step | None = None
         self._clear()
-        self._slower, self._doubts = 0, False  # comparisons in a row; whether a glance has said so
+        self._slower = self._above = 0  # comparisons in a row
+        self._doubts = False  # whether a glance says that all is slower
 
     def _clear(self) -> None:
         self._took = list[_Took](), list[_Took]()  # those that go as usual, and plainly
@@ -104,7 +108,7 @@ class Comparison:
 
     def glances(self) -> None:
         """Calls seem to gain: fewer are compared, and the first ones not at all."""
-        if self.calls == self._starts and not (self._slower or self._doubts):
+        if self.calls == self._starts and not (self._above or self._doubts):
             self._window = _GLANCE
             if self.calls < _FIRST:
                 self._starts *= 2
@@ -135,19 +139,15 @@ class Comparison:
         window, ends = self._window, self._starts + self._window.steps
         if self.calls < ends:
             return False
-        enough = len(window.plainly)
-        usual, plainly = [_Pace.of(took, plain, enough) for took in self._took]
-        self._doubts = False
-        # Of those that were interrupted it is not known what they have taken.
-        known = all([2 * len(took) >= enough for took in self._took])
-        if usual is not None and plainly is not None and known:
-            ratio = usual.ratio / max(plainly.ratio, 1e-9)
-            if window is _GLANCE:
-                self._doubts = ratio > 1.0
-            else:  # by how much it is slower at least: steps do not take the same time each
-                ratio *= math.exp(-usual.error)
-                slower = ratio > (_SLOWER if ends <= _SELDOM else _SLOWER_LATER)
-                self._slower = self._slower + 1 if slower else 0
+        found, self._doubts = self._ratio(plain), False
+        if found is not None and window is _GLANCE:
+            self._doubts = found.ratio > 1.0
+        elif found is not None:
+            self._above = self._above + 1 if found.ratio > _ABOVE else 0
+            # By how much it is slower at least: steps do not take the same time each.
+            least = found.ratio * math.exp(-found.error)
+            slower = least > (_SLOWER if ends <= _SELDOM else _SLOWER_LATER)
+            self._slower = self._slower + 1 if slower else 0
         self._window, self._step = _WINDOW, None
         self._clear()
         if self._doubts:
@@ -155,7 +155,17 @@ class Comparison:
             return False
         # What was slower is not left so for long; what gains is hardly disturbed.
         later = ends if window is _GLANCE else min(ends, _SELDOM)
-        if self._slower:
-            later = _FIRST if self._slower < _TWICE else _AGAIN
+        is_slower = self._slower >= _TWICE or self._above >= _EACH_TIME
+        if self._slower or self._above:
+            later = _AGAIN if is_slower else _FIRST
         self._starts = ends + later - _WINDOW.steps
-        return self._slower >= _TWICE
+        return is_slower
+
+    def _ratio(self, plain: Sequence[float]) -> _Pace | None:
+        """How many times as long steps take as those that go plainly; None: nobody knows."""
+        n = len(self._window.plainly)
+        usual, plainly = [_Pace.of(took, plain, n) for took in self._took]
+        # Of those that were interrupted it is not known what they have taken.
+        if usual is None or plainly is None or not all([2 * len(took) >= n for took in self._took]):
+            return None
+        return _Pace(usual.ratio / max(plainly.ratio, 1e-9), usual.error)

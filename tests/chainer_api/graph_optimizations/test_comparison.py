@@ -29,7 +29,7 @@ def _closed_after(monkeypatch, ratio, spent=0.0, others=0.0, behind=0.0, each=1)
             all_spent += spent
 
 
-@pytest.mark.parametrize("ratio, closed_after", [(1.3, 2), (1.05, None), (0.5, None)])
+@pytest.mark.parametrize("ratio, closed_after", [(1.3, 2), (1.06, 4), (1.03, None), (0.5, None)])
 def test_steps_of_any_lengths_are_compared(monkeypatch, ratio, closed_after):
     """By the first comparison, not all programs are there."""
     assert _closed_after(monkeypatch, ratio) == closed_after

@@ -963,8 +963,7 @@ def test_what_waits_for_its_time_is_known(monkeypatch):
 
 def test_some_calls_go_plainly_to_be_compared(monkeypatch):
     monkeypatch.setattr(_comparison, "_FIRST", 20)
-    monkeypatch.setattr(_comparison, "_STEPS", 16)
-    monkeypatch.setattr(_comparison, "_PLAINLY", range(4, 12))
+    monkeypatch.setattr(_comparison, "_WINDOW", _comparison._Window(16, range(4, 12)))
     with chainer.using_config("static_budget", 1e9), open_loops():
         model, reports = _made(Recurrent, 40)
     (site, *_) = model.schedule_manager._sites.values()
