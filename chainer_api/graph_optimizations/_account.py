@@ -206,7 +206,6 @@ class Account:
         self._thread = self._shared_until = 0  # who has called last; see is_shared
         self._shared_at = -math.inf  # when another thread has called
         self._balance = 0.0  # of the last calls: seconds saved
-        self._before = 0.0  # see times_anew
         self._guessed: tuple[Application, float] | None = None  # see called_plainly
         self._lost = 0.0  # since the last call; see lose
         self._losses = 0  # calls in a row after which it was negative
@@ -716,16 +715,17 @@ class Account:
         app.plain, self._guessed = plain, None
         return True
 
-    def times_anew(self, app: Application) -> None:
+    def times_anew(self, app: Application) -> float:
         """The next calls tell what the way to ``app`` takes without programs at this time."""
-        self._before, app.plain = app.plain, 0.0
+        before, app.plain = app.plain, 0.0
+        return before
 
-    def timed_anew(self, app: Application, plans: Sequence[Plan]) -> None:
+    def timed_anew(self, app: Application, before: float, plans: Sequence[Plan]) -> None:
         """These calls have ended: functions of ``plans`` take as much longer as calls do.
 
         Or less: else each time at which the machine was slower would make them longer for good.
         """
-        times = app.plain / self._before if self._before else 1.0
+        times = app.plain / before if before else 1.0
         self.plain = max(self.plain, app.plain)
         for piece in [piece for plan in plans for piece in plan.pieces]:
             piece.forward_meter.plain *= times
@@ -848,10 +848,7 @@ class Account:
 
     def loses_by(self, app: Application) -> bool:
         """Whether calls that go the way to ``app`` take longer with programs: others may not."""
-        if app.losses < _LOSSES or _budget() == math.inf:
-            return False
-        app.losses = 0
-        return True
+        return app.losses >= _LOSSES and not self.hurries()
 
     def looks_in_vain(self) -> bool:
         """A call was looked at that no program serves; whether programs pay all the same."""

@@ -108,10 +108,12 @@ class Comparison:
 
     def glances(self) -> None:
         """Calls seem to gain: fewer are compared, and the first ones not at all."""
-        if self.calls == self._starts and not (self._above or self._doubts):
+        if self.calls != self._starts or self._above or self._doubts:
+            return
+        if self.calls < _FIRST:
+            self._starts *= 2
+        else:
             self._window = _GLANCE
-            if self.calls < _FIRST:
-                self._starts *= 2
 
     def begins(self, turns: list[int], spent: float) -> bool:
         """One that is compared begins, after so many ``turns`` of each loop; is it a plain one?
@@ -156,7 +158,7 @@ class Comparison:
         # What was slower is not left so for long; what gains is hardly disturbed.
         later = ends if window is _GLANCE else min(ends, _SELDOM)
         is_slower = self._slower >= _TWICE or self._above >= _EACH_TIME
-        if self._slower or self._above:
+        if self._above:
             later = _AGAIN if is_slower else _FIRST
         self._starts = ends + later - _WINDOW.steps
         return is_slower

@@ -34,7 +34,7 @@ from ._report import line_of
 from ._residual import MISS
 from ._run import NEW, Run, Sync
 from ._settings import settings_now
-from ._sleep import LEFT_ALONE, LONGEST, PATIENCE, Sleep
+from ._sleep import LEFT_ALONE, LONGEST, PATIENCE, RESTS, Sleep
 from ._trace import Untraceable
 from ._tree import Application
 from ._ways import FEW, MANY, Forms, Ways
@@ -49,7 +49,6 @@ _TIMED_FIRST = 4  # hits after which a call is timed without programs; later sev
 _TIMED_IN_A_ROW = 3  # at most: the first of them finds other things in the caches
 _AWHILE = 32  # and where the arguments have forms of which some may come again
 _ASKED_AGAIN = 8  # times as many calls there were as pass until it is asked again what pays
-_SOON = 16  # calls that pass while native code, or a proof, is to come for programs that are slow
 _AS_MANY = 8  # programs for one size each take longer to be made than one for any sizes
 _COMPARED = 4  # calls that are timed without programs, where these seem to be slower
 _SURE = 64  # calls with programs after which that has to be done again
@@ -85,11 +84,15 @@ class Waiting(NamedTuple):
 
 
 class _Doubt:
-    """Programs seem slower for arguments of one form: some calls are timed without them."""
+    """Programs seem slower: some calls in a row are timed without them.
 
-    def __init__(self, app: Application, hits: int) -> None:
-        self.app, self.hits = app, hits  # the way that they go, and the hits by then
-        self.to_time = _COMPARED
+    The machine may have become slower since calls were timed: these are compared with calls
+    without programs of the same time before they are left alone.
+    """
+
+    def __init__(self, app: Application | None, hits: int) -> None:
+        self.app, self.hits = app, hits  # the way (None: that of the last call), the hits by then
+        self.to_time, self.before = _COMPARED, 0.0  # seconds that it was thought to take plainly
 
 
 class Site:
@@ -114,7 +117,8 @@ class Site:
         self._timed = _TIMED_FIRST
         self._to_time = 0  # so many calls are to be timed now
         self._noted = self._noted_again = 0  # calls, and those of them whose way had come before
-        self._compared_at, self._comparing = -_SURE, 0  # see seems_slow
+        self._compared_at = -_SURE  # see seems_slow
+        self._comparing: _Doubt | None = None  # calls of any arguments
         #: Of steps with programs and without them; not of turns of loops, and of parts of calls.
         self._steps = None if options.inside else Comparison()
         self._slower_steps = 0  # how often programs rest since steps were slower
@@ -124,7 +128,7 @@ class Site:
         self._asked_again_at = 0  # call, whether programs for any sizes pay
         self._in_vain = 0  # calls in a row that programs might have served, and that none has
         self._unserved = 0  # calls in a row that were looked at, and had no program
-        self._doubted: dict[int, _Doubt] = {}  # by forms of arguments
+        self._doubted: dict[int, _Doubt] = {}  # those of some, by their forms
         self._missed = 0  # calls without a program since calls were noted for phrases
         self._patience = PATIENCE  # so many, until some are noted
         self._opened: OpenMethod | None = None  # with the turns of its loops as compiled calls
@@ -157,8 +161,8 @@ class Site:
         if self.options.force_test_define_by_run and not settings.train:
             return self._plainly(chain, args, kwargs, "force_test_define_by_run is set")
         proofs, proof = self.proofs, None
-        if self._comparing:
-            return self._compare(chain, args, kwargs)
+        if (doubt := self._comparing) is not None:
+            return self._compare(doubt, chain, args, kwargs)
         if self.ledger.hits >= self._timed:
             self._to_time = self._count_to_time()
         if self._to_time:
@@ -244,13 +248,16 @@ class Site:
         self.ledger.plainly[_TIMED] += 1
         return result
 
-    def _compare(self, chain: Any, args: Any, kwargs: Any) -> Any:
-        if self._comparing == _COMPARED:
-            self.account.times_anew(self._last)
-        result = self._timed_plainly(self._last, chain, args, kwargs)
-        self._comparing -= 1
-        if not self._comparing:
-            self.account.timed_anew(self._last, self.plans())
+    def _compare(self, doubt: _Doubt, chain: Any, args: Any, kwargs: Any) -> Any:
+        app = doubt.app = doubt.app or self._last
+        if doubt.to_time == _COMPARED:
+            doubt.before = self.account.times_anew(app)
+        result = self._timed_plainly(app, chain, args, kwargs)
+        doubt.to_time -= 1
+        # What calls with some arguments take tells nothing of the functions of other ways.
+        if doubt.to_time <= 0 and self._comparing is doubt:
+            self._comparing = None
+            self.account.timed_anew(app, doubt.before, self.plans())
         return result
 
     def _is_compared(self, steps: Comparison) -> bool:
@@ -337,8 +344,7 @@ class Site:
         ledger, account = self.ledger, self.account
         doubt = self._doubted.get(form)
         if doubt is not None and doubt.to_time > 0:
-            doubt.to_time -= 1
-            return self._timed_plainly(doubt.app, chain, args, kwargs)
+            return self._compare(doubt, chain, args, kwargs)
         self._unserved += 1
         ledger.went_plainly(LEFT_ALONE)
         if not account.looks_in_vain():
@@ -600,17 +606,17 @@ class Site:
         return tell and not self.account.hurries()
 
     def _doubt(self, run: Run, form: int) -> None:
-        """Programs seem slower for such arguments: some calls tell what they take otherwise now."""
+        """Programs seem slower for such arguments: what :meth:`seems_slow` is for all of them."""
+        run.app.losses = 0  # it is to lose as often again
         hits, known = self.ledger.hits, self._doubted.pop(form, None)
         if self._native_is_coming(run.pieces):
-            self.forms.rests(form, _SOON)
+            self.forms.rests(form, RESTS)
         elif known is not None and hits - known.hits < _SURE:
             self.forms.rests(form, self.proofs.are_tried_in())
         else:
             if len(self._doubted) >= MANY:
                 self._doubted.clear()
             self._doubted[form] = _Doubt(run.app, hits)
-            self.account.times_anew(run.app)
             self.forms.rests(form, _COMPARED)
 
     def _leave(self, run: Run) -> None:
@@ -648,11 +654,7 @@ class Site:
         self.sleep.may_begin(longest)
 
     def seems_slow(self) -> None:
-        """Programs seem to make this method slower.
-
-        The machine may have become slower since calls were timed without programs: these are
-        compared with calls without programs of the same time before the method is left alone.
-        """
+        """Programs seem to make this method slower: it is left alone if they do; see _Doubt."""
         hits = self.ledger.hits
         if hits - self._compared_at < _SURE:
             self.rest()
@@ -661,7 +663,7 @@ class Site:
         if self._may_go_any_way:
             self.phrases.counts = _COMPARED
         else:
-            self._comparing = _COMPARED
+            self._comparing = _Doubt(None, hits)
 
     def rest(self) -> bool:
         """Programs make this method slower: leave it alone for a while.
@@ -679,7 +681,7 @@ class Site:
             return False
         if calls := self.proofs.are_tried_in():
             # Programs that take longer with the method's Python may be faster without it.
-            sleep.begins_to_rest(min(calls, _SOON))
+            sleep.begins_to_rest(min(calls, RESTS))
             return False
         self.phrases.gives_up()
         if sleep.is_new_to_rest:

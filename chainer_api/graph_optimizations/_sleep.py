@@ -11,7 +11,7 @@ LEFT_ALONE = "left alone for a while: no program was found for earlier calls, or
 PATIENCE = 16  # calls in a row without a program, until the method is left alone for a while
 LONGEST = 1024  # calls for which it is left alone at most
 _FIRST, _LONG = 4, 8  # calls at first; and after more than so many, a few without a program will do
-_RESTS = 16  # calls at first, where programs are slower
+RESTS = 16  # calls at first, where programs are slower, or will be faster soon
 
 
 class Sleep:
@@ -23,7 +23,7 @@ class Sleep:
         self.unseen = 0  # calls of which the arguments are not looked at meanwhile
         self._in_vain = 0  # calls in a row without a program
         self._next = _FIRST
-        self._next_rest = self._next_for_native = _RESTS
+        self._next_rest = self._next_for_native = RESTS
 
     def begins(self, calls: int, why: str) -> None:
         """Leave it alone for so many calls, or for fewer, if it is asleep; but let it rest."""

@@ -830,15 +830,23 @@ def test_a_program_that_does_not_give_all_that_is_held_is_made_anew_at_once(monk
     assert 1 <= sum(stops) <= 2
 
 
-@pytest.mark.parametrize("was_tried", [False, True])
-def test_a_proof_is_tried_before_programs_are_left_alone(was_tried, monkeypatch):
+@pytest.fixture
+def unproved(monkeypatch):
+    """A model with programs, of which no proof is tried by itself, nor native code comes."""
     monkeypatch.setattr("chainer.graph_optimizations._proof._AFTER", 10**6)
-    monkeypatch.setitem(vars(chainer.global_config), "static_target", "numpy")  # nothing comes
-    model, x = Model(), np.ones((2, 3), "f")
+    monkeypatch.setitem(vars(chainer.global_config), "static_target", "numpy")
+    model = Model()
     with chainer.using_config("static_budget", None):
         for _ in range(8):
-            model(x)
-        (site,) = model.schedule_manager._sites.values()
+            model(np.ones((2, 3), "f"))
+    return model
+
+
+@pytest.mark.parametrize("was_tried", [False, True])
+def test_a_proof_is_tried_before_programs_are_left_alone(was_tried, unproved):
+    model, x = unproved, np.ones((2, 3), "f")
+    (site,) = model.schedule_manager._sites.values()
+    with chainer.using_config("static_budget", None):
         site._last.proof_tries = int(was_tried)
         assert not site.proofs.proofs and site.ledger.with_python
         site.rest()
@@ -849,15 +857,9 @@ def test_a_proof_is_tried_before_programs_are_left_alone(was_tried, monkeypatch)
     assert bool(site.ledger.without_python) is not was_tried
 
 
-def test_what_is_put_off_for_a_proof_that_does_not_come_is_left_alone(monkeypatch):
-    monkeypatch.setattr("chainer.graph_optimizations._proof._AFTER", 10**6)
+def test_what_is_put_off_for_a_proof_that_does_not_come_is_left_alone(unproved, monkeypatch):
     monkeypatch.setattr(_account.Account, "wait_for_proof", lambda *_: 3)
-    monkeypatch.setitem(vars(chainer.global_config), "static_target", "numpy")  # nothing comes
-    model, x = Model(), np.ones((2, 3), "f")
-    with chainer.using_config("static_budget", None):
-        for _ in range(8):
-            model(x)
-    (site,) = model.schedule_manager._sites.values()
+    (site,) = unproved.schedule_manager._sites.values()
     calls = []
     for _ in range(8):
         site.rest()
@@ -906,19 +908,23 @@ def test_a_way_may_lose_what_others_gain(account, monkeypatch):
         for _ in range(9):
             account._ended(seconds, app.meter, app, run)
     assert account.loses_by(loses) and not account.loses_by(gains)
-    assert not account.loses_by(loses)  # it is to lose as often again
     with chainer.using_config("static_budget", None):
         loses.losses = 100
         assert not account.loses_by(loses)
 
 
-def test_programs_that_lose_for_some_arguments_are_timed_anew_and_rest(monkeypatch):
-    """Those for others go on."""
+def compiles_at_once(monkeypatch, proved):
+    """Programs are made and stay, whatever they cost; calls go without Python if ``proved``."""
     rate = Rate(0.0, 0.0)
     monkeypatch.setattr(_account, "COMPILING", rate)
     monkeypatch.setattr(_making, "COMPILING", rate)
-    for name, value in (("wait_for_trace", 0), ("affords_proof", False), ("pays", True)):
+    for name, value in (("wait_for_trace", 0), ("affords_proof", proved), ("pays", True)):
         monkeypatch.setattr(_account.Account, name, lambda *_, given=value, **__: given)
+
+
+def test_programs_that_lose_for_some_arguments_are_timed_anew_and_rest(monkeypatch):
+    """Those for others go on."""
+    compiles_at_once(monkeypatch, proved=False)
     monkeypatch.setattr(
         _account.Account, "loses_by", lambda self, app: app.outputs[0].shape == (5, 3))
     monkeypatch.setattr(_proof.Proofs, "are_tried_in", lambda self: 0)
@@ -977,9 +983,9 @@ def test_what_was_longer_at_one_time_does_not_stay_so(account):
     plan = Counted()
     plan.pieces, app.plain = [piece], 1.0
     for seconds, expected in ((2.0, 6.0), (1.0, 3.0), (3.0, 9.0), (1.0, 3.0)):
-        account.times_anew(app)
+        before = account.times_anew(app)
         account.called_plainly(seconds, app)
-        account.timed_anew(app, [plan])
+        account.timed_anew(app, before, [plan])
         assert piece.forward_meter.plain == piece.backward_meter.plain == pytest.approx(expected)
 
 
@@ -1054,11 +1060,8 @@ def test_steps_with_programs_are_compared_with_others(slower, proved, monkeypatc
     """Nobody adds up what backward takes around programs, and whatever else follows."""
     for name, value in (("_FIRST", 60), ("_WINDOW", _comparison._Window(24, range(8, 16)))):
         monkeypatch.setattr(_comparison, name, value)
-    rate, now = Rate(0.0, 0.0), [0.0]
-    monkeypatch.setattr(_account, "COMPILING", rate)
-    monkeypatch.setattr(_making, "COMPILING", rate)
-    for name, value in (("wait_for_trace", 0), ("affords_proof", proved), ("pays", True)):
-        monkeypatch.setattr(_account.Account, name, lambda *_, given=value, **__: given)
+    compiles_at_once(monkeypatch, proved)
+    now = [0.0]
     monkeypatch.setattr(_account.Account, "gains_little", True)
     monkeypatch.setattr(_proof.Proofs, "are_tried_in", lambda self: 0)
     monkeypatch.setattr(_comparison, "clock", lambda: now[0])

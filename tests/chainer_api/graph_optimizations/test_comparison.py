@@ -1,4 +1,5 @@
 import itertools
+import math
 import random
 
 import pytest
@@ -65,8 +66,8 @@ def test_what_gets_slower_later_is_compared_again_soon(monkeypatch):
     assert 3000 < call < 3000 + 1024 + 2 * 288
 
 
-def _compared(monkeypatch, ratio, calls, interrupted=()):
-    """The calls at which it turned out that steps are slower which seem to gain."""
+def _compared(monkeypatch, ratio, calls, interrupted=(), gain_until=math.inf):
+    """The calls at which it turned out that steps are slower which seem to gain, and plain ones."""
     steps, now, found, plain = _comparison.Comparison(), 0.0, [], []
     monkeypatch.setattr(_comparison, "clock", lambda: now)
     for call in range(1, calls):
@@ -74,7 +75,8 @@ def _compared(monkeypatch, ratio, calls, interrupted=()):
             steps.is_interrupted()
         plainly = False
         if steps.comes():
-            steps.glances()
+            if call < gain_until:
+                steps.glances()
             plainly = steps.is_near and steps.begins([call], 0.0)
             if steps.ends([1.0]):
                 found.append(call)
@@ -91,6 +93,11 @@ def test_where_programs_seem_to_gain_few_calls_are_compared(monkeypatch):
 def test_and_more_where_these_are_slower(monkeypatch):
     found, plain = _compared(monkeypatch, 1.3, 4000)
     assert found[0] < 1200 and len(plain) > 24
+
+
+def test_what_seems_to_gain_at_first_only_is_compared_like_others(monkeypatch):
+    found, plain = _compared(monkeypatch, 1.3, 1200, gain_until=300)
+    assert len([call for call in plain if call < 500]) == 24 and found[0] < 800
 
 
 def test_what_was_interrupted_tells_nothing(monkeypatch):
