@@ -34,7 +34,7 @@ from ._run import Sync
 from ._specs import Size, Sizes, Spec, form_of_output, strides_of_rows, usual_strides
 from ._trace import Backward, Traced, Untraceable
 from ._tree import Application, Draw, of_the_library, reads, specs_of
-from ._values import Incomparable, image
+from ._values import Incomparable, form_of, image
 
 if TYPE_CHECKING:
     from ._run import Run
@@ -50,6 +50,7 @@ _STEPS = 4  # by which windows may move
 _TO_BE_SURE = 2  # sizes of calls at which native code is looked at, besides the probes
 _LEFT = 16  # calls that leave a way in the middle, until it is given up
 _FAILURES = 3  # until a kind is given up
+_ARGUMENTS = 64  # forms of them, but for lengths, of which it is known which way calls go
 Probe = tuple[int, ...]
 
 
@@ -199,6 +200,9 @@ class AnySizes:
         self._kinds: dict[Any, Kind] = {}
         #: Where the ways end that were noted, with the kind of each.
         self._added = weakref.WeakKeyDictionary[Application, Callable[[], Kind | None]]()
+        #: By the form of arguments but for lengths: the way that calls go, and how often, since
+        #: one has gone it, they have gone none. Ways may begin alike.
+        self._expected: dict[Any, tuple[Application, int]] = {}
 
     @property
     def kinds(self) -> list[Kind]:
@@ -295,12 +299,41 @@ class AnySizes:
             self._forget(known)
         first = app.path(1)[0]
         self.root.children[id(first)] = (first,)
+        self._expected.clear()
         for a in app.path(1):
             a.becomes(hot=True)
+
+    def expects(self, arguments: Any) -> bool:
+        """Predict which way a call goes; whether it may be one of these."""
+        form = form_of(arguments, of_any_size=True)
+        first, in_vain = self._expected.get(form, (None, 0))
+        if first is None or not first.hot:
+            return True
+        if in_vain > len(self.root.children):  # each was tried: again later, and later again
+            self._expected[form] = first, in_vain + 1
+            if in_vain & (in_vain - 1):
+                return False
+        self.root.predict(first)
+        return True
+
+    def _has_gone(self, run: Run) -> None:
+        """Learn which way calls of such arguments go: the next one of those that there are."""
+        form = form_of(run.arguments, of_any_size=True)
+        first, in_vain = run.app.path(1)[0], 0
+        if run.has_strayed:
+            found = self.root.all_children()
+            if first in found:
+                first = found[(found.index(first) + 1) % len(found)]
+            in_vain = self._expected.get(form, (first, 0))[1] + 1
+        if len(self._expected) >= _ARGUMENTS:
+            self._expected.clear()
+        self._expected[form] = first, in_vain
 
     def was_followed(self, run: Run) -> None:
         """A call has followed one of these ways, to its end or not."""
         app = run.app
+        if run.has_strayed or len(self.root.children) > 1:
+            self._has_gone(run)
         kind = next((k for k in self.kinds if k.way is not None and app in k.path), None)
         if kind is None:  # another thread has dropped it
             return
@@ -344,6 +377,7 @@ class AnySizes:
         """What was known of functions does not hold any more."""
         self.root, self._kinds = Application(None), {}
         self._added.clear()
+        self._expected.clear()
 
     def ends(self) -> list[Application]:
         """Where these ways end."""

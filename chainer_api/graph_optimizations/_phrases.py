@@ -37,6 +37,7 @@ _FUNCTIONS_OF_PIECE = 8  # of fewer functions, programs are hardly faster: calli
 _COUNTS = 3  # calls of which the functions are counted, to begin with
 _ENOUGH = 0.3  # of the functions: where fewer are part of phrases, to look for these takes longer
 _PHRASES = {True: 256, False: 64}  # that keep programs: where memory is plentiful, and else
+_IN_VAIN = 16  # calls that end at a place without a program, until it is asked what goes on there
 _LARGEST = 4096  # words of a vocabulary, until it is begun anew
 
 Made = tuple[Plan, float]  # a plan, and the seconds that it has taken
@@ -202,6 +203,8 @@ class Phrases:
         self._candidates: list[tuple[float, Place]] = []
         self._refused_places: set[Application] = set()  # where programs do not pay
         self._sightings: Counter[tuple[Application, int]] = Counter()
+        #: Of places without a program: the uses of those behind it, when it was asked last.
+        self._uses_behind: Counter[Application] = Counter()
 
     # -- calls that follow phrases
 
@@ -398,9 +401,25 @@ class Phrases:
             least = 2 if 1 in app.plans else 8
             if self._sightings[key] < least or len(self.plans()) >= self._limit:
                 continue
-            if self._account.affords_phrase(app.depth, _SHARE):
+            if app not in self._refused_places and (
+                    self._account.affords_phrase(app.depth, _SHARE)):
                 self._sightings[key] = 0
                 yield from self._plan(app, sync.alive)
+            elif 1 not in app.plans and self._sightings[key] >= _IN_VAIN:
+                self._sightings[key] = 0
+                self._goes_on_or_not(app)
+
+    def _goes_on_or_not(self, app: Application) -> None:
+        """Calls often end at a place without a program, after their functions were promised.
+
+        What is behind it is left out, if calls go on to it less often.
+        """
+        behind = self._places(app)
+        uses = sum([p.uses_since_check for a in behind for q in a.plans.values() for p in q.pieces])
+        if uses - self._uses_behind[app] < _IN_VAIN:
+            for place in reversed(behind):
+                self._leave_out(place)
+        self._uses_behind[app] = uses
 
     def _cut(self) -> Iterable[Made]:
         """Compile again what was dissolved, in more pieces."""
@@ -432,9 +451,9 @@ class Phrases:
             parent.by_shapes = {**others, shapes: rest} if rest else others
             app = parent
 
-    def _places(self) -> list[Application]:
-        """Everything that phrases go through."""
-        found, stack = [], [self.root]
+    def _places(self, first: Application | None = None) -> list[Application]:
+        """Everything that phrases go through, or what is behind one of these places."""
+        found, stack = [], [first or self.root]
         while stack:
             found.append(app := stack.pop())
             stack += app.all_children()

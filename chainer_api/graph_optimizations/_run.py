@@ -87,8 +87,8 @@ class Run:
     """One call of a decorated method."""
 
     __slots__ = (
-        "_arguments", "_keeps", "_noted_aliases", "_seen", "_sets", "_way", "aliases",
-        "any_size", "app", "between", "bound", "busy", "checking", "computes", "count",
+        "_keeps", "_noted_aliases", "_seen", "_sets", "_way", "aliases", "any_size", "app",
+        "arguments", "between", "bound", "busy", "checking", "computes", "count",
         "counts", "drawn", "ended", "errors", "first", "form", "funcs", "given", "guards",
         "halted", "handed", "has_raised", "has_strayed", "left", "lock", "looked", "missed",
         "noted", "noting", "outside", "phrase_syncs", "phrases", "pieces", "places",
@@ -100,7 +100,7 @@ class Run:
         self, site: Site, settings: Settings, arguments: Any, form: int | None = None
     ) -> None:
         self.site, self.app, self.settings = site, site.root, settings
-        self._arguments = arguments
+        self.arguments = arguments
         self.form = form  # of the arguments
         self.values: list[Any] = []  # while following: every leaf and output so far, by slot
         self.funcs: list[FunctionNode] = []  # the pending functions, as the method made them
@@ -294,8 +294,10 @@ class Run:
     def _note_from_here(self) -> None:
         """What comes is applied at once, and added to the tree, if calls like this come again."""
         if self.form is None:
-            self.form = self.site.forms.of(self._arguments)
+            self.form = self.site.forms.of(self.arguments)
         site = self.site
+        if self.app is site.root and not self.outside and site.any_sizes.is_there:
+            self.outside = not site.any_sizes.expects(self.arguments)
         if not site.phrases.notes and not site.is_worth_noting(self.form, self.outside):
             if self.app is site.root and site.any_sizes.is_there and not self.outside:
                 self.any_size, self.app = True, site.any_sizes.root

@@ -204,10 +204,11 @@ def shared_copy(array: np.ndarray) -> np.ndarray:
 _ITEMS = 48  # of arguments: what lies deeper or further behind is not looked at
 
 
-def form_of(value: Any) -> Any:
+def form_of(value: Any, of_any_size: bool = False) -> Any:
     """The types and shapes of arguments, for telling whether like ones have come before.
 
     Not their values: equal forms need not lead to equal calls, nor the other way round.
+    ``of_any_size``: how many axes arrays have, in the place of their shapes.
 
     >>> from chainer.graph_optimizations._values import form_of
     >>> form_of([np.zeros(3), 1]) == form_of([np.ones(3), 2]), form_of([1]) == form_of([1, 1])
@@ -227,7 +228,9 @@ def form_of(value: Any) -> Any:
             waiting += value.values()
         elif kind in ARRAYS or isinstance(value, Variable):
             array = value if kind in ARRAYS else value._array
-            found += () if array is None else (type(array), array.shape, array.dtype)
+            if array is not None:
+                shape = array.ndim if of_any_size else array.shape
+                found += (type(array), shape, array.dtype)
     return tuple(found)
 
 

@@ -612,6 +612,45 @@ def test_gradients_of_all_gaps_have_one_program():
     assert not any([p._odd for p in found])
 
 
+@fault
+def ways_that_begin_alike():
+    """Whether there is a state tells which one a call goes."""
+
+    class Model(Sized):
+        def arguments(self, k):
+            x = variable(k, LENGTHS[k % 16], 4)
+            return x, None if k % 3 else variable(k + 1, 4)
+
+        def forward(self, x, h):
+            y = F.tanh(self.b(F.relu(self.a(x))))
+            return F.sum(y * 2) if h is None else F.sum(y * F.broadcast_to(h, y.shape))
+
+    return Model
+
+
+def test_calls_go_the_way_of_those_with_such_arguments():
+    found = []
+    run(ways_that_begin_alike, True, 64, found.append)
+    (site,), stops = found[-1].schedule_manager._sites.values(), found[-1].schedule_manager.report()
+    assert len(site.any_sizes.ends()) == 2
+    assert not any([kind.left for kind in site.any_sizes.kinds])
+    assert sum([stop.count for report in stops for stop in report.stops]) <= 8
+
+
+def test_arguments_that_go_none_of_the_ways_are_followed_seldom():
+    found = []
+    run(ways_that_begin_alike, True, 32, found.append)
+    sizes, = [site.any_sizes for site in found[-1].schedule_manager._sites.values()]
+    arguments, followed = (np.zeros(3), {"a": 1}), 0
+    for _ in range(64):
+        if sizes.expects(arguments):
+            followed += 1
+            sizes._has_gone(types.SimpleNamespace(
+                arguments=arguments, app=sizes.root.next or sizes.ends()[0], has_strayed=True))
+    assert followed <= 8
+    assert sizes.expects(found[-1].arguments(1))
+
+
 def test_another_graph_at_other_sizes_is_no_fault():
     """A window that is longer than the shortest ones: the bounds become narrower."""
 

@@ -10,6 +10,7 @@ import chainer.functions as F
 import chainer.links as L
 from chainer.functions.noise.dropout import Dropout
 from chainer.graph_optimizations import _phrases
+from chainer.graph_optimizations._account import Account
 from chainer.graph_optimizations._trace import Untraceable
 
 
@@ -281,6 +282,29 @@ def test_beginnings_of_phrases_are_computed():
             F.sum(b).backward()
             assert_same_bits(xs[0].grad, xs[1].grad, k)
     assert static.schedule_manager.report()[0].with_python > 10
+
+
+def test_beginnings_that_calls_end_with_are_not_promised_for_ever(monkeypatch):
+    """Their functions would be promised in vain in each call, if no program may be made of them."""
+
+    class Begun(chainer.Chain):
+        def forward(self, x, goes_on):
+            y = F.exp(F.tanh(x) * 0.5)
+            return F.sin(F.tanh(y) * 0.25) if goes_on else y
+
+    ends = [False] * (2 * _phrases._IN_VAIN)
+    with only_phrases():
+        plain, static = both(Begun)
+        for k, goes_on in enumerate([True] * 8 + ends + [True, False] * 4):
+            if k == 8:
+                monkeypatch.setattr(Account, "affords_phrase", lambda *_: False)
+            x = np.full((2, 3), k + 1, "f")
+            assert_same_bits(plain(x, goes_on), static(x, goes_on), k)
+    (report,) = static.schedule_manager.report()
+    assert report.with_python >= 3
+    assert sum([stop.count for stop in report.stops]) <= _phrases._IN_VAIN
+    (site,) = static.schedule_manager._sites.values()
+    assert not any([place.hot for place in site.phrases._places()])
 
 
 def test_a_configuration_that_changes_is_not_another_phrase():
