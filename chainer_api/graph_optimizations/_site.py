@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from .static_graph import Options
 
 _IN_VAIN = 4  # calls in a row without a program that are looked at though a way has to wait
+_OF_ONE_WAY = 3  # calls with such arguments that have gone the way that waits, and no other one
 _OFTEN = 7  # earlier calls with arguments of one form, where there are many
 _TIMED_FIRST = 4  # hits after which a call is timed without programs; later several in a row
 _TIMED_IN_A_ROW = 3  # at most: the first of them finds other things in the caches
@@ -368,6 +369,8 @@ class Site:
                 if self.phrases.waits:
                     self._learn_phrases(run)
                 self._compile_any_size()
+                if run.form is not None and self._knows_way_of(run.form):
+                    self._compile_or_wait()
                 self._has_no_program(_AWHILE)
                 if run.form is not None:
                     self.forms.has_found_none(run.form)
@@ -517,13 +520,19 @@ class Site:
         forms, calls = self.forms, self.forms.calls_before(form)
         if self.account.spends_freely:
             return True
-        if forms.is_given_up(form):
+        if forms.is_given_up(form) or self._knows_way_of(form):
             return False
         if self.any_sizes.is_there:
             worth = outside or self._may_have_its_own(form, calls)
         else:
             worth = self.any_sizes.listens or not forms.are_many() or calls >= _OFTEN
         return worth and self.account.allows_noting()
+
+    def _knows_way_of(self, form: int) -> bool:
+        """Whether calls with such arguments go a way that waits, as far as anybody has seen."""
+        waiting = self._waiting
+        return waiting is not None and waiting.form == form and (
+            waiting.calls >= _OF_ONE_WAY and self.forms.tells_the_way(form))
 
     def _gained(self) -> float:
         """The part of what programs gain that those of any sizes or of turns do, if there are."""
@@ -590,7 +599,7 @@ class Site:
         if not run.programs:
             self._was_in_vain(form)
             return
-        forms.was_served(form)
+        forms.was_served(form, run.app)
         if self._forms_tell(form) and self.account.loses_by(run.app):
             self._doubt(run, form)
 

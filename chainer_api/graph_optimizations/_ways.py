@@ -29,8 +29,7 @@ _WORTH = 4  # calls that leave a way in the middle lose what a call gains that f
 _LONG = 1024  # calls for which those of a form are not looked at, where it led nowhere
 _IN_VAIN = 4  # calls of a form in a row without a program, until some are let pass; the most
 _PASS = 64
-_COUNTING = 1e-3  # seconds that calls take of which the forms may be counted always
-_APART = 10  # calls, at most, between two that are counted of those that take less
+_COUNTING = 2.5e-3  # seconds that calls take of which the forms may be counted always
 
 
 class Forms:
@@ -80,7 +79,7 @@ class Forms:
         """
         if seconds >= _COUNTING:
             return 0
-        return self._by_chance(max(int(2 * _COUNTING / max(seconds, 1e-6)), _APART))
+        return self._by_chance(int(2 * _COUNTING / max(seconds, 1e-6)) or 1)
 
     def _by_chance(self, below: int) -> int:
         self._chance = (1103515245 * self._chance + 12345) & 0x7FFFFFFF
@@ -106,6 +105,9 @@ class Forms:
     def was_seen(self, form: int, way: object) -> None:
         """The way was noted that a call with such arguments has gone."""
         self._seen[form] = self._seen.get(form, 0) + 1
+        self._went(form, way)
+
+    def _went(self, form: int, way: object) -> None:
         self._last[form] = (*self._last.get(form, ())[1 - _LATE :], id(way))
 
     def share(self, form: int | None, calls: int, way: object) -> float:
@@ -190,9 +192,10 @@ class Forms:
             self._to_pass[form] = left - 1
         return left > 0
 
-    def was_served(self, form: int) -> None:
+    def was_served(self, form: int, way: object) -> None:
         """A program has served a call with such arguments."""
         self._in_vain.pop(form, None)
+        self._went(form, way)
 
     def was_in_vain(self, form: int) -> None:
         """A call with such arguments was looked at and had no program: more pass each time."""

@@ -1006,7 +1006,7 @@ def test_where_values_decide_functions_are_counted_and_no_call_is_timed(monkeypa
     monkeypatch.setattr(_account.Account, "loses_by", lambda self, app: False)
     model = Decides()
     with chainer.using_config("static_budget", 1e9):
-        for k in range(60):
+        for k in range(120):
             x = np.full((2, 4), 2 + 3 * (k % 2), "f")
             F.sum(model(chainer.Variable(x))).backward()
     (site,) = model.schedule_manager._sites.values()

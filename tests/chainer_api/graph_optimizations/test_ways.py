@@ -9,10 +9,11 @@ from compare import pair
 import chainer
 import chainer.functions as F
 import chainer.links as L
-from chainer.graph_optimizations import _node, _ways
+from chainer.graph_optimizations import _account, _node, _site, _ways
 from chainer.graph_optimizations._account import Account
 from chainer.graph_optimizations._tree import Application
 from chainer.graph_optimizations._ways import FEW, MANY, Forms, Ways
+from chainwright.runtime.rate import Rate
 
 
 class Net(chainer.Chain):
@@ -187,8 +188,8 @@ def test_where_most_forms_come_back_programs_are_those_of_whole_calls():
 
 def test_forms_of_brief_calls_are_counted_by_chance():
     forms = Forms()
-    assert not any(forms.uncounted(2e-3) for _ in range(100))
-    for seconds, least, most in ((5e-4, 3, 6), (1e-4, 8, 12), (1e-5, 80, 120)):
+    assert not any(forms.uncounted(3e-3) for _ in range(100))
+    for seconds, least, most in ((5e-4, 3, 6), (2.5e-4, 8, 12), (2.5e-5, 80, 120)):
         gaps = [forms.uncounted(seconds) for _ in range(4000)]
         assert least < sum(gaps) / len(gaps) < most
         for turns in (2, 3, 4, 5, 12):  # calls that take turns are counted all
@@ -369,3 +370,28 @@ def _plain_tree(net, t):
     if isinstance(t, np.ndarray):
         return F.tanh(net.l(t))
     return F.relu(sum([_plain_tree(net, part) for part in t]))
+
+
+def test_values_decide_where_some_calls_of_a_form_are_served():
+    """Only those without a program are noted: all of these go one way."""
+    forms = Forms()
+    form, served, other = forms.of((1,)), object(), object()
+    for _ in range(8):
+        forms.was_served(form, served)
+        forms.was_seen(form, other)
+    assert not forms.tells_the_way(form)
+
+
+def test_a_way_that_waits_is_not_noted_again_and_again(monkeypatch):
+    monkeypatch.setattr(_account, "COMPILING", Rate(1e6, 0.0))
+    _, static = pair(Net)
+    noted, add = [], _site.Site._learn
+
+    def learn(self, run):
+        noted.append(run.noted)
+        return add(self, run)
+
+    monkeypatch.setattr(_site.Site, "_learn", learn)
+    for _ in range(200):
+        static(np.ones((4, 3), "f"))
+    assert sum(map(bool, noted)) <= 4
