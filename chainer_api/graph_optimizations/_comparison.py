@@ -1,173 +1,164 @@
-"""Whether steps are slower with programs: those of loops, or of calls that gain little.
+"""Whether steps are slower with programs, for whatever reason.
 
-In: when calls begin, and how much of what differs between them each has. Out: whether the steps
-from one call to the next take longer than those of some calls in a row that go plainly. What may
-not happen: programs that are given up, or kept, by what noise has decided.
+In: when calls begin, and how many there have been. Out: which calls go plainly, to be compared with
+those around them: from one call to the next, with backward, the update, and all that is done for
+programs, also where none serves the call. What may not happen: programs that are given up, or kept,
+by what noise has decided; or plain calls that take more time than they can save.
 """
 
 from __future__ import annotations
 
+import functools
 import math
+import statistics
+import time
 from collections.abc import Sequence
-from itertools import zip_longest
 from threading import get_ident
 from typing import NamedTuple
 
 from ._account import clock
 
+# Calls in a row that are compared with as many: backward may come behind some of them only. Fewer
+# where they take long, or where programs seem to gain: then a look is enough.
+_CALLS, _FEW, _LONG = 16, 8, 1e-3
+_FIRST = 192  # calls before the first comparison
+_PAIRS, _MOST = 6, 32  # pairs of such windows until they tell something, and at most
+_OF_LATE = 10  # the last of them
+_CHANCE = 0.016  # of a verdict that is none
+# Of these, the logarithm of the ratio: what matters, what is likely if nobody can be sure of it by
+# the most pairs, and what is taken for a gain at a glance.
+_MATTERS, _LIKELY, _GAIN = 0.02, 0.03, -0.2
+_COST = 0.01  # of the time of calls may go into plain ones, where programs gain
+_SOONEST, _LATEST = 256, 1 << 16  # calls between two comparisons
+_WARM = 32  # calls before a comparison of what has not been called for a while
+_AWHILE = 128
+_INVESTED = 2048  # calls in which what is spent on programs does not count
+_FORGOTTEN = 1.0  # seconds after which a method that is compared is not waited for by others
+
 
 class _Window(NamedTuple):
-    """Steps that are compared, and those of them that go plainly.
-
-    These are in a row, since a method may be called several times before one backward, which only
-    the last of these steps has.
-    """
-
-    steps: int
-    plainly: range
-
-
-_WINDOW = _Window(96, range(36, 60))
-_GLANCE = _Window(24, range(9, 15))  # where programs seem to gain: whether to look more closely
-_FIRST, _SELDOM = 288, 1024  # call with which the first comparison ends; calls between later ones
-_SLOWER, _SLOWER_LATER = 1.1, 1.06  # times as long: while programs come, and later
-_TWICE = 2  # comparisons in a row: by the first one, not all programs are there
-# Times as long, without regard to how different steps are, in so many comparisons in a row: what is
-# too little to be told from noise by one of them is told by all.
-_ABOVE, _EACH_TIME = 1.04, 4
-_AGAIN = 128  # calls after which it is seen again whether they are slower, once they have rested
-
-
-_Took = tuple[float, list[int]]  # seconds of a step, and its turns of each loop
-
-
-class _Step(NamedTuple):
-    """From the beginning of a call to that of the next one: with its backward, and the update."""
+    """Some calls in a row."""
 
     thread: int
+    calls: int  # that there were before
     began: float
     spent: float
-    turns: list[int]
     plainly: bool
 
 
-class _Pace(NamedTuple):
-    """Seconds of steps for each second that their turns take plainly; and how far it may be off.
+@functools.cache
+def _outside(n: int) -> int:
+    """How many of ``n`` numbers lie above their distribution's median, at least, but by chance."""
+    left, k = _CHANCE * 2**n, 0
+    while (left := left - math.comb(n, k)) >= 0.0:
+        k += 1
+    return k
 
-    ``error`` is that of as many steps as go plainly, as a part of the ratio.
+
+class Verdict(NamedTuple):
+    """How many times as long steps take, as a logarithm: at least, about, and at most.
+
+    Whatever else falls into a window (an evaluation, what another model does): bounds of a median
+    by order statistics know nothing of how the pairs are distributed.
     """
 
-    ratio: float
-    error: float
+    least: float
+    about: float
+    most: float
 
     @classmethod
-    def of(cls, steps: Sequence[_Took], plain: Sequence[float], n: int) -> _Pace | None:
-        """None where no step had turns of which it is known what they take; ``n`` go plainly."""
-        expected = [
-            sum([n * each for n, each in zip(turns, plain, strict=False)]) for _, turns in steps]
-        seconds = [took for took, _ in steps]
-        if sum(expected) <= 0.0:
-            return None
-        ratio = sum(seconds) / sum(expected)
-        # Steps differ in more than turns, and a backward may come behind some of them only.
-        off = [took - ratio * e for took, e in zip(seconds, expected, strict=True)]
-        together = [sum(off[k : k + n]) for k in range(0, len(off), n)]
-        each = sum(seconds) / len(together)
-        error = math.hypot(*together) / max(len(together) - 1, 1) ** 0.5 / max(each, 1e-9)
-        return cls(ratio, error)
+    def of(cls, pairs: Sequence[float]) -> Verdict:
+        pairs, k = sorted(pairs), _outside(len(pairs)) - 1
+        return cls(pairs[k], statistics.median(pairs), pairs[-1 - k])
 
 
 class Comparison:
-    """Some steps in a row, of which some go plainly: seconds, and the turns that they had.
+    """Windows of calls as they are, and of plain ones, in turns."""
 
-    How long a step takes depends on how often loops go. So seconds are compared with what the same
-    turns take plainly, as it was measured in each loop. Where no loops are open, calls are counted
-    as such turns.
-    """
+    _active: Comparison | None = None  # of all methods: two at once would tell nothing
 
     def __init__(self) -> None:
-        self.calls = 0
-        self._window, self._starts = _WINDOW, _FIRST - _WINDOW.steps  # with this call
-        self._step: _Step | None = None
-        self._clear()
-        self._slower = self._above = 0  # comparisons in a row
-        self._doubts = False  # whether a glance says that all is slower
+        #: With so many calls there is something to be done.
+        self.due = _FIRST
+        self._window: _Window | None = None
+        self._pairs: list[float] = []
+        self._took: list[tuple[bool, float]] = []  # the windows of a pair: seconds of a call
+        self._size = _CALLS
+        self._seen = 0.0  # when it went on last, for other methods
 
-    def _clear(self) -> None:
-        self._took = list[_Took](), list[_Took]()  # those that go as usual, and plainly
+    def comes(self, calls: int, spent: float, seconds: float, gains: bool) -> int:
+        """A call begins, after so many: how many are to go plainly, with this one.
 
-    def comes(self) -> bool:
-        """A call begins; whether it, or the one before, is one of those that are compared."""
-        self.calls += 1
-        return self.is_near
+        ``spent`` are the seconds that went into programs. A plain call takes so many ``seconds``,
+        and programs seem to gain or not. Asked when it is due.
+        """
+        if self._window is None:
+            if calls - self.due > _AWHILE:
+                self.due = calls + _WARM
+            elif self._may_begin(calls):
+                self._size = _FEW if gains or seconds >= _LONG else _CALLS
+                return self._begin(calls, spent, plainly=False)
+            return 0
+        window, now = self._window, clock()
+        if window.thread != get_ident() or Comparison._active is not self:
+            self.begins_anew(calls + self._size)
+            return 0
+        took = now - window.began
+        if calls < _INVESTED:
+            took -= spent - window.spent
+        self._took.append((window.plainly, max(took, 1e-9) / (calls - window.calls)))
+        if len(self._took) == 2:
+            (_, plain), (_, usual) = sorted(self._took, reverse=True)
+            self._pairs.append(math.log(usual / plain))
+            self._took = []
+            # Each goes first in every second pair.
+            return self._begin(calls, spent, window.plainly) if self._goes_on(calls) else 0
+        return self._begin(calls, spent, not window.plainly)
+
+    def _may_begin(self, calls: int) -> bool:
+        other = Comparison._active
+        if other is not None and time.monotonic() - other._seen < _FORGOTTEN:
+            self.due = calls + _CALLS
+            return False
+        Comparison._active = self
+        return True
+
+    def _begin(self, calls: int, spent: float, plainly: bool) -> int:
+        self.due, self._seen = calls + self._size, time.monotonic()
+        self._window = _Window(get_ident(), calls, clock(), spent, plainly)
+        return self._size if plainly else 0
+
+    def begins_anew(self, due: int) -> None:
+        """With such a call, whatever is known so far."""
+        self._window, self._took, self._pairs, self.due = None, [], [], due
+        if Comparison._active is self:
+            Comparison._active = None
 
     @property
-    def is_near(self) -> bool:
-        """Whether calls are being compared."""
-        return self.calls >= self._starts
+    def is_slower(self) -> bool:
+        """Whether it has just turned out that steps are slower."""
+        return self._window is None and bool(self._pairs)
 
-    def glances(self) -> None:
-        """Calls seem to gain: fewer are compared, and the first ones not at all."""
-        if self.calls != self._starts or self._above or self._doubts:
-            return
-        if self.calls < _FIRST:
-            self._starts *= 2
-        else:
-            self._window = _GLANCE
-
-    def begins(self, turns: list[int], spent: float) -> bool:
-        """One that is compared begins, after so many ``turns`` of each loop; is it a plain one?
-
-        What is ``spent`` on programs does not count.
-        """
-        thread, now = get_ident(), clock()
-        if (step := self._step) is not None and step.thread == thread:
-            pairs = zip_longest(turns, step.turns, fillvalue=0)
-            made = [after - before for after, before in pairs]
-            self._took[step.plainly].append(((now - step.began) - (spent - step.spent), made))
-        plainly = self.calls - self._starts in self._window.plainly
-        self._step = _Step(thread, now, spent, turns, plainly)
-        return plainly
-
-    def is_interrupted(self) -> None:
-        """A call comes that is none of these: what the step before has taken is not known."""
-        self._step = None
-
-    def ends(self, plain: Sequence[float]) -> bool:
-        """Whether the comparison has ended, and calls are slower.
-
-        ``plain`` are the seconds that a turn of each loop takes without programs.
-        """
-        window, ends = self._window, self._starts + self._window.steps
-        if self.calls < ends:
+    def _goes_on(self, calls: int) -> bool:
+        """Whether another pair is needed; else it is decided."""
+        pairs = self._pairs
+        if len(pairs) > 1 and max(pairs) < _GAIN:
+            self._gains(calls, max(pairs))
             return False
-        found, self._doubts = self._ratio(plain), False
-        if found is not None and window is _GLANCE:
-            self._doubts = found.ratio > 1.0
-        elif found is not None:
-            self._above = self._above + 1 if found.ratio > _ABOVE else 0
-            # By how much it is slower at least: steps do not take the same time each.
-            least = found.ratio * math.exp(-found.error)
-            slower = least > (_SLOWER if ends <= _SELDOM else _SLOWER_LATER)
-            self._slower = self._slower + 1 if slower else 0
-        self._window, self._step = _WINDOW, None
-        self._clear()
-        if self._doubts:
-            self._starts = ends + 1
+        if len(pairs) < _PAIRS:
+            return True
+        found, of_late = Verdict.of(pairs), Verdict.of(pairs[-_OF_LATE:])  # programs may be new
+        at_last = len(pairs) >= _MOST
+        least = max(found.least, of_late.least)
+        if least > _MATTERS or at_last and found.about > _LIKELY:
+            self._window = None  # see is_slower
             return False
-        # What was slower is not left so for long; what gains is hardly disturbed.
-        later = ends if window is _GLANCE else min(ends, _SELDOM)
-        is_slower = self._slower >= _TWICE or self._above >= _EACH_TIME
-        if self._above:
-            later = _AGAIN if is_slower else _FIRST
-        self._starts = ends + later - _WINDOW.steps
-        return is_slower
+        if found.most < 0.0 or at_last:
+            self._gains(calls, found.about)
+            return False
+        return True
 
-    def _ratio(self, plain: Sequence[float]) -> _Pace | None:
-        """How many times as long steps take as those that go plainly; None: nobody knows."""
-        n = len(self._window.plainly)
-        usual, plainly = [_Pace.of(took, plain, n) for took in self._took]
-        # Of those that were interrupted it is not known what they have taken.
-        if usual is None or plainly is None or not all([2 * len(took) >= n for took in self._took]):
-            return None
-        return _Pace(usual.ratio / max(plainly.ratio, 1e-9), usual.error)
+    def _gains(self, calls: int, ratio: float) -> None:
+        """Programs gain, or it does not matter: it is asked again when that has paid for it."""
+        gap = self._size * len(self._pairs) * (math.exp(-ratio) - 1.0) / _COST
+        self.begins_anew(calls + int(min(max(gap, _SOONEST), _LATEST)))

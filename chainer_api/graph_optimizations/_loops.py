@@ -18,7 +18,6 @@ from chainer import configuration, link_hook
 from chainer.link import Link
 from chainwright.tracer import is_library
 
-from ._comparison import Comparison
 from ._opening import Opened, Turns, opened
 from ._steady import is_steady
 
@@ -68,7 +67,7 @@ class OpenLoop:
         self._call = decorate(turns.function, self._sites)
         # At first, a state that a loop goes on with is often none.
         self._first, self._later = [[Several(n) for n in _TURNS] for _ in range(2)]
-        self.is_open, self.is_plain = True, False  # see Comparison for what goes plainly
+        self.is_open = True
         self.made = 0  # turns
         self._functions = 0  # of a turn
         self._seen = 0.0, 0, 0  # see pays
@@ -80,18 +79,12 @@ class OpenLoop:
     def __call__(self, *arguments: Any) -> Any:
         """Some turns."""
         self.made += max(len(arguments) - self._method.__code__.co_argcount, 1)
-        return self._method(*arguments) if self.is_plain else self._call(*arguments)
+        return self._call(*arguments)
 
     @property
     def hits(self) -> int:
         """The calls that programs have served."""
         return sum([site.ledger.hits for site in self._sites])
-
-    @property
-    def plain(self) -> float:
-        """Seconds that a turn takes without programs."""
-        seconds = [site.account.plain for site in self._sites]
-        return sum(seconds) / len(seconds) if seconds else 0.0
 
     @property
     def spent(self) -> float:
@@ -130,7 +123,7 @@ class OpenLoop:
     def chunks(self, iterable: Any, chain: Any) -> Iterator[tuple[Any, ...]]:
         """The items of the turns of each call: several, as soon as calls of one turn are served."""
         site = self._site(chain)
-        if (self.is_plain or not self.is_open) and is_steady(iterable):
+        if not self.is_open and is_steady(iterable):
             yield from [tuple(iterable)] if len(iterable) else ()
         elif site is None or site.ledger.without_python < _SERVED or not is_steady(iterable):
             yield from zip(iterable, strict=False)
@@ -177,9 +170,7 @@ class OpenMethod:
         self._loops = list[OpenLoop]()
         self._inner: dict[FunctionType, Callable[..., Any] | None] = {}
         self._function = self._inner[found.method] = self._opened(found)
-        #: None of turns of a loop: backward and all else comes behind some of their calls only.
-        #: They go plainly with the method that has the loop.
-        self._calls, self._comparison = 0, None if inside else Comparison()
+        self._calls = 0
         self._idle, self._since = 0, list[int]()  # calls; turns that had been made before these
 
     def _opened(self, found: Opened) -> Callable[..., Any]:
@@ -209,37 +200,12 @@ class OpenMethod:
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         return self._function(*args, **kwargs)
 
-    def plainly(self, /, *args: Any, **kwargs: Any) -> Any:
-        """A call without programs."""
-        for loop in self._loops:
-            loop.is_plain = True
-        try:
-            return self._function(*args, **kwargs)
-        finally:
-            for loop in self._loops:
-                loop.is_plain = False
-
-    def begins_plainly(self) -> bool:
-        """A call begins; whether it is to go without programs, to be compared with."""
+    def begins(self) -> None:
+        """A call begins."""
         self._calls += 1
         for loop in self._loops:
             for site in loop._sites:
                 site.account.together = max(loop.made / self._calls / len(loop._sites), 1.0)
-        if self._comparison is None or not self._comparison.comes():
-            return False
-        if configuration.peek("static_budget") is None:
-            return False
-        return self._comparison.begins([loop.made for loop in self._loops], self.spent)
-
-    def is_passed(self) -> None:
-        """A call comes that goes another way, as a whole: it is none of those compared."""
-        if self._comparison is not None:
-            self._comparison.is_interrupted()
-
-    def is_slower(self) -> bool:
-        """Whether comparisons say so; see there."""
-        comparison = self._comparison
-        return comparison is not None and comparison.ends([loop.plain for loop in self._loops])
 
     def may_rest(self, served: bool) -> int:
         """After a call whose turns were ``served`` or not: how many calls may go as they are now.
@@ -250,7 +216,7 @@ class OpenMethod:
             self._idle, self._since = int(not served), [loop.made for loop in self._loops]
             return 0
         self._idle += 1
-        if self._idle < _IDLE or self._comparison is not None and self._comparison.is_near:
+        if self._idle < _IDLE:
             return 0
         calls = [int(site.asleep / max(each, 1.0)) for site, each in self._of_call()]
         return min(_REST, *calls) if calls else 0

@@ -55,6 +55,9 @@ _COMPARED = 4  # calls that are timed without programs, where these seem to be s
 _SURE = 64  # calls with programs after which that has to be done again
 # Calls, until some are let pass; and how many at most, until it is known what they take.
 _BEGUN, _AT_FIRST = 4, 8
+_LOOKED_AT = 512  # calls that nothing has served, after which it is seen what that takes
+_COMPARED_AGAIN = 64  # calls after which it is seen again whether steps are slower
+_FIRST_REST = 512  # calls, and later four times as many each time, up to 64 times
 _LET_PASS = 63  # calls in a row, where programs are slower
 _NAMED = 6  # arguments by which a report tells ways
 _WAYS, _KINDS_OF_WAYS = 12, 4  # forms of arguments, or ways, until loops are opened
@@ -123,6 +126,7 @@ class Site:
         #: Of steps with programs and without them; not of turns of loops, and of parts of calls.
         self._steps = None if options.inside else Comparison()
         self._slower_steps = 0  # how often programs rest since steps were slower
+        self._plain_steps = 0  # calls that are still to go plainly, to be compared
         self.proofs = Proofs(self)
         self.phrases = Phrases(name, self.account, options.limit > FEW)
         self.any_sizes = AnySizes()
@@ -144,11 +148,15 @@ class Site:
                 return self.method(chain, *args, **kwargs)
         if _function_hooks.function_hooks and function_hook.functions_are_watched():
             return self._plainly(chain, args, kwargs)
+        if (steps := self._steps) is not None:
+            ledger = self.ledger
+            calls = ledger.without_python + ledger.with_python + ledger.plain_calls
+            if (self._plain_steps or calls >= steps.due) and self._is_compared(steps, calls):
+                return self._compared_plainly(chain, args, kwargs)
         form = None
         if (opened := self._opened) is not None:
             if not self._goes_whole(form := self.forms.of((args, kwargs))):
                 return self._turn_by_turn(opened, chain, args, kwargs)
-            opened.is_passed()
         elif (sleep := self.sleep).calls:
             if sleep.rests or sleep.unseen > 0:
                 return self._left_alone(chain, args, kwargs)
@@ -169,8 +177,6 @@ class Site:
         if self._to_time:
             self._to_time -= 1
             return self._timed_plainly(self._last, chain, args, kwargs)
-        if self._steps is not None and self.ledger.hits and self._is_compared(self._steps):
-            return self._compared_plainly(self._as_one_call, chain, args, kwargs)
         may_prove = (proofs.proofs or proofs.wanted) and not (
             self.phrases.counts or errors_are_heard() or _is_traced())
         result = proofs.call_briefly(settings, chain, args, kwargs) if may_prove else MISS
@@ -261,29 +267,50 @@ class Site:
             self.account.timed_anew(app, doubt.before, self.plans())
         return result
 
-    def _is_compared(self, steps: Comparison) -> bool:
-        """Whether a call is to go without programs, so that steps are compared.
+    def _is_compared(self, steps: Comparison, calls: int) -> bool:
+        """Whether a call, after so many, is to go without programs, so that steps are compared.
 
         The account adds up what calls and backwards take, but not what happens around these.
         """
-        if not steps.comes():
+        if self._plain_steps:
+            self._plain_steps -= 1
+            return True
+        ledger, account = self.ledger, self.account
+        if self.sleep.rests_now:
+            steps.begins_anew(calls + _COMPARED_AGAIN)
             return False
-        if not self.account.gains_little:
-            steps.glances()
-        if not steps.is_near or configuration.peek("static_budget") is None:
+        if not (ledger.hits or self._opened is not None or calls >= _LOOKED_AT):
             return False
-        plainly = steps.begins([steps.calls], self.spent)
-        if steps.ends([1.0]):
-            self.account.has_saved_nothing()
-            if self.rest():
-                self.sleep.lasts(LONGEST << 2 * min(self._slower_steps, 2))
-                self._slower_steps += 1
-        return plainly
+        if configuration.peek("static_budget") is None:
+            return False
+        gains = bool(ledger.hits) and not account.gains_little
+        plainly = steps.comes(calls, self.spent, account.plain, gains)
+        if steps.is_slower:
+            steps.begins_anew(calls + _COMPARED_AGAIN)
+            self._are_slower()
+        if plainly and self._calls_itself:  # those inside of a call are no calls
+            self._plain_steps = plainly - 1
+        elif plainly:
+            ledger.let_pass(plainly - 1, _TIMED)
+            account.let_pass(plainly - 1)
+        return plainly > 0
 
-    def _compared_plainly(self, method: Callable[..., Any], chain: Any, args: Any, kw: Any) -> Any:
+    def _are_slower(self) -> None:
+        """Steps are slower than without programs."""
+        if self._opened is not None:
+            reason = "calls were slower with the turns of loops as calls: loops are closed"
+            self.ledger.add("slower", reason, line_of(self.method))
+            self._close_loops()
+            return
+        self.account.has_saved_nothing()
+        if self.rest() or self.sleep.rests_now:  # also if they may become faster
+            self.sleep.lasts(_FIRST_REST << 2 * min(self._slower_steps, 3))
+            self._slower_steps += 1
+
+    def _compared_plainly(self, chain: Any, args: Any, kw: Any) -> Any:
         started = clock()
         try:
-            return method(chain, *args, **kw)
+            return self._as_one_call(chain, *args, **kw)
         finally:
             self.account.called_asleep(clock() - started)
             self.ledger.plainly[_TIMED] += 1
@@ -309,8 +336,6 @@ class Site:
             return self(chain, args, kwargs)
         account, sleep = self.account, self.sleep
         self.ledger.went_plainly(sleep.why)
-        if self._steps is not None:
-            self._steps.is_interrupted()
         if sleep.rests:
             BLOCKS.trim()
         waits = self.waits and not sleep.rests
@@ -478,14 +503,7 @@ class Site:
 
     def _turn_by_turn(self, method: OpenMethod, chain: Any, args: Any, kwargs: Any) -> Any:
         """A call in which the turns of loops are calls of their own."""
-        plainly = method.begins_plainly()
-        if method.is_slower():
-            reason = "calls were slower with the turns of loops as calls: loops are closed"
-            self.ledger.add("slower", reason, line_of(self.method))
-            self._close_loops()
-            return self(chain, args, kwargs)
-        if plainly:
-            return self._compared_plainly(method.plainly, chain, args, kwargs)
+        method.begins()
         ledger, before = self.ledger, method.hits
         try:
             return method(chain, *args, **kwargs)

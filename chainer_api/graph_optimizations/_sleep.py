@@ -31,6 +31,11 @@ class Sleep:
             return
         self.calls, self.why, self.rests = min(self.calls or calls, calls), why, False
 
+    @property
+    def rests_now(self) -> bool:
+        """Whether programs are left alone since they are slower."""
+        return self.rests and self.calls > 0
+
     def begins_to_rest(self, calls: int | None = None) -> None:
         """Programs make it slower: for so many calls, or for as many as the last times tell."""
         self.calls, self.why, self.rests = calls or self._next_rest, LEFT_ALONE, True

@@ -1,110 +1,133 @@
+"""Whether steps are slower with programs: what is compared, how soon, and what that takes."""
+
 import itertools
-import math
 import random
 
 import pytest
 
 from chainer.graph_optimizations import _comparison
+from chainer.graph_optimizations._comparison import Comparison
 
 
-def _closed_after(monkeypatch, ratio, spent=0.0, others=0.0, behind=0.0, each=1):
-    """The comparisons after which loops are closed, where a call takes so many times as long.
+@pytest.fixture(autouse=True)
+def alone(monkeypatch):
+    monkeypatch.setattr(Comparison, "_active", None)
 
-    What takes ``behind`` comes behind one in so many calls.
+
+class Steps:
+    """A training of which the steps take ``ratio(call)`` times as long as plain ones.
+
+    ``plain(call)`` is what these take; ``spent`` goes into programs in each of the others.
     """
-    lengths, now, told = random.Random(0), 0.0, []
-    monkeypatch.setattr(_comparison, "clock", lambda: now)
-    steps, turns, all_spent = _comparison.Comparison(), 0, 0.0
-    for call in itertools.count(1):
-        plainly = steps.comes() and steps.begins([1 + call, turns], all_spent)
-        ends = steps._starts + steps._window.steps
-        told += [steps.ends([2.0, 1.0])] if call == ends else []
-        if told and told[-1] or len(told) == 4:
-            return len(told) if told[-1] else None
-        length = lengths.randrange(1, 40)
-        turns += length
-        now += (2.0 + length) * (1.0 if plainly else ratio) + others
-        now += 0.0 if call % each else behind
-        if not plainly:
-            now += spent
-            all_spent += spent
+
+    def __init__(self, monkeypatch, ratio, plain=lambda call: 1e-4, spent=0.0, gains=False):
+        self.now = self.spent = 0.0
+        monkeypatch.setattr(_comparison, "clock", lambda: self.now)
+        monkeypatch.setattr(Comparison, "_active", None)
+        self.steps = Comparison()
+        self.ratio, self.plain, self.each, self.gains = ratio, plain, spent, gains
+        self.plainly, self.slower = [], []
+
+    def go(self, calls, passes=lambda call: 0):
+        left = unseen = 0
+        for call in range(calls):
+            if left == 0 and unseen == 0:
+                if call >= self.steps.due:
+                    left = self.steps.comes(call, self.spent, self.plain(call), self.gains)
+                    if self.steps.is_slower:
+                        self.slower.append(call)
+                        self.steps.begins_anew(call + 64)
+                unseen = 0 if left else passes(call)
+            else:
+                unseen = max(unseen - 1, 0)
+            if left:
+                self.plainly.append(call)
+                left -= 1
+                self.now += self.plain(call)
+            else:
+                self.now += self.plain(call) * self.ratio(call) + self.each
+                self.spent += self.each
+        return self
 
 
-@pytest.mark.parametrize("ratio, closed_after", [(1.3, 2), (1.06, 4), (1.03, None), (0.5, None)])
-def test_steps_of_any_lengths_are_compared(monkeypatch, ratio, closed_after):
-    """By the first comparison, not all programs are there."""
-    assert _closed_after(monkeypatch, ratio) == closed_after
+@pytest.mark.parametrize("ratio, within", [(1.5, 400), (1.2, 400), (1.08, 400), (1.04, 900)])
+def test_what_is_slower_is_found_soon(monkeypatch, ratio, within):
+    assert Steps(monkeypatch, lambda call: ratio).go(1000).slower[0] < within
 
 
-def test_what_is_spent_does_not_count(monkeypatch):
-    assert _closed_after(monkeypatch, 1.0, spent=50.0) is None
+@pytest.mark.parametrize("ratio", [1.02, 1.0, 0.9, 0.3])
+def test_what_is_not_is_not_found(monkeypatch, ratio):
+    assert not Steps(monkeypatch, lambda call: ratio).go(20000).slower
 
 
-def test_what_matters_is_how_long_all_takes(monkeypatch):
-    assert _closed_after(monkeypatch, 1.3, others=1000.0) is None
+@pytest.mark.parametrize("ratio", [0.25, 0.5, 0.8, 0.9, 0.97])
+def test_plain_steps_take_little_where_programs_gain(monkeypatch, ratio):
+    steps = Steps(monkeypatch, lambda call: ratio).go(20000)
+    more = len(steps.plainly) * (1.0 - ratio) / (20000 * ratio)
+    assert steps.plainly and more < 0.03
+    few = Steps(monkeypatch, lambda call: ratio, gains=True).go(20000)
+    assert len(few.plainly) <= len(steps.plainly)
 
 
-def test_steps_of_other_threads_do_not_count(monkeypatch):
-    monkeypatch.setattr(_comparison, "get_ident", itertools.count().__next__)
-    assert _closed_after(monkeypatch, 5.0) is None
+def test_what_gets_slower_later_is_found_too(monkeypatch):
+    steps = Steps(monkeypatch, lambda call: 0.95 if call < 5000 else 1.1).go(8000)
+    assert 5000 < steps.slower[0] < 6500
+
+
+@pytest.mark.parametrize("ratio", [0.93, 1.2])
+@pytest.mark.parametrize("seed", range(4))
+def test_steps_that_take_any_time_are_told_from_noise(monkeypatch, seed, ratio):
+    """Sentences of any lengths, and now and then an evaluation."""
+    lengths = random.Random(seed)
+    plain = [lengths.randrange(5, 20) * 1e-4 + 0.1 * (k % 500 == 499) for k in range(6000)]
+    found = Steps(monkeypatch, lambda call: ratio, plain.__getitem__).go(6000)
+    assert bool(found.slower) is (ratio > 1.0)
 
 
 @pytest.mark.parametrize("each", [2, 3, 4, 5, 6, 8, 12])
 def test_backward_may_come_behind_some_calls_only(monkeypatch, each):
-    assert _closed_after(monkeypatch, 1.0, behind=20.0 * each, each=each) is None
-    assert _closed_after(monkeypatch, 1.4, behind=20.0 * each, each=each) == 2
+    def plain(call):
+        return 1e-4 + 1e-3 * (call % each == each - 1)
+
+    assert not Steps(monkeypatch, lambda call: 1.0, plain).go(6000).slower
+    assert Steps(monkeypatch, lambda call: 1.4, plain).go(2000).slower
 
 
-def test_what_gets_slower_later_is_compared_again_soon(monkeypatch):
-    steps, now = _comparison.Comparison(), 0.0
-    monkeypatch.setattr(_comparison, "clock", lambda: now)
-    for call in itertools.count(1):
-        plainly = steps.comes() and steps.begins([call], 0.0)
-        if steps.ends([1.0]):
-            break
-        now += 1.0 if plainly or call < 3000 else 1.08
-    assert 3000 < call < 3000 + 1024 + 2 * 288
+def test_what_is_spent_on_programs_counts_later_only(monkeypatch):
+    steps = Steps(monkeypatch, lambda call: 1.0, spent=5e-5).go(6000)
+    assert 2048 < steps.slower[0] < 2800
 
 
-def _compared(monkeypatch, ratio, calls, interrupted=(), gain_until=math.inf):
-    """The calls at which it turned out that steps are slower which seem to gain, and plain ones."""
-    steps, now, found, plain = _comparison.Comparison(), 0.0, [], []
-    monkeypatch.setattr(_comparison, "clock", lambda: now)
-    for call in range(1, calls):
-        if call in interrupted:
-            steps.is_interrupted()
-        plainly = False
-        if steps.comes():
-            if call < gain_until:
-                steps.glances()
-            plainly = steps.is_near and steps.begins([call], 0.0)
-            if steps.ends([1.0]):
-                found.append(call)
-        now += 1.0 if plainly else ratio
-        plain += [call] if plainly else []
-    return found, plain
+def test_calls_at_which_nobody_looks_are_compared_as_well(monkeypatch):
+    passed = random.Random(0)
+    steps = Steps(monkeypatch, lambda call: 1.2)
+    assert steps.go(2000, lambda call: passed.randrange(64)).slower
 
 
-def test_where_programs_seem_to_gain_few_calls_are_compared(monkeypatch):
-    found, plain = _compared(monkeypatch, 0.5, 20000)
-    assert not found and plain[0] > 288 and len(plain) <= 6 * 7
+def test_steps_of_other_threads_do_not_count(monkeypatch):
+    monkeypatch.setattr(_comparison, "get_ident", itertools.count().__next__)
+    assert not Steps(monkeypatch, lambda call: 5.0).go(4000).slower
 
 
-def test_and_more_where_these_are_slower(monkeypatch):
-    found, plain = _compared(monkeypatch, 1.3, 4000)
-    assert found[0] < 1200 and len(plain) > 24
+def test_one_method_is_compared_at_a_time(monkeypatch):
+    moment = [0.0]
+    monkeypatch.setattr(_comparison.time, "monotonic", lambda: moment[0])
+    first, second = Comparison(), Comparison()
+    for call in range(200, 400):
+        for steps in (first, second):
+            if call >= steps.due:
+                steps.comes(call, 0.0, 1e-4, False)
+    assert first._window is not None and second._window is None
+    moment[0] += 10.0  # the first one is not called any more
+    for call in range(400, 440):
+        if call >= second.due:
+            second.comes(call, 0.0, 1e-4, False)
+    assert Comparison._active is second and second._window is not None
+    first.comes(first.due, 0.0, 1e-4, False)
+    assert first._window is None and Comparison._active is second
 
 
-def test_what_seems_to_gain_at_first_only_is_compared_like_others(monkeypatch):
-    found, plain = _compared(monkeypatch, 1.3, 1200, gain_until=300)
-    assert len([call for call in plain if call < 500]) == 24 and found[0] < 800
-
-
-def test_what_was_interrupted_tells_nothing(monkeypatch):
-    found, plain = _compared(monkeypatch, 1.3, 4000, range(4000))
-    assert not found and plain
-
-
-def test_what_has_rested_is_compared_again_at_once(monkeypatch):
-    found, _ = _compared(monkeypatch, 1.3, 4000)
-    assert {b - a for a, b in itertools.pairwise(found)} == {128}
+def test_what_has_rested_is_compared_after_some_calls(monkeypatch):
+    steps = Comparison()
+    assert steps.comes(5000, 0.0, 1e-4, False) == 0 and steps._window is None
+    assert steps.due == 5000 + _comparison._WARM

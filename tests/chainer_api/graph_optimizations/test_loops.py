@@ -963,16 +963,36 @@ def test_what_waits_for_its_time_is_known(monkeypatch):
 
 def test_some_calls_go_plainly_to_be_compared(monkeypatch):
     monkeypatch.setattr(_comparison, "_FIRST", 20)
-    monkeypatch.setattr(_comparison, "_WINDOW", _comparison._Window(16, range(4, 12)))
+    monkeypatch.setattr(_comparison.Comparison, "_active", None)
     with chainer.using_config("static_budget", 1e9), open_loops():
-        model, reports = _made(Recurrent, 40)
+        model, reports = _made(Recurrent, 120)
     (site, *_) = model.schedule_manager._sites.values()
-    assert site.ledger.plainly[_site._TIMED] >= 4
+    assert site.ledger.plainly[_site._TIMED] >= 16
     turns = sum([r.hits + r.eager_calls for r in reports if r.is_part])
-    assert turns < sum([loop.made for loop in site._opened._loops])
+    assert turns <= sum([loop.made for loop in site._opened._loops])
+
+
+def test_loops_with_which_steps_are_slower_are_closed(monkeypatch):
+    now = [0.0]
+    monkeypatch.setattr(_comparison, "_FIRST", 20)
+    monkeypatch.setattr(_comparison.Comparison, "_active", None)
+    monkeypatch.setattr(_comparison, "clock", lambda: now[0])
+    begins = _loops.OpenMethod.begins
+
+    def slow(self):
+        now[0] += 1.0
+        begins(self)
+
+    monkeypatch.setattr(_loops.OpenMethod, "begins", slow)
+    with chainer.using_config("static_budget", 1e9), open_loops():
+        model, (method, *_) = _made(Recurrent, 300)
+    (site, *_) = model.schedule_manager._sites.values()
+    assert site._opened is None
+    assert "slower" in [event.kind for event in method.events]
 
 
 def test_calls_go_as_they_are_while_no_turn_would_be_looked_at(monkeypatch):
+    monkeypatch.setattr(_comparison, "_FIRST", 1000)
     monkeypatch.setattr(_account.Account, "wait_for_trace", lambda *_, **__: 1000)
     looked_at = []
     monkeypatch.setattr(

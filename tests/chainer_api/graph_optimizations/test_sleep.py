@@ -70,7 +70,7 @@ def test_arguments_for_which_there_is_no_program_pass():
     for _ in range(20):
         forms.was_in_vain(1)
     assert sum([forms.passes(1) for _ in range(200)]) == 64
-    forms.was_served(1)
+    forms.was_served(1, None)
     forms.was_in_vain(1)
     assert not forms.passes(1) and not forms.passes(2)
 
