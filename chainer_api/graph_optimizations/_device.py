@@ -24,7 +24,7 @@ _WRITEABLE = 0x400  # among the flags of NumPy's C API
 
 def gpu_of(array: Any) -> int | None:
     """Where an array of one of these classes is, or a promised one will be."""
-    if type(array) is np.ndarray:
+    if isinstance(array, np.ndarray):  # of somebody's class, too
         return None
     return array.gpu if type(array) is Promise else array.data.device_id
 
@@ -64,7 +64,7 @@ def is_writeable(array: np.ndarray) -> bool:
 
 def address(array: Any) -> int:
     """Where the first item of an array is."""
-    if type(array) is np.ndarray:
+    if isinstance(array, np.ndarray):
         return array.__array_interface__["data"][0]
     return array.data.ptr
 
@@ -78,7 +78,7 @@ def span(array: Any) -> tuple[int | None, int, int]:
 
 def at_offset(array: Any, offset: int, like: Any) -> Any:
     """An array of the form of ``like``, some bytes behind the first item of another."""
-    if type(array) is not np.ndarray:
+    if not isinstance(array, np.ndarray):
         with array.device:
             return cuda.ndarray(like.shape, like.dtype, array.data + offset, like.strides)
     view = _View()

@@ -6,7 +6,7 @@ import numpy
 from chainer import function_node
 from chainer import functions as F
 from chainer.functions import _small
-from chainer.utils import _errors, type_check
+from chainer.utils import _errors, _plain, type_check
 from chainer.variable import Variable
 from chainwright.runtime.kernels import products
 
@@ -16,7 +16,7 @@ def _dot(a, b, dtype):
     if a.dtype == numpy.float16 and b.dtype == numpy.float16:
         a = a.astype(numpy.float32)
         b = b.astype(numpy.float32)
-    return products.dot(a, b).astype(dtype, copy=False)
+    return _plain.plain_array(products.dot(a, b).astype(dtype, copy=False))
 
 
 def of_arrays(x, W, b=None):

@@ -1,8 +1,8 @@
 """Logarithm of a sum of exponentials."""
-from chainer import backend, function_node, utils
+from chainer import backend, function_node
 from chainer import functions as F
 from chainer.functions.math import _axes
-from chainer.utils import type_check
+from chainer.utils import _plain, type_check
 from chainer.variable import Variable
 
 
@@ -30,7 +30,7 @@ class LogSumExp(function_node.FunctionNode):
         self.retain_inputs((0,))
         self.retain_outputs((0,))
         xp = backend.get_array_module(x)
-        return utils.force_array(of_array(xp, x, self.axis)),
+        return _plain.plain_array(of_array(xp, x, self.axis)),
 
     def backward(self, indexes, grad_outputs):
         x, = self.get_retained_inputs()

@@ -2,7 +2,7 @@
 from chainer import backend, function_node, utils
 from chainer import functions as F
 from chainer.functions.math import _axes
-from chainer.utils import type_check
+from chainer.utils import _plain, type_check
 from chainer.variable import Variable
 
 
@@ -26,7 +26,7 @@ class SelectorBase(function_node.FunctionNode):
         x, = inputs
         self.retain_inputs((0,))
         self.retain_outputs((0,))
-        return utils.force_array(self._fwd(x)),
+        return _plain.plain_array(self._fwd(x)),
 
     def backward(self, indexes, grad_outputs):
         x, = self.get_retained_inputs()

@@ -1,8 +1,8 @@
 """Product over axes."""
-from chainer import function_node, utils
+from chainer import function_node
 from chainer import functions as F
 from chainer.functions.math import _axes
-from chainer.utils import type_check
+from chainer.utils import _plain, type_check
 from chainer.variable import Variable
 
 
@@ -22,7 +22,7 @@ class Prod(function_node.FunctionNode):
     def forward(self, inputs):
         x, = inputs
         self.retain_inputs((0,))
-        return utils.force_array(x.prod(axis=self.axis, keepdims=self.keepdims)),
+        return _plain.plain_array(x.prod(axis=self.axis, keepdims=self.keepdims)),
 
     def backward(self, indexes, grad_outputs):
         x, = self.get_retained_inputs()

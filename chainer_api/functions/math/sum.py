@@ -2,7 +2,7 @@
 import chainer
 from chainer import function_node, utils
 from chainer.functions.math import _axes
-from chainer.utils import type_check
+from chainer.utils import _plain, type_check
 from chainer.variable import Variable
 
 
@@ -23,7 +23,7 @@ class Sum(function_node.FunctionNode):
 
     def forward(self, inputs):
         x, = inputs
-        return utils.force_array(x.sum(axis=self.axis, keepdims=self.keepdims)),
+        return _plain.plain_array(x.sum(axis=self.axis, keepdims=self.keepdims)),
 
     def backward(self, indexes, grad_outputs):
         gy, = grad_outputs

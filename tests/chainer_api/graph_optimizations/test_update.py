@@ -614,3 +614,21 @@ def test_checks_come_to_all_parameters(monkeypatch):
     monkeypatch.setattr(_update, "_CHECKED", 1)  # one parameter a check
     _, _, optimizer = trained(optimizers.Adam, True, steps=9)
     assert optimizer._updates._compared == 4
+
+
+def test_gradients_of_a_class_of_somebody_are_used():
+    """Also where it is looked at which arrays of an update share memory."""
+
+    class Labelled(np.ndarray):
+        pass
+
+    found = []
+    for kind in (np.ndarray, Labelled):
+        link = chainer.links.Linear(3, 2, initialW=1)
+        optimizer = chainer.optimizers.Adam().setup(link)
+        for k in range(40):
+            for p in link.params():
+                p.grad = np.full_like(p.array, k).view(kind if k % 3 else np.ndarray)
+            optimizer.update()
+        found.append([p.array.tobytes() for p in link.params()])
+    assert found[0] == found[1]

@@ -136,3 +136,25 @@ def test_forward_and_backward_under_different_targets():
                 loss.backward()
             found.append([loss.array.tobytes(), *[p.grad.tobytes() for p in model.params()]])
     assert found[:5] == found[5:]
+
+
+def test_a_matrix_of_numpy_is_an_array_afterwards():
+    """What ``todense()`` of a sparse matrix gives; gradients are of NumPy's own class, too."""
+    x = np.asmatrix(np.arange(6, dtype='f').reshape(2, 3))
+    model = chainer.Sequential(L.Linear(3, 4), F.relu, L.Linear(4, 2))
+    y = model(x)
+    F.softmax_cross_entropy(y, np.zeros(2, 'i')).backward()
+    assert type(y.array) is np.ndarray and np.array_equal(y.array, model(np.asarray(x)).array)
+    assert {type(p.grad) for p in model.params()} == {np.ndarray}
+
+
+class Labelled(np.ndarray):
+    """A class of somebody's."""
+
+
+@pytest.mark.parametrize('function', [F.sum, F.max, F.min, F.prod, F.logsumexp])
+def test_what_gathers_items_gives_no_subclass(function):
+    x = np.arange(6, dtype='f').reshape(2, 3).view(Labelled)
+    assert type(function(x).array) is np.ndarray
+    assert type(function(x, axis=1).array) is np.ndarray
+    assert type(F.relu(x).array) is Labelled
