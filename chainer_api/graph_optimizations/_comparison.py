@@ -11,7 +11,6 @@ from __future__ import annotations
 import functools
 import math
 import statistics
-import time
 from collections.abc import Sequence
 from threading import get_ident
 from typing import NamedTuple
@@ -33,7 +32,6 @@ _SOONEST, _LATEST = 256, 1 << 16  # calls between two comparisons
 _WARM = 32  # calls before a comparison of what has not been called for a while
 _AWHILE = 128
 _INVESTED = 2048  # calls in which what is spent on programs does not count
-_FORGOTTEN = 1.0  # seconds after which a method that is compared is not waited for by others
 
 
 class _Window(NamedTuple):
@@ -73,9 +71,12 @@ class Verdict(NamedTuple):
 
 
 class Comparison:
-    """Windows of calls as they are, and of plain ones, in turns."""
+    """Pairs of windows: of calls as they are, and of plain ones.
 
-    _active: Comparison | None = None  # of all methods: two at once would tell nothing
+    Which comes first is by chance: other methods are compared at the same time.
+    """
+
+    _made = 0
 
     def __init__(self) -> None:
         #: With so many calls there is something to be done.
@@ -84,7 +85,8 @@ class Comparison:
         self._pairs: list[float] = []
         self._took: list[tuple[bool, float]] = []  # the windows of a pair: seconds of a call
         self._size = _CALLS
-        self._seen = 0.0  # when it went on last, for other methods
+        Comparison._made += 1
+        self._chance = Comparison._made
 
     def comes(self, calls: int, spent: float, seconds: float, gains: bool) -> int:
         """A call begins, after so many: how many are to go plainly, with this one.
@@ -95,12 +97,11 @@ class Comparison:
         if self._window is None:
             if calls - self.due > _AWHILE:
                 self.due = calls + _WARM
-            elif self._may_begin(calls):
-                self._size = _FEW if gains or seconds >= _LONG else _CALLS
-                return self._begin(calls, spent, plainly=False)
-            return 0
+                return 0
+            self._size = _FEW if gains or seconds >= _LONG else _CALLS
+            return self._begins_pair(calls, spent)
         window, now = self._window, clock()
-        if window.thread != get_ident() or Comparison._active is not self:
+        if window.thread != get_ident():
             self.begins_anew(calls + self._size)
             return 0
         took = now - window.began
@@ -111,28 +112,21 @@ class Comparison:
             (_, plain), (_, usual) = sorted(self._took, reverse=True)
             self._pairs.append(math.log(usual / plain))
             self._took = []
-            # Each goes first in every second pair.
-            return self._begin(calls, spent, window.plainly) if self._goes_on(calls) else 0
+            return self._begins_pair(calls, spent) if self._goes_on(calls) else 0
         return self._begin(calls, spent, not window.plainly)
 
-    def _may_begin(self, calls: int) -> bool:
-        other = Comparison._active
-        if other is not None and time.monotonic() - other._seen < _FORGOTTEN:
-            self.due = calls + _CALLS
-            return False
-        Comparison._active = self
-        return True
+    def _begins_pair(self, calls: int, spent: float) -> int:
+        self._chance = (1103515245 * self._chance + 12345) & 0x7FFFFFFF
+        return self._begin(calls, spent, bool(self._chance >> 16 & 1))
 
     def _begin(self, calls: int, spent: float, plainly: bool) -> int:
-        self.due, self._seen = calls + self._size, time.monotonic()
+        self.due = calls + self._size
         self._window = _Window(get_ident(), calls, clock(), spent, plainly)
         return self._size if plainly else 0
 
     def begins_anew(self, due: int) -> None:
         """With such a call, whatever is known so far."""
         self._window, self._took, self._pairs, self.due = None, [], [], due
-        if Comparison._active is self:
-            Comparison._active = None
 
     @property
     def is_slower(self) -> bool:

@@ -37,7 +37,7 @@ from ._settings import settings_now
 from ._sleep import LEFT_ALONE, LONGEST, PATIENCE, RESTS, Sleep
 from ._trace import Untraceable
 from ._tree import Application
-from ._ways import FEW, MANY, Forms, Ways
+from ._ways import FEW, Forms, Ways
 
 if TYPE_CHECKING:
     from ._piece import Piece
@@ -133,7 +133,6 @@ class Site:
         self._asked_again_at = 0  # call, whether programs for any sizes pay
         self._in_vain = 0  # calls in a row that programs might have served, and that none has
         self._unserved = 0  # calls in a row that were looked at, and had no program
-        self._doubted: dict[int, _Doubt] = {}  # those of some, by their forms
         self._missed = 0  # calls without a program since calls were noted for phrases
         self._patience = PATIENCE  # so many, until some are noted
         self._opened: OpenMethod | None = None  # with the turns of its loops as compiled calls
@@ -368,7 +367,7 @@ class Site:
     def _passed(self, form: int, chain: Any, args: Any, kwargs: Any) -> Any:
         """A call with arguments for which there is no program, while others are served."""
         ledger, account = self.ledger, self.account
-        doubt = self._doubted.get(form)
+        doubt = self.forms.doubt(form)
         if doubt is not None and doubt.to_time > 0:
             return self._compare(doubt, chain, args, kwargs)
         self._unserved += 1
@@ -635,15 +634,14 @@ class Site:
     def _doubt(self, run: Run, form: int) -> None:
         """Programs seem slower for such arguments: what :meth:`seems_slow` is for all of them."""
         run.app.losses = 0  # it is to lose as often again
-        hits, known = self.ledger.hits, self._doubted.pop(form, None)
+        hits, known = self.ledger.hits, self.forms.doubt(form)
+        self.forms.is_doubted(form, None)
         if self._native_is_coming(run.pieces):
             self.forms.rests(form, RESTS)
         elif known is not None and hits - known.hits < _SURE:
             self.forms.rests(form, self.proofs.are_tried_in())
         else:
-            if len(self._doubted) >= MANY:
-                self._doubted.clear()
-            self._doubted[form] = _Doubt(run.app, hits)
+            self.forms.is_doubted(form, _Doubt(run.app, hits))
             self.forms.rests(form, _COMPARED)
 
     def _leave(self, run: Run) -> None:
@@ -962,6 +960,7 @@ class Site:
             app.plans.clear()
             app.sightings.clear()
         self.any_sizes.forget()
+        self.forms.forgets_programs()
 
     def plans(self) -> list[Plan]:
         """The programs of all ways."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable, Iterator
+from typing import Any
 
 from chainer import configuration
 
@@ -32,21 +33,31 @@ _PASS = 64
 _COUNTING = 2.5e-3  # seconds that calls take of which the forms may be counted always
 
 
+class _Form:
+    """What is known of the calls whose arguments have one form."""
+
+    __slots__ = ("calls", "doubt", "in_vain", "last", "rested", "score", "seen", "to_pass")
+
+    def __init__(self) -> None:
+        self.calls = 0
+        #: Whether its calls go ways with programs (above 0), or leave them; None: nobody knows.
+        self.score: int | None = None
+        self.seen = 0  # calls of which the way was noted
+        self.last: tuple[int, ...] = ()  # ways of the last ones, by their ids
+        self.in_vain = 0  # calls in a row that had no program
+        self.to_pass = 0  # calls that are not looked at
+        self.rested = 0  # how often its programs have rested
+        self.doubt: Any = None  # whether these are slower; see Site
+
+
 class Forms:
     """Forms of arguments, and how many calls had each."""
 
     def __init__(self) -> None:
-        self._calls: OrderedDict[int, int] = OrderedDict()
+        self._forms: OrderedDict[int, _Form] = OrderedDict()
         self._all, self._chance = 0, 1
         self._again = 0  # calls of forms that had come often
-        #: Of each form: whether its calls go ways with programs (above 0), or leave them.
-        self.hot: dict[int, int] = {}
-        self._seen: dict[int, int] = {}  # calls of each of which the way was noted
-        self._last: dict[int, tuple[int, ...]] = {}  # ways of the last ones, by their ids
-        self.differ = False  # whether calls have left such ways
-        self._in_vain: dict[int, int] = {}  # calls of each in a row that had no program
-        self._to_pass: dict[int, int] = {}  # calls of each that are not looked at
-        self._rested: dict[int, int] = {}  # how often programs of each have rested
+        self.differ = False  # whether calls have left ways with programs
 
     def of(self, arguments: object) -> int:
         """The form of the arguments of a call, which is counted.
@@ -55,20 +66,22 @@ class Forms:
         """
         train, backprop = configuration.peek("train"), configuration.peek("enable_backprop")
         form = hash((form_of(arguments), bool(train), bool(backprop)))
-        calls = self._calls
-        calls[form] = calls.pop(form, 0) + 1
+        known = self._known(form)
+        known.calls += 1
         self._all += 1
-        self._again += calls[form] > _OFTEN
-        if len(calls) > _FORMS:
-            old, _ = calls.popitem(last=False)
-            for known in (self.hot, self._seen, self._last, self._in_vain, self._to_pass,
-                          self._rested):
-                known.pop(old, None)
+        self._again += known.calls > _OFTEN
+        if len(self._forms) > _FORMS:
+            self._forms.popitem(last=False)
         return form
+
+    def _known(self, form: int) -> _Form:
+        """What is known of a form, which becomes the last one that came."""
+        known = self._forms[form] = self._forms.pop(form, None) or _Form()
+        return known
 
     def came(self, form: int, calls: int) -> None:
         """So many calls had arguments of a form that is known."""
-        self._calls[form] = self._calls.pop(form, 0) + calls
+        self._known(form).calls += calls
         self._all += calls
         self._again += calls
 
@@ -92,23 +105,24 @@ class Forms:
     @property
     def count(self) -> int:
         """How many there are."""
-        return len(self._calls)
+        return len(self._forms)
 
     def calls_before(self, form: int) -> int:
         """How many calls had arguments of this form before the last of them."""
-        return self._calls.get(form, 1) - 1
+        return max(self._get(form).calls - 1, 0)
+
+    def _get(self, form: int) -> _Form:
+        return self._forms.get(form) or _Form()
 
     def every(self, form: int | None) -> float:
         """The calls between two with arguments of this form, on average."""
-        return self._all / max(self._calls.get(form, 1), 1) if form is not None else 1.0
+        return self._all / max(self._get(form).calls, 1) if form is not None else 1.0
 
     def was_seen(self, form: int, way: object) -> None:
         """The way was noted that a call with such arguments has gone."""
-        self._seen[form] = self._seen.get(form, 0) + 1
-        self._went(form, way)
-
-    def _went(self, form: int, way: object) -> None:
-        self._last[form] = (*self._last.get(form, ())[1 - _LATE :], id(way))
+        known = self._known(form)
+        known.seen += 1
+        known.last = (*known.last[1 - _LATE :], id(way))
 
     def share(self, form: int | None, calls: int, way: object) -> float:
         """The part of the calls to come that go a way which ``calls`` of those noted have gone.
@@ -116,17 +130,17 @@ class Forms:
         It is that of calls with such arguments, which are counted also where nobody looks. Where
         most have gone it of late, they are likely to: a method may go another way from some day on.
         """
-        if form is None or form not in self._seen:
+        if form is None or not (known := self._get(form)).seen:
             return 0.0
-        part = min((calls - 1) / max(self._seen[form] - 1, 1), 1.0)
-        of_late = self._last[form].count(id(way))
+        part = min((calls - 1) / max(known.seen - 1, 1), 1.0)
+        of_late = known.last.count(id(way))
         if of_late >= _LATE - 1:
             part = max(part, (of_late - 1) / (_LATE - 1))
         return part / self.every(form)
 
     def are_many(self) -> bool:
         """Whether there are more forms than a method usually has."""
-        return len(self._calls) > _USUAL_FORMS
+        return len(self._forms) > _USUAL_FORMS
 
     def come_back(self) -> bool:
         """Whether most calls have one of those that come often.
@@ -140,7 +154,7 @@ class Forms:
 
         There is a program, or the form has come so often that it is likely to come again.
         """
-        if self.hot.get(form, 0) > 0:
+        if self.is_hot(form):
             return True
         n = self.calls_before(form) + 1 - _OFTEN
         return n in (1, 2) or n > 2 and n & (n - 1) == 0
@@ -151,77 +165,93 @@ class Forms:
         That is tried where such calls are known that nothing is said of, and now and then where
         they have left a way: later ways may be theirs.
         """
-        n, score = self.calls_before(form), self.hot.get(form)
+        n, score = self.calls_before(form), self._get(form).score
         if score is None:
             return n > 0
         return score > 0 or score >= -_WORTH and n & (n - 1) == 0
 
     def is_hot(self, form: int) -> bool:
         """Whether calls with such arguments have gone a way with programs to its end."""
-        return self.hot.get(form, 0) > 0
+        return (self._get(form).score or 0) > 0
 
     def becomes_hot(self, form: int) -> None:
         """There are programs for calls with such arguments."""
-        self.hot[form] = _WORTH
+        self._known(form).score = _WORTH
 
     def any_is_hot(self) -> bool:
         """Whether calls of some form have programs."""
-        return any([score > 0 for score in list(self.hot.values())])
+        return any([(known.score or 0) > 0 for known in list(self._forms.values())])
 
     def give_up(self, form: int | None) -> None:
         """Calls with such arguments have no program: they are not looked at for a while."""
         self.differ = True
         if form is not None:
-            self.hot[form] = -_LONG
+            self._known(form).score = -_LONG
 
     def is_given_up(self, form: int) -> bool:
         """Whether such calls are not to be looked at; asked for each of them."""
-        score = self.hot.get(form, 0)
+        score = self._get(form).score or 0
         if score < -_WORTH:
-            self.hot[form] = score + 1
+            self._known(form).score = score + 1
         return score < -_WORTH
 
     def tells_the_way(self, form: int) -> bool:
         """Whether the last calls with such arguments have gone one way: no values decide."""
-        return len(set(self._last.get(form, ()))) <= 1
+        return len(set(self._get(form).last)) <= 1
 
     def passes(self, form: int) -> bool:
         """Whether a call with such arguments is not looked at though others are served."""
-        left = self._to_pass.get(form, 0)
-        if left > 0:
-            self._to_pass[form] = left - 1
-        return left > 0
+        known = self._get(form)
+        known.to_pass -= (passes := known.to_pass > 0)
+        return passes
 
     def was_served(self, form: int, way: object) -> None:
         """A program has served a call with such arguments."""
-        self._in_vain.pop(form, None)
-        self._went(form, way)
+        known = self._known(form)
+        known.in_vain, known.last = 0, (*known.last[1 - _LATE :], id(way))
 
     def was_in_vain(self, form: int) -> None:
         """A call with such arguments was looked at and had no program: more pass each time."""
-        n = self._in_vain[form] = self._in_vain.get(form, 0) + 1
-        if n >= _IN_VAIN:
-            self._to_pass[form] = min(2 << min(n - _IN_VAIN, 8), _PASS)
+        known = self._known(form)
+        known.in_vain += 1
+        if known.in_vain >= _IN_VAIN:
+            known.to_pass = min(2 << min(known.in_vain - _IN_VAIN, 8), _PASS)
 
     def rests(self, form: int, calls: int) -> None:
         """Programs for such calls lose time, and others do not: so many, or more each time."""
+        known = self._known(form)
         if not calls:
-            n = self._rested[form] = self._rested.get(form, 0) + 1
-            calls = min(_PASS << 2 * min(n, 8), 16 * _LONG)
-        self._to_pass[form] = calls
+            known.rested += 1
+            calls = min(_PASS << 2 * min(known.rested, 8), 16 * _LONG)
+        known.to_pass = calls
+
+    def doubt(self, form: int) -> Any:
+        """What was said of its programs last; see below."""
+        return self._get(form).doubt
+
+    def is_doubted(self, form: int, doubt: Any) -> None:
+        """Programs for such calls seem to be slower, or (None) it has turned out."""
+        self._known(form).doubt = doubt
 
     def has_found_none(self, form: int) -> None:
         """A call with such arguments has had no program to follow: those there were are gone."""
-        if self.is_hot(form):
-            self.hot[form] -= 1
+        known = self._get(form)
+        if known.score is not None and known.score > 0:
+            known.score -= 1
 
     def has_gone(self, form: int, left: bool, hot: bool) -> None:
         """A call has left a way in the middle, or gone one with programs to its end."""
-        score = self.hot.get(form, 0)
+        known = self._known(form)
+        score = known.score or 0
         if left:  # its functions were followed and applied, which takes longer
-            self.hot[form] = max(score - 1, min(score, -_WORTH))
+            known.score = max(score - 1, min(score, -_WORTH))
         elif hot:
-            self.hot[form] = min(score + _WORTH, 4 * _WORTH)
+            known.score = min(score + _WORTH, 4 * _WORTH)
+
+    def forgets_programs(self) -> None:
+        """Of no form it is known whether its calls have programs."""
+        for known in list(self._forms.values()):
+            known.score = None
 
 
 class Ways:

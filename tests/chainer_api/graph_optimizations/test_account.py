@@ -1059,7 +1059,6 @@ def test_programs_that_are_slower_than_that_are_left_alone(monkeypatch):
 def test_steps_with_programs_are_compared_with_others(slower, proved, monkeypatch):
     """Nobody adds up what backward takes around programs, and whatever else follows."""
     monkeypatch.setattr(_comparison, "_FIRST", 60)
-    monkeypatch.setattr(_comparison.Comparison, "_active", None)
     compiles_at_once(monkeypatch, proved)
     now = [0.0]
     monkeypatch.setattr(_account.Account, "gains_little", True)

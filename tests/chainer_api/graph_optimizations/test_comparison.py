@@ -9,11 +9,6 @@ from chainer.graph_optimizations import _comparison
 from chainer.graph_optimizations._comparison import Comparison
 
 
-@pytest.fixture(autouse=True)
-def alone(monkeypatch):
-    monkeypatch.setattr(Comparison, "_active", None)
-
-
 class Steps:
     """A training of which the steps take ``ratio(call)`` times as long as plain ones.
 
@@ -23,7 +18,6 @@ class Steps:
     def __init__(self, monkeypatch, ratio, plain=lambda call: 1e-4, spent=0.0, gains=False):
         self.now = self.spent = 0.0
         monkeypatch.setattr(_comparison, "clock", lambda: self.now)
-        monkeypatch.setattr(Comparison, "_active", None)
         self.steps = Comparison()
         self.ratio, self.plain, self.each, self.gains = ratio, plain, spent, gains
         self.plainly, self.slower = [], []
@@ -109,22 +103,22 @@ def test_steps_of_other_threads_do_not_count(monkeypatch):
     assert not Steps(monkeypatch, lambda call: 5.0).go(4000).slower
 
 
-def test_one_method_is_compared_at_a_time(monkeypatch):
-    moment = [0.0]
-    monkeypatch.setattr(_comparison.time, "monotonic", lambda: moment[0])
-    first, second = Comparison(), Comparison()
-    for call in range(200, 400):
-        for steps in (first, second):
-            if call >= steps.due:
-                steps.comes(call, 0.0, 1e-4, False)
-    assert first._window is not None and second._window is None
-    moment[0] += 10.0  # the first one is not called any more
-    for call in range(400, 440):
-        if call >= second.due:
-            second.comes(call, 0.0, 1e-4, False)
-    assert Comparison._active is second and second._window is not None
-    first.comes(first.due, 0.0, 1e-4, False)
-    assert first._window is None and Comparison._active is second
+@pytest.mark.parametrize("slower", [0, 1])
+def test_methods_are_compared_at_the_same_time(monkeypatch, slower):
+    """Two methods in each step, of which one has become slower."""
+    now, found = [0.0], []
+    monkeypatch.setattr(_comparison, "clock", lambda: now[0])
+    both, left = [Comparison(), Comparison()], [0, 0]
+    for call in range(2000):
+        for k, steps in enumerate(both):
+            if left[k] == 0 and call >= steps.due:
+                left[k] = steps.comes(call, 0.0, 1e-4, False)
+                if steps.is_slower:
+                    found.append(k)
+                    steps.begins_anew(call + 64)
+            now[0] += 1e-4 * (1.0 if left[k] or k != slower else 1.3)
+            left[k] = max(left[k] - 1, 0)
+    assert set(found) == {slower}
 
 
 def test_what_has_rested_is_compared_after_some_calls(monkeypatch):

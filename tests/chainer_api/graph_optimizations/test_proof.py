@@ -2114,7 +2114,7 @@ def test_a_checked_call_that_does_not_follow_its_way():
         if k == 20:
             (site,) = model.schedule_manager._sites.values()
             site.forms.differ = True
-            site.forms.hot.clear()
+            site.forms.forgets_programs()
     assert "distrusted" not in str(report(model))
     assert report(model).without_python > 25
 

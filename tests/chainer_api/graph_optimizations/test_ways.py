@@ -162,7 +162,7 @@ def test_evaluation_does_not_end_the_programs_of_training(monkeypatch):
     for _ in range(6):
         model(x)
     (site,) = model.schedule_manager._sites.values()
-    site.forms.hot.clear()  # as where a way has waited, and was compiled between calls
+    site.forms.forgets_programs()  # as where a way has waited, and was compiled between calls
     monkeypatch.setattr(Account, "allows_noting", lambda account: False)
     for _ in range(3):
         with chainer.using_config("train", False), chainer.no_backprop_mode():
@@ -204,7 +204,7 @@ def test_a_way_that_is_noted_again_is_not_compiled_again():
         (site,) = static.schedule_manager._sites.values()
         if k % 5 == 4:  # as where calls leave it in the middle
             site.forms.differ = True
-            site.forms.hot.clear()
+            site.forms.forgets_programs()
             site.proofs.proofs = ()
     assert static.schedule_manager.report()[0].traces == 1
 
