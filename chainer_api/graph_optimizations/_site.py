@@ -55,7 +55,7 @@ _COMPARED = 4  # calls that are timed without programs, where these seem to be s
 _SURE = 64  # calls with programs after which that has to be done again
 # Calls, until some are let pass; and how many at most, until it is known what they take.
 _BEGUN, _AT_FIRST = 4, 8
-_LOOKED_AT = 512  # calls that nothing has served, after which it is seen what that takes
+_NOT_SERVED = 1024  # calls without any program, after which it is seen what it takes to look
 _COMPARED_AGAIN = 64  # calls after which it is seen again whether steps are slower
 _FIRST_REST = 512  # calls, and later four times as many each time, up to 64 times
 _LET_PASS = 63  # calls in a row, where programs are slower
@@ -278,8 +278,8 @@ class Site:
         if self.sleep.rests_now:
             steps.begins_anew(calls + _COMPARED_AGAIN)
             return False
-        if not (ledger.hits or self._opened is not None or calls >= _LOOKED_AT):
-            return False
+        if not (ledger.hits or self._opened is not None or calls >= _NOT_SERVED and not self.waits):
+            return False  # to rest would keep from being compiled what has to wait for that
         if configuration.peek("static_budget") is None:
             return False
         gains = bool(ledger.hits) and not account.gains_little

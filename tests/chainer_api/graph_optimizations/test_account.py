@@ -1081,6 +1081,24 @@ def test_steps_with_programs_are_compared_with_others(slower, proved, monkeypatc
         assert "slower" in [event.kind for event in found.events]
 
 
+@pytest.mark.parametrize("waits", [False, True])
+def test_looking_at_calls_is_compared_too_where_nothing_is_to_be_compiled(waits, monkeypatch):
+    now = [0.0]
+    for module, name, value in (
+            (_comparison, "_FIRST", 60), (_site, "_NOT_SERVED", 80), (_site.Site, "waits", waits),
+            (_comparison, "clock", lambda: now[0])):
+        monkeypatch.setattr(module, name, value)
+    monkeypatch.setattr(_account.Account, "wait_for_trace", lambda *_, **__: 1000)
+    model, x = Model(), np.ones((2, 3), "f")
+    for _ in range(900):
+        timed = model.schedule_manager.report()[0].plainly.get(_site._TIMED) if now[0] else None
+        model(x)
+        (found,) = model.schedule_manager.report()
+        now[0] += 1.0 if found.plainly.get(_site._TIMED) != timed else 1.2
+    (site,) = model.schedule_manager._sites.values()
+    assert site.sleep.rests is not waits and found.hits == 0
+
+
 class Penalty(chainer.Chain):
     """A gradient inside of the method, and one of its result outside."""
 
