@@ -637,12 +637,16 @@ class Account:
                 return True
             self.lose(max(seconds - self._plain_of(app), 0.0))
             return self.pays(0.0)
-        plain = _NOTED * (seconds - run.noting) if run.noted else seconds
+        plain = self.plain_part(run, seconds)
         if run.noted:
             self._noted += plain
             self._between += run.between
         self._ended_plainly(plain, app if run.noted else None)
         return True
+
+    def plain_part(self, run: Run, seconds: float) -> float:
+        """What a call would have taken without being noted."""
+        return _NOTED * (seconds - run.noting) if run.noted else seconds
 
     def called_without_python(
         self, seconds: float, proof: Proof, carrier: Carrier, more: int = 0

@@ -12,6 +12,7 @@ import logging
 import threading
 import warnings
 import weakref
+from time import perf_counter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -88,7 +89,7 @@ class Run:
 
     __slots__ = (
         "_keeps", "_noted_aliases", "_seen", "_sets", "_way", "aliases", "any_size", "app",
-        "arguments", "between", "bound", "busy", "checking", "computes", "count",
+        "arguments", "began", "between", "bound", "busy", "checking", "computes", "count",
         "counts", "drawn", "ended", "errors", "first", "form", "funcs", "given", "guards",
         "halted", "handed", "has_raised", "has_strayed", "left", "lock", "looked", "missed",
         "noted", "noting", "outside", "phrase_syncs", "phrases", "pieces", "places",
@@ -146,8 +147,10 @@ class Run:
         self.phrase_syncs: list[Sync] = []
         self.missed = 0  # functions that were no part of one
         self.counts = False  # whether it only counts functions
-        self.noting = 0.0  # seconds that went into noting
-        self.between = 0.0  # seconds of functions that are no part of programs
+        # Seconds that went into noting, and of functions that are no part of programs: of the
+        # machine, until the call has ended.
+        self.noting = self.between = 0.0
+        self.began = perf_counter()
         self.started = clock() if site.phrases.is_there else 0.0
         if site.phrases.counts:
             self.counts, self.step = True, _count
@@ -155,7 +158,9 @@ class Run:
         follows = form is None or not site.forms.differ or site.forms.follows(form)
         if form is not None and (site.any_sizes.is_there or site.loops_are_open):
             follows = site.forms.is_hot(form)
-        if not follows or not any([c.hot for c in site.root.all_children()]):
+        root = site.root
+        if not follows or root.go is matches_nothing and not any(
+                [child.hot for child in root.all_children()]):
             self._note_from_here()
 
     @property
@@ -315,7 +320,7 @@ class Run:
         self.step = matches_nothing
 
     def _note(self, func: FunctionNode, inputs: Any) -> Any:
-        started = clock()
+        started = perf_counter()  # for each function: to ask for this thread's takes microseconds
         settings = settings_now()
         if settings is None or settings.debug:
             self.stop("a configuration that cannot be compared, or debug mode")
@@ -349,7 +354,7 @@ class Run:
         if self.app.depth >= self.first and here.eager:
             self._noted_sync()
         before = set(vars(func)) if learn and here.direct and here.eager is None else None
-        applied = clock()
+        applied = perf_counter()
         self.noting += applied - started
         try:
             outs = self.plainly(func, inputs)
@@ -358,7 +363,7 @@ class Run:
                 del seen[id(x)]
             self.count -= len(new)
             raise
-        started = clock()
+        started = perf_counter()
         if before is not None and leaves_more(func, before):
             here.eager = "the user's code may look at what it leaves on itself"
         if known is None and any([type(y._array) not in ARRAYS for y in outs]):
@@ -370,7 +375,7 @@ class Run:
             child = self._grow(made, key, known, outs)
             if child is None:  # the next call goes on from there
                 self.stopped, self.step = NEW, matches_nothing
-                self.noting += clock() - started
+                self.noting += perf_counter() - started
                 return outs
         self.noted += 1
         first = self.count
@@ -384,7 +389,7 @@ class Run:
             self.between += started - applied
         if settings.backprop:
             self.site.account.follows(func)
-        self.noting += clock() - started
+        self.noting += perf_counter() - started
         return outs
 
     def _warns_by_filters_of_its_own(self, here: Application, known: Any) -> None:
@@ -945,6 +950,12 @@ class Run:
             self.sync("end")
         if self.phrases is not None:
             self.app = self._way
+
+    def took(self, seconds: float) -> None:
+        """The call has ended, after so many seconds of its thread."""
+        if self.noted:
+            share = min(seconds / max(perf_counter() - self.began, 1e-9), 1.0)
+            self.noting, self.between = share * self.noting, share * self.between
 
     def failure_to_finish(self) -> BaseException | None:
         """The method has raised; gives what functions raise that it had applied before."""

@@ -577,6 +577,8 @@ class Site:
 
     def _after(self, run: Run, seconds: float) -> None:
         account = self.account
+        run.took(seconds)
+        ended, spent = (clock(), self.spent) if run.noted else (0.0, 0.0)
         pays = account.called(run, seconds)
         self.most_functions = max(self.most_functions, run.app.depth)
         for reason, where in run.stops:
@@ -589,8 +591,6 @@ class Site:
             self._has_no_program(LONGEST)
         if not pays:
             self.seems_slow()
-        if run.noting:
-            self.ledger.spent["noting"] += run.noting
         self._learn_phrases(run)
         is_new = run.syncs or account.new_backwards or run.app is not self._last
         if run.any_size:
@@ -605,6 +605,9 @@ class Site:
             self._leave(run)
         if run.form is not None:
             self._learn_of_form(run, run.form)
+        if run.noted:
+            learning = clock() - ended - (self.spent - spent)
+            self.ledger.spent["noting"] += seconds - account.plain_part(run, seconds) + learning
 
     def _learn_of_form(self, run: Run, form: int) -> None:
         """What a call tells of those with such arguments: some are let pass from now on."""

@@ -57,6 +57,7 @@ class Forms:
         self._forms: OrderedDict[int, _Form] = OrderedDict()
         self._all, self._chance = 0, 1
         self._again = 0  # calls of forms that had come often
+        self._hot = 0  # forms of which calls have programs
         self.differ = False  # whether calls have left ways with programs
 
     def of(self, arguments: object) -> int:
@@ -71,8 +72,12 @@ class Forms:
         self._all += 1
         self._again += known.calls > _OFTEN
         if len(self._forms) > _FORMS:
-            self._forms.popitem(last=False)
+            self._rate(self._forms.popitem(last=False)[1], None)
         return form
+
+    def _rate(self, known: _Form, score: int | None) -> None:
+        self._hot += ((score or 0) > 0) - ((known.score or 0) > 0)
+        known.score = score
 
     def _known(self, form: int) -> _Form:
         """What is known of a form, which becomes the last one that came."""
@@ -176,23 +181,23 @@ class Forms:
 
     def becomes_hot(self, form: int) -> None:
         """There are programs for calls with such arguments."""
-        self._known(form).score = _WORTH
+        self._rate(self._known(form), _WORTH)
 
     def any_is_hot(self) -> bool:
         """Whether calls of some form have programs."""
-        return any([(known.score or 0) > 0 for known in list(self._forms.values())])
+        return self._hot > 0
 
     def give_up(self, form: int | None) -> None:
         """Calls with such arguments have no program: they are not looked at for a while."""
         self.differ = True
         if form is not None:
-            self._known(form).score = -_LONG
+            self._rate(self._known(form), -_LONG)
 
     def is_given_up(self, form: int) -> bool:
         """Whether such calls are not to be looked at; asked for each of them."""
         score = self._get(form).score or 0
         if score < -_WORTH:
-            self._known(form).score = score + 1
+            self._rate(self._known(form), score + 1)
         return score < -_WORTH
 
     def tells_the_way(self, form: int) -> bool:
@@ -237,21 +242,21 @@ class Forms:
         """A call with such arguments has had no program to follow: those there were are gone."""
         known = self._get(form)
         if known.score is not None and known.score > 0:
-            known.score -= 1
+            self._rate(known, known.score - 1)
 
     def has_gone(self, form: int, left: bool, hot: bool) -> None:
         """A call has left a way in the middle, or gone one with programs to its end."""
         known = self._known(form)
         score = known.score or 0
         if left:  # its functions were followed and applied, which takes longer
-            known.score = max(score - 1, min(score, -_WORTH))
+            self._rate(known, max(score - 1, min(score, -_WORTH)))
         elif hot:
-            known.score = min(score + _WORTH, 4 * _WORTH)
+            self._rate(known, min(score + _WORTH, 4 * _WORTH))
 
     def forgets_programs(self) -> None:
         """Of no form it is known whether its calls have programs."""
         for known in list(self._forms.values()):
-            known.score = None
+            self._rate(known, None)
 
 
 class Ways:
