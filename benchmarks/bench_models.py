@@ -124,11 +124,16 @@ def timed(case, k):
 
 
 def both(plain, static, numbers, seconds):
-    """Times of calls in turns, until the numbers or the seconds are used up."""
+    """Times of calls in turns, until the numbers or the seconds are used up.
+
+    Each goes first in every second turn: what is remembered of lengths is there for the other one.
+    """
     times, begun = [], time.perf_counter()
     for k in numbers:
-        pair = timed(plain, k), timed(static, k)
-        times.append(pair)
+        if k % 2:
+            times.append((timed(plain, k), timed(static, k)))
+        else:
+            times.append((timed(static, k), timed(plain, k))[::-1])
         if time.perf_counter() - begun > seconds and len(times) >= 10:
             break
     return times
@@ -195,7 +200,8 @@ def first_calls(name, calls, seconds):
     times = {variant: [] for variant in cases}
     begun, in_all, in_thread = time.perf_counter(), time.process_time(), time.thread_time()
     for k in range(calls):
-        for variant, case in cases.items():
+        for variant in sorted(cases, reverse=k % 2 == 0):  # each goes first in every second turn
+            case = cases[variant]
             case.batch(k)
             start = time.thread_time()
             case.run(k)

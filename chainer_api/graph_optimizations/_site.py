@@ -300,7 +300,6 @@ class Site:
             reason = "calls were slower with the turns of loops as calls: loops are closed"
             self.ledger.add("slower", reason, line_of(self.method))
             self._close_loops()
-            return
         self.account.has_saved_nothing()
         if self.rest() or self.sleep.rests_now:  # also if they may become faster
             self.sleep.lasts(_FIRST_REST << 2 * min(self._slower_steps, 3))
@@ -331,9 +330,9 @@ class Site:
 
     def _left_alone(self, chain: Any, args: Any, kwargs: Any) -> Any:
         """A call while programs do not pay, or not yet."""
-        if self._seems_to_loop() and self._open_loops():
-            return self(chain, args, kwargs)
         account, sleep = self.account, self.sleep
+        if not sleep.rests and self._seems_to_loop() and self._open_loops():
+            return self(chain, args, kwargs)
         self.ledger.went_plainly(sleep.why)
         if sleep.rests:
             BLOCKS.trim()
