@@ -12,7 +12,7 @@ import functools
 import math
 import statistics
 from collections.abc import Sequence
-from threading import get_ident
+from threading import Lock, get_ident
 from typing import NamedTuple
 
 from ._account import clock
@@ -87,6 +87,7 @@ class Comparison:
         self._size = _CALLS
         Comparison._made += 1
         self._chance = Comparison._made
+        self._lock = Lock()  # of threads that come at the same time, one counts
 
     def comes(self, calls: int, spent: float, seconds: float, gains: bool) -> int:
         """A call begins, after so many: how many are to go plainly, with this one.
@@ -94,22 +95,31 @@ class Comparison:
         ``spent`` are the seconds that went into programs. A plain call takes so many ``seconds``,
         and programs seem to gain or not. Asked when it is due.
         """
-        if self._window is None:
+        if not self._lock.acquire(blocking=False):
+            return 0
+        try:
+            window = self._window
+            if window is not None:
+                return self._ends(window, calls, spent)
             if calls - self.due > _AWHILE:
                 self.due = calls + _WARM
                 return 0
             self._size = _FEW if gains or seconds >= _LONG else _CALLS
             return self._begins_pair(calls, spent)
-        window, now = self._window, clock()
-        if window.thread != get_ident():
+        finally:
+            self._lock.release()
+
+    def _ends(self, window: _Window, calls: int, spent: float) -> int:
+        now = clock()
+        if window.thread != get_ident() or calls <= window.calls:
             self.begins_anew(calls + self._size)
             return 0
-        took = now - window.began
+        seconds, took = now - window.began, self._took  # others may begin anew
         if calls < _INVESTED:
-            took -= spent - window.spent
-        self._took.append((window.plainly, max(took, 1e-9) / (calls - window.calls)))
-        if len(self._took) == 2:
-            (_, plain), (_, usual) = sorted(self._took, reverse=True)
+            seconds -= spent - window.spent
+        took.append((window.plainly, max(seconds, 1e-9) / (calls - window.calls)))
+        if len(took) == 2:
+            (_, plain), (_, usual) = sorted(took, reverse=True)
             self._pairs.append(math.log(usual / plain))
             self._took = []
             return self._begins_pair(calls, spent) if self._goes_on(calls) else 0

@@ -275,12 +275,10 @@ class Site:
             self._plain_steps -= 1
             return True
         ledger, account = self.ledger, self.account
-        if self.sleep.rests_now:
+        # What has to wait for programs would be kept from them by a rest.
+        asked = ledger.hits or self._opened is not None or calls >= _NOT_SERVED and not self.waits
+        if not asked or self.sleep.rests_now or configuration.peek("static_budget") is None:
             steps.begins_anew(calls + _COMPARED_AGAIN)
-            return False
-        if not (ledger.hits or self._opened is not None or calls >= _NOT_SERVED and not self.waits):
-            return False  # to rest would keep from being compiled what has to wait for that
-        if configuration.peek("static_budget") is None:
             return False
         gains = bool(ledger.hits) and not account.gains_little
         plainly = steps.comes(calls, self.spent, account.plain, gains)

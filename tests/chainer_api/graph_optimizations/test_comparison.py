@@ -2,6 +2,7 @@
 
 import itertools
 import random
+import threading
 
 import pytest
 
@@ -119,6 +120,27 @@ def test_methods_are_compared_at_the_same_time(monkeypatch, slower):
             now[0] += 1e-4 * (1.0 if left[k] or k != slower else 1.3)
             left[k] = max(left[k] - 1, 0)
     assert set(found) == {slower}
+
+
+def test_threads_may_come_at_the_same_time():
+    steps, calls, failed = Comparison(), itertools.count(200), []
+
+    def go():
+        try:
+            for call in itertools.islice(calls, 2000):
+                if call >= steps.due:
+                    steps.comes(call, 0.0, 1e-4, False)
+                    if steps.is_slower:
+                        steps.begins_anew(call + 64)
+        except Exception as error:
+            failed.append(error)
+
+    threads = [threading.Thread(target=go) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not failed
 
 
 def test_what_has_rested_is_compared_after_some_calls(monkeypatch):
