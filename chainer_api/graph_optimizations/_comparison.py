@@ -73,7 +73,8 @@ class Verdict(NamedTuple):
 class Comparison:
     """Pairs of windows: of calls as they are, and of plain ones.
 
-    Which comes first is by chance: other methods are compared at the same time.
+    Which comes first, and how long they are, is by chance: other methods are compared at the same
+    time.
     """
 
     _made = 0
@@ -84,7 +85,7 @@ class Comparison:
         self._window: _Window | None = None
         self._pairs: list[float] = []
         self._took: list[tuple[bool, float]] = []  # the windows of a pair: seconds of a call
-        self._size = _CALLS
+        self._least = self._size = _CALLS  # calls of a window: of all, and of this one
         Comparison._made += 1
         self._chance = Comparison._made
         self._lock = Lock()  # of threads that come at the same time, one counts
@@ -104,7 +105,7 @@ class Comparison:
             if calls - self.due > _AWHILE:
                 self.due = calls + _WARM
                 return 0
-            self._size = _FEW if gains or seconds >= _LONG else _CALLS
+            self._least = _FEW if gains or seconds >= _LONG else _CALLS
             return self._begins_pair(calls, spent)
         finally:
             self._lock.release()
@@ -126,8 +127,9 @@ class Comparison:
         return self._begin(calls, spent, not window.plainly)
 
     def _begins_pair(self, calls: int, spent: float) -> int:
-        self._chance = (1103515245 * self._chance + 12345) & 0x7FFFFFFF
-        return self._begin(calls, spent, bool(self._chance >> 16 & 1))
+        chance = self._chance = (1103515245 * self._chance + 12345) & 0x7FFFFFFF
+        self._size = self._least + (chance >> 18) % (self._least // 2)
+        return self._begin(calls, spent, bool(chance >> 16 & 1))
 
     def _begin(self, calls: int, spent: float, plainly: bool) -> int:
         self.due = calls + self._size

@@ -1060,6 +1060,7 @@ def test_programs_that_are_slower_than_that_are_left_alone(monkeypatch):
 def test_steps_with_programs_are_compared_with_others(slower, proved, monkeypatch):
     """Nobody adds up what backward takes around programs, and whatever else follows."""
     monkeypatch.setattr(_comparison, "_FIRST", 60)
+    monkeypatch.setattr(_comparison.Comparison, "_made", 0)
     compiles_at_once(monkeypatch, proved)
     now = [0.0]
     monkeypatch.setattr(_account.Account, "gains_little", True)
@@ -1086,7 +1087,8 @@ def test_steps_with_programs_are_compared_with_others(slower, proved, monkeypatc
 def test_looking_at_calls_is_compared_too_where_nothing_is_to_be_compiled(waits, monkeypatch):
     now = [0.0]
     for module, name, value in (
-            (_comparison, "_FIRST", 60), (_site, "_NOT_SERVED", 80), (_site.Site, "waits", waits),
+            (_comparison, "_FIRST", 60), (_comparison.Comparison, "_made", 0),
+            (_site, "_NOT_SERVED", 80), (_site.Site, "waits", waits),
             (_comparison, "clock", lambda: now[0])):
         monkeypatch.setattr(module, name, value)
     monkeypatch.setattr(_account.Account, "wait_for_trace", lambda *_, **__: 1000)

@@ -963,6 +963,7 @@ def test_what_waits_for_its_time_is_known(monkeypatch):
 
 def test_some_calls_go_plainly_to_be_compared(monkeypatch):
     monkeypatch.setattr(_comparison, "_FIRST", 20)
+    monkeypatch.setattr(_comparison.Comparison, "_made", 0)
     with chainer.using_config("static_budget", 1e9), open_loops():
         model, reports = _made(Recurrent, 120)
     (site, *_) = model.schedule_manager._sites.values()
@@ -974,6 +975,7 @@ def test_some_calls_go_plainly_to_be_compared(monkeypatch):
 def test_loops_with_which_steps_are_slower_are_closed(monkeypatch):
     now = [0.0]
     monkeypatch.setattr(_comparison, "_FIRST", 20)
+    monkeypatch.setattr(_comparison.Comparison, "_made", 0)
     monkeypatch.setattr(_comparison, "clock", lambda: now[0])
     begins = _loops.OpenMethod.begins
 
