@@ -1093,7 +1093,7 @@ def test_looking_at_calls_is_compared_too_where_nothing_is_to_be_compiled(waits,
         monkeypatch.setattr(module, name, value)
     monkeypatch.setattr(_account.Account, "wait_for_trace", lambda *_, **__: 1000)
     model, x = Model(), np.ones((2, 3), "f")
-    for _ in range(1500):
+    for _ in range(4000 if not waits else 600):
         timed = model.schedule_manager.report()[0].plainly.get(_site._TIMED) if now[0] else None
         model(x)
         (found,) = model.schedule_manager.report()
