@@ -150,7 +150,7 @@ class Site:
         if (steps := self._steps) is not None:
             ledger = self.ledger
             calls = ledger.without_python + ledger.with_python + ledger.plain_calls
-            if (self._plain_steps or calls >= steps.due) and self._is_compared(steps, calls):
+            if (self._plain_steps > 0 or calls >= steps.due) and self._is_compared(steps, calls):
                 return self._compared_plainly(chain, args, kwargs)
         form = None
         if (opened := self._opened) is not None:
@@ -271,7 +271,7 @@ class Site:
 
         The account adds up what calls and backwards take, but not what happens around these.
         """
-        if self._plain_steps:
+        if self._plain_steps > 0:
             self._plain_steps -= 1
             return True
         ledger, account = self.ledger, self.account
