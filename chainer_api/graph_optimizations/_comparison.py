@@ -1,9 +1,9 @@
 """Whether steps are slower with programs, for whatever reason.
 
 In: when calls begin, and how many there have been. Out: which calls go plainly, to be compared with
-those around them: from one call to the next, with backward, the update, and all that is done for
-programs, also where none serves the call. What may not happen: programs that are given up, or kept,
-by what noise has decided; or plain calls that take more time than they can save.
+those around them: from one call to the next, with backward, the update, and what it takes to look
+for programs, also where none serves the call. What may not happen: programs that are given up, or
+kept, by what noise has decided; or plain calls that take more time than they can save.
 """
 
 from __future__ import annotations
@@ -31,7 +31,6 @@ _COST = 0.01  # of the time of calls may go into plain ones, where programs gain
 _SOONEST, _LATEST = 256, 1 << 16  # calls between two comparisons
 _WARM = 32  # calls before a comparison of what has not been called for a while
 _AWHILE = 128
-_INVESTED = 2048  # calls in which what is spent on programs does not count
 
 
 class _Window(NamedTuple):
@@ -115,9 +114,9 @@ class Comparison:
         if window.thread != get_ident() or calls <= window.calls:
             self.begins_anew(calls + self._size)
             return 0
-        seconds, took = now - window.began, self._took  # others may begin anew
-        if calls < _INVESTED:
-            seconds -= spent - window.spent
+        took = self._took  # others may begin anew
+        # What is spent has a budget, and is to come back later on.
+        seconds = now - window.began - (spent - window.spent)
         took.append((window.plainly, max(seconds, 1e-9) / (calls - window.calls)))
         if len(took) == 2:
             (_, plain), (_, usual) = sorted(took, reverse=True)

@@ -57,6 +57,9 @@ _SURE = 64  # calls with programs after which that has to be done again
 _BEGUN, _AT_FIRST = 4, 8
 _NOT_SERVED = 1024  # calls without any program, after which it is seen what it takes to look
 _COMPARED_AGAIN = 64  # calls after which it is seen again whether steps are slower
+# Calls until which it may be that steps are slower only since more is to be compiled; and of these
+# how many until it is seen again.
+_TO_COME, _WAITS = 2048, 128
 _FIRST_REST = 512  # calls, and later four times as many each time, up to 64 times
 _LET_PASS = 63  # calls in a row, where programs are slower
 _NAMED = 6  # arguments by which a report tells ways
@@ -283,8 +286,10 @@ class Site:
         gains = bool(ledger.hits) and not account.gains_little
         plainly = steps.comes(calls, self.spent, account.plain, gains)
         if steps.is_slower:
-            steps.begins_anew(calls + _COMPARED_AGAIN)
-            self._are_slower()
+            comes = calls < _TO_COME and self.waits and self._opened is None
+            steps.begins_anew(calls + (_WAITS if comes else _COMPARED_AGAIN))
+            if not comes:
+                self._are_slower()
         if plainly and self._calls_itself:  # those inside of a call are no calls
             self._plain_steps = plainly - 1
         elif plainly:
