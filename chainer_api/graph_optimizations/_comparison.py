@@ -25,8 +25,8 @@ _PAIRS, _MOST = 6, 32  # pairs of such windows until they tell something, and at
 _OF_LATE = 10  # the last of them
 _CHANCE = 0.016  # of a verdict that is none
 # Of these, the logarithm of the ratio: what matters, what is likely if nobody can be sure of it by
-# the most pairs, and what is taken for a gain at a glance.
-_MATTERS, _LIKELY, _GAIN = 0.02, 0.03, -0.2
+# the most pairs, and what is taken for a gain: at a glance, and by the fewest pairs.
+_MATTERS, _LIKELY, _GAIN, _SEEMS = 0.02, 0.03, -0.2, -0.1
 _COST = 0.01  # of the time of calls may go into plain ones, where programs gain
 _SOONEST, _LATEST = 256, 1 << 16  # calls between two comparisons
 _WARM = 32  # calls before a comparison of what has not been called for a while
@@ -158,7 +158,9 @@ class Comparison:
         if least > _MATTERS or at_last and found.about > _LIKELY:
             self._window = None  # see is_slower
             return False
-        if found.most < 0.0 or at_last:
+        # To be sure of a gain takes plain calls, and there is no harm in keeping on.
+        seems = found.about < (_SEEMS if len(pairs) < 2 * _PAIRS else -_LIKELY)
+        if found.most < 0.0 or seems or at_last:
             self._gains(calls, found.about)
             return False
         return True
