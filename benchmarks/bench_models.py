@@ -123,17 +123,20 @@ def timed(case, k):
     return time.process_time() - start
 
 
-def both(plain, static, numbers, seconds):
-    """Times of calls in turns, until the numbers or the seconds are used up.
+def in_turn(k, variants):
+    """The variants in the order of the k-th turn.
 
-    Each goes first in every second turn: what is remembered of lengths is there for the other one.
+    Each goes first in every second one: what functions remember of lengths is there for the other.
     """
+    return variants if k % 2 else variants[::-1]
+
+
+def both(plain, static, numbers, seconds):
+    """Times of calls in turns, until the numbers or the seconds are used up."""
     times, begun = [], time.perf_counter()
     for k in numbers:
-        if k % 2:
-            times.append((timed(plain, k), timed(static, k)))
-        else:
-            times.append((timed(static, k), timed(plain, k))[::-1])
+        took = {case: timed(case, k) for case in in_turn(k, (plain, static))}
+        times.append((took[plain], took[static]))
         if time.perf_counter() - begun > seconds and len(times) >= 10:
             break
     return times
@@ -200,8 +203,7 @@ def first_calls(name, calls, seconds):
     times = {variant: [] for variant in cases}
     begun, in_all, in_thread = time.perf_counter(), time.process_time(), time.thread_time()
     for k in range(calls):
-        for variant in sorted(cases, reverse=k % 2 == 0):  # each goes first in every second turn
-            case = cases[variant]
+        for variant, case in in_turn(k, tuple(cases.items())):
             case.batch(k)
             start = time.thread_time()
             case.run(k)

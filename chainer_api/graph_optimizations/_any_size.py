@@ -305,6 +305,8 @@ class AnySizes:
 
     def expects(self, arguments: Any) -> bool:
         """Predict which way a call goes; whether it may be one of these."""
+        if not self._expected:
+            return True
         form = form_of(arguments, of_any_size=True)
         first, in_vain = self._expected.get(form, (None, 0))
         if first is None or not first.hot:

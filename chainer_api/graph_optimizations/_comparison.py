@@ -16,6 +16,7 @@ from threading import Lock, get_ident
 from typing import NamedTuple
 
 from ._account import clock
+from ._chance import Chance
 
 # Calls in a row that are compared with as many: backward may come behind some of them only. Fewer
 # where they take long, or where programs seem to gain: then a look is enough.
@@ -29,8 +30,8 @@ _CHANCE = 0.016  # of a verdict that is none
 _MATTERS, _LIKELY, _GAIN, _SEEMS = 0.02, 0.03, -0.2, -0.1
 _COST = 0.01  # of the time of calls may go into plain ones, where programs gain
 _SOONEST, _LATEST = 256, 1 << 16  # calls between two comparisons
-_WARM = 32  # calls before a comparison of what has not been called for a while
-_AWHILE = 128
+# Calls before a comparison of what has not been asked for a while, and so many: it has rested.
+_WARM, _AWHILE = 32, 128
 
 
 class _Window(NamedTuple):
@@ -86,7 +87,7 @@ class Comparison:
         self._took: list[tuple[bool, float]] = []  # the windows of a pair: seconds of a call
         self._least = self._size = _CALLS  # calls of a window: of all, and of this one
         Comparison._made += 1
-        self._chance = Comparison._made
+        self._chance = Chance(Comparison._made)
         self._lock = Lock()  # of threads that come at the same time, one counts
 
     def comes(self, calls: int, spent: float, seconds: float, gains: bool) -> int:
@@ -126,9 +127,8 @@ class Comparison:
         return self._begin(calls, spent, not window.plainly)
 
     def _begins_pair(self, calls: int, spent: float) -> int:
-        chance = self._chance = (1103515245 * self._chance + 12345) & 0x7FFFFFFF
-        self._size = self._least + (chance >> 18) % (self._least // 2)
-        return self._begin(calls, spent, bool(chance >> 16 & 1))
+        self._size = self._least + self._chance.below(self._least // 2)
+        return self._begin(calls, spent, plainly=bool(self._chance.below(2)))
 
     def _begin(self, calls: int, spent: float, plainly: bool) -> int:
         self.due = calls + self._size

@@ -286,9 +286,9 @@ class Site:
         gains = bool(ledger.hits) and not account.gains_little
         plainly = steps.comes(calls, self.spent, account.plain, gains)
         if steps.is_slower:
-            comes = calls < _TO_COME and self.waits and self._opened is None
-            steps.begins_anew(calls + (_WAITS if comes else _COMPARED_AGAIN))
-            if not comes:
+            is_early = calls < _TO_COME and self.waits and self._opened is None
+            steps.begins_anew(calls + (_WAITS if is_early else _COMPARED_AGAIN))
+            if not is_early:
                 self._are_slower()
         if plainly and self._calls_itself:  # those inside of a call are no calls
             self._plain_steps = plainly - 1
@@ -478,7 +478,7 @@ class Site:
         """
         if self.account.of_turns:
             return False
-        if self.sleep.rests and self.sleep.calls:  # they were slower
+        if self.sleep.rests_now:  # they were slower
             self.sleep.calls -= 1
             return False
         return self.forms.is_hot(form) or self.may_get_its_own(form)
@@ -640,13 +640,13 @@ class Site:
         """Programs seem slower for such arguments: what :meth:`seems_slow` is for all of them."""
         run.app.losses = 0  # it is to lose as often again
         hits, known = self.ledger.hits, self.forms.doubt(form)
-        self.forms.is_doubted(form, None)
+        self.forms.set_doubt(form, None)
         if self._native_is_coming(run.pieces):
             self.forms.rests(form, RESTS)
         elif known is not None and hits - known.hits < _SURE:
             self.forms.rests(form, self.proofs.are_tried_in())
         else:
-            self.forms.is_doubted(form, _Doubt(run.app, hits))
+            self.forms.set_doubt(form, _Doubt(run.app, hits))
             self.forms.rests(form, _COMPARED)
 
     def _leave(self, run: Run) -> None:

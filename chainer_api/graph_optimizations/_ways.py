@@ -13,6 +13,7 @@ from typing import Any
 
 from chainer import configuration
 
+from ._chance import Chance
 from ._tree import Application
 from ._values import form_of
 
@@ -49,13 +50,17 @@ class _Form:
         self.rested = 0  # how often its programs have rested
         self.doubt: Any = None  # whether these are slower; see Site
 
+    def has_gone(self, way: object) -> None:
+        """One of its calls has."""
+        self.last = (*self.last[1 - _LATE :], id(way))
+
 
 class Forms:
     """Forms of arguments, and how many calls had each."""
 
     def __init__(self) -> None:
         self._forms: OrderedDict[int, _Form] = OrderedDict()
-        self._all, self._chance = 0, 1
+        self._all, self._chance = 0, Chance(1)
         self._again = 0  # calls of forms that had come often
         self._hot = 0  # forms of which calls have programs
         self.differ = False  # whether calls have left ways with programs
@@ -97,15 +102,11 @@ class Forms:
         """
         if seconds >= _COUNTING:
             return 0
-        return self._by_chance(int(2 * _COUNTING / max(seconds, 1e-6)) or 1)
-
-    def _by_chance(self, below: int) -> int:
-        self._chance = (1103515245 * self._chance + 12345) & 0x7FFFFFFF
-        return (self._chance >> 8) % below
+        return self._chance.below(int(2 * _COUNTING / max(seconds, 1e-6)) or 1)
 
     def unseen(self, unserved: int) -> int:
         """Likewise where some have programs, and so many in a row were looked at in vain."""
-        return self._by_chance(min(unserved, _PASS)) if unserved >= _IN_VAIN else 0
+        return self._chance.below(min(unserved, _PASS)) if unserved >= _IN_VAIN else 0
 
     @property
     def count(self) -> int:
@@ -127,7 +128,7 @@ class Forms:
         """The way was noted that a call with such arguments has gone."""
         known = self._known(form)
         known.seen += 1
-        known.last = (*known.last[1 - _LATE :], id(way))
+        known.has_gone(way)
 
     def share(self, form: int | None, calls: int, way: object) -> float:
         """The part of the calls to come that go a way which ``calls`` of those noted have gone.
@@ -213,7 +214,8 @@ class Forms:
     def was_served(self, form: int, way: object) -> None:
         """A program has served a call with such arguments."""
         known = self._known(form)
-        known.in_vain, known.last = 0, (*known.last[1 - _LATE :], id(way))
+        known.in_vain = 0
+        known.has_gone(way)
 
     def was_in_vain(self, form: int) -> None:
         """A call with such arguments was looked at and had no program: more pass each time."""
@@ -231,11 +233,11 @@ class Forms:
         known.to_pass = calls
 
     def doubt(self, form: int) -> Any:
-        """What was said of its programs last; see below."""
+        """What was said last of the programs for such calls, if they seemed to be slower."""
         return self._get(form).doubt
 
-    def is_doubted(self, form: int, doubt: Any) -> None:
-        """Programs for such calls seem to be slower, or (None) it has turned out."""
+    def set_doubt(self, form: int, doubt: Any) -> None:
+        """Say it; None: it has turned out."""
         self._known(form).doubt = doubt
 
     def has_found_none(self, form: int) -> None:

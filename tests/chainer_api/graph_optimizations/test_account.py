@@ -1068,7 +1068,7 @@ def test_steps_with_programs_are_compared_with_others(slower, proved, monkeypatc
     monkeypatch.setattr(_comparison, "clock", lambda: now[0])
     model, x = Model(), np.ones((2, 3), "f")
     with chainer.using_config("static_target", "numpy"):  # none that is faster will come
-        for _ in range(300):
+        for _ in range(450):
             before = sum([r.hits for r in model.schedule_manager.report()]) if now[0] else 0
             model(x)
             found = model.schedule_manager.report()[0]

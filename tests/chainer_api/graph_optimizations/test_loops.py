@@ -968,8 +968,8 @@ def test_some_calls_go_plainly_to_be_compared(monkeypatch):
         model, reports = _made(Recurrent, 120)
     (site, *_) = model.schedule_manager._sites.values()
     assert site.ledger.plainly[_site._TIMED] >= 16
-    turns = sum([r.hits + r.eager_calls for r in reports if r.is_part])
-    assert turns <= sum([loop.made for loop in site._opened._loops])
+    (loop,) = site._opened._loops
+    assert 0 < loop.made < sum([1 + 5 * k % 9 for k in range(120)])
 
 
 def test_loops_with_which_steps_are_slower_are_closed(monkeypatch):
