@@ -984,8 +984,11 @@ def test_loops_with_which_steps_are_slower_are_closed(monkeypatch):
         begins(self)
 
     monkeypatch.setattr(_loops.OpenMethod, "begins", slow)
+    # No call goes as it is, whatever the machine's time says of turns that wait or of whole calls.
+    monkeypatch.setattr(_loops.OpenMethod, "may_rest", lambda *_: 0)
+    monkeypatch.setattr(_site.Site, "_goes_whole", lambda *_: False)
     with chainer.using_config("static_budget", 1e9), open_loops():
-        model, (method, *_) = _made(Recurrent, 300)
+        model, (method, *_) = _made(Recurrent, 400)
     (site, *_) = model.schedule_manager._sites.values()
     assert site._opened is None
     assert "slower" in [event.kind for event in method.events]
