@@ -54,6 +54,31 @@ def modules_and_classes():
 
 
 @case
+def helpers_of_products():
+    """Private ones, which packages import all the same."""
+    from chainer.functions.math import matmul
+    from chainer.utils import type_check
+
+    def ndims(lower, upper):
+        found = []
+        for n in range(5):
+            x = type_check.Variable(type_check.TypeInfo((2,) * n, np.dtype('f')), 'x')
+            found.append(attempt(lambda x=x: matmul._check_ndim(x, lower, upper)))
+        return found
+
+    flags = [(a, b) for a in (False, True) for b in (False, True)]
+    batch, row = np.arange(24.0).reshape(2, 3, 4), np.arange(3.0)
+    return [
+        [matmul._get_check_index(*both) for both in flags],
+        [matmul._get_check_index(*both, row_idx=1, col_idx=2) for both in flags],
+        ndims(1, 2), ndims(2, 3),
+        plain(matmul._matmul(X, X, transb=True)),
+        plain(matmul._matmul(X, X, transa=True, transout=True)),
+        plain(matmul._matmul(batch, batch, transb=True, transout=True)),
+        plain(matmul._matmul(row, X, transb=True)), plain(matmul._matmul(row, row, True, True))]
+
+
+@case
 def names_for_annotations():
     names = ('AbstractInitializer', 'CudaDeviceSpec', 'DTypeSpec', 'DeviceSpec', 'InitializerSpec',
              'NdArray', 'ScalarValue', 'Shape', 'ShapeSpec', 'Xp')

@@ -1,6 +1,9 @@
 """Stacked gated recurrent units on sequences."""
-from chainer.functions.connection import _recurrent_layer, n_step_rnn
+from chainer.functions.connection import _of_cudnn, _recurrent_layer, n_step_rnn
 from chainer.utils import argument
+
+NStepGRU = _of_cudnn.named('NStepGRU', 'n_step_gru', __name__)
+NStepBiGRU = _of_cudnn.named('NStepBiGRU', 'n_step_bigru', __name__)
 
 
 def n_step_gru_base(n_layers, dropout_ratio, hx, ws, bs, xs, use_bi_direction, **kwargs):

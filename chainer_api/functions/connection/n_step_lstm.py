@@ -1,6 +1,9 @@
 """Stacked long short-term memory on sequences."""
-from chainer.functions.connection import _recurrent_layer, n_step_rnn
+from chainer.functions.connection import _of_cudnn, _recurrent_layer, n_step_rnn
 from chainer.utils import argument
+
+NStepLSTM = _of_cudnn.named('NStepLSTM', 'n_step_lstm', __name__)
+NStepBiLSTM = _of_cudnn.named('NStepBiLSTM', 'n_step_bilstm', __name__)
 
 
 def _lstm(x, h, c, w, b):

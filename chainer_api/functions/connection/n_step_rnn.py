@@ -2,8 +2,14 @@
 import itertools
 
 from chainer import functions as F
-from chainer.functions.connection import _recurrent_layer, _sequences
+from chainer.functions.connection import _of_cudnn, _recurrent_layer, _sequences
+from chainer.functions.connection._of_cudnn import BaseNStepRNN  # noqa: F401
 from chainer.utils import _errors, argument
+
+NStepRNNTanh = _of_cudnn.named('NStepRNNTanh', 'n_step_rnn', __name__)
+NStepRNNReLU = _of_cudnn.named('NStepRNNReLU', 'n_step_rnn', __name__)
+NStepBiRNNTanh = _of_cudnn.named('NStepBiRNNTanh', 'n_step_birnn', __name__)
+NStepBiRNNReLU = _of_cudnn.named('NStepBiRNNReLU', 'n_step_birnn', __name__)
 
 REMOVED = {
     'train': 'train argument is not supported anymore. Use chainer.using_config',

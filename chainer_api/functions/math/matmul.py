@@ -18,6 +18,21 @@ def _product(a, b, transa=False, transb=False, transc=False, dtype=None):
     return y if dtype is None else y.astype(dtype, copy=False)
 
 
+def _matmul(a, b, transa=False, transb=False, transout=False):
+    """Product of arrays, for functions that others derive of it: knmt, for instance."""
+    return _product(a, b, transa, transb, transout)
+
+
+def _check_ndim(in_type, lower=1, upper=2):
+    """Expect so many dimensions of an argument of such a function."""
+    type_check.expect(in_type.ndim >= lower, in_type.ndim <= upper)
+
+
+def _get_check_index(trans, right, row_idx=0, col_idx=1):
+    """The axis of a factor that is summed over, the left or the ``right`` one."""
+    return row_idx if bool(trans) is not bool(right) else col_idx
+
+
 class MatMul(function_node.FunctionNode):
     """Matrix product (see :func:`matmul`), the result possibly transposed and of another dtype."""
 
