@@ -29,6 +29,10 @@ class LogReport(extension.Extension):
         self._postprocess = postprocess
         self._log_name = log_name if filename is None else filename
         self._log = []
+        self._init_summary()
+
+    def _init_summary(self):
+        """Begin an interval; what derives from this class calls it as well."""
         self._summary = reporter.DictSummary()
 
     @property
@@ -45,7 +49,7 @@ class LogReport(extension.Extension):
         if not self._trigger(trainer):
             return
         entry = {key: float(mean) for key, mean in self._summary.compute_mean().items()}
-        self._summary = reporter.DictSummary()
+        self._init_summary()
         updater = trainer.updater
         entry['epoch'] = updater.epoch
         entry['iteration'] = updater.iteration

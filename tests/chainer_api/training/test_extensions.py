@@ -247,6 +247,18 @@ class TestLogReport:
         trainer.run()
         assert sorted(os.listdir(tmp_path)) == ['a', 'b']
 
+    def test_what_derives_from_it_may_begin_an_interval(self, tmp_path):
+        class Mine(extensions.LogReport):
+            def __call__(self, trainer):
+                super().__call__(trainer)
+                self._init_summary()
+                assert not self._summary.compute_mean()
+
+        trainer = make_trainer(str(tmp_path), (4, 'iteration'))
+        trainer.extend(Mine(trigger=(2, 'iteration')), name='log')
+        trainer.run()
+        assert len(trainer.get_extension('log').log) == 2
+
     def test_observe_lr_of_an_optimizer_without(self, tmp_path):
         trainer = make_trainer(str(tmp_path), optimizer=optimizers.AdaDelta())
         trainer.extend(extensions.observe_lr())
