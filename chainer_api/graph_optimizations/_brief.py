@@ -222,7 +222,8 @@ class Watch:
     def _of_instance(self, obj: Any, name: str) -> Any:
         """An attribute of an object, where that is an entry of its dictionary or of its class's."""
         kind = type(obj)
-        usual = ModuleType if kind is ModuleType else object
+        is_module = issubclass(kind, ModuleType)
+        usual = ModuleType if is_module else object
         if kind.__getattribute__ is not usual.__getattribute__ or not hasattr(obj, "__dict__"):
             raise Moving
         raw = _raw(kind, name)
@@ -235,7 +236,7 @@ class Watch:
             self._watch(obj, words.instance_words(obj))
             return obj.__dict__
         found = obj.__dict__
-        if kind is ModuleType:
+        if is_module:
             self._watch(obj, words.member_words(obj, found))
             self._watch(found, words.dict_words(found))
         else:

@@ -101,10 +101,8 @@ class Objects(Computing):
         if isinstance(value, type):
             if type(value) not in (type, abc.ABCMeta):
                 raise NotProvable(f"the class {value.__name__} has a metaclass of its own")
-        elif isinstance(value, ModuleType) and (
-            type(value) is not ModuleType or "__getattr__" in vars(value)
-        ) and value.__name__.partition(".")[0] not in _MODULES:
-            raise NotProvable(f"the module {value.__name__} computes its attributes")
+        elif isinstance(value, ModuleType) and not _is_usual(value):
+            raise NotProvable(f"the module {value.__name__} has code of its own")
 
     def has_setter(self, cls: type, name: str) -> bool:
         """Whether something of the class is asked where the attribute is set."""
@@ -177,7 +175,8 @@ class Objects(Computing):
             return obj.function
         r = self.residual
         if isinstance(obj, ModuleType):
-            self.is_plain(obj)
+            if not (_is_usual(obj) or _stands_in(obj, name)):
+                raise NotProvable(f"the module {obj.__name__} computes its attributes")
             try:
                 value = getattr(obj, name)
             except AttributeError:
@@ -991,6 +990,24 @@ _FIELD = type(collections.namedtuple("_P", "x").x)  # type: ignore[attr-defined]
 
 
 _MODULES = frozenset({"chainer", "chainwright", "numpy", "scipy"})  # what they compute stays
+
+
+def _is_usual(module: ModuleType) -> bool:
+    """Whether no code of its own runs where a module is used, or none that matters."""
+    computes = type(module) is not ModuleType or "__getattr__" in vars(module)
+    return not computes or module.__name__.partition(".")[0] in _MODULES
+
+
+def _stands_in(module: ModuleType, name: str) -> bool:
+    """Whether an attribute is there, and none of the module's code is asked for it.
+
+    As of ``six.moves`` and of others that import their parts when somebody asks for them.
+    """
+    kind = type(module)
+    if name not in vars(module) or kind.__getattribute__ is not ModuleType.__getattribute__:
+        return False
+    of_class = next((vars(c)[name] for c in kind.__mro__ if name in vars(c)), None)
+    return not hasattr(type(of_class), "__set__") and not hasattr(type(of_class), "__delete__")
 #: Methods of tuples: a class of named ones that has others is not read.
 _OF_TUPLES = (
     "__add__", "__mul__", "__rmul__", "__eq__", "__ne__", "__lt__", "__le__", "__gt__", "__ge__",

@@ -47,7 +47,8 @@ _LOOKS = frozenset(
     "stacklevel print_stack extract_stack format_stack walk_stack".split()
 )
 #: How types look attributes up, whose ways run nobody's code: each of them has one of its own.
-_LOOKS_UP_ONLY = frozenset(t.__getattribute__ for t in (object, dict, SimpleNamespace))
+_LOOKS_UP_ONLY = frozenset(
+    t.__getattribute__ for t in (object, dict, SimpleNamespace, ModuleType))
 #: Functions that use up an iterator at once.
 _AT_ONCE = frozenset("all any dict list max min set sorted sum tuple".split())
 _LETS_PASS = frozenset("using_config no_backprop_mode force_backprop_mode errstate".split())
@@ -576,7 +577,7 @@ def _still_gives(before: Any, owner: Any, *path: str) -> bool:
     """
     for name in path:
         kind = type(owner)
-        if kind is not ModuleType and kind.__getattribute__ not in _LOOKS_UP_ONLY:
+        if kind.__getattribute__ not in _LOOKS_UP_ONLY:
             return False
         try:
             found = getattr_static(owner, name)

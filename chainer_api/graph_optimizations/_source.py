@@ -44,7 +44,8 @@ def syntax_of(function: FunctionType) -> Any:
     candidates = _candidates(code, function.__globals__)
     if len(candidates) == 1 and _is_settled(code.co_filename):
         found = candidates[0]
-    modules = [n for n in code.co_names if type(function.__globals__.get(n)) is ModuleType]
+    names = function.__globals__
+    modules = [n for n in code.co_names if issubclass(type(names.get(n)), ModuleType)]
     for node in candidates if found is None else ():
         if _compiles_to(node, code, modules):
             found = node
