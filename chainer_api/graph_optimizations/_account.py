@@ -6,7 +6,7 @@ import math
 import os
 import time
 import weakref
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Iterable
 from threading import get_ident
 from typing import TYPE_CHECKING, Any
 
@@ -87,12 +87,9 @@ _LESS_IN_BACKWARD = 1.5
 _NOTED = 0.9  # of the time of a call that is noted, besides that of noting, a plain one takes
 _LATELY = 10  # calls, of which the balance is
 _LITTLE = 0.3  # of a call's time: who gains more than that is in no doubt
-_CLEARLY = 0.05  # of a call's time: a way that loses more than that is given up
 _LOOKING = 25e-6  # seconds that it takes to find that no program serves a call
 _BRIEFLY = 8  # times as long: calls that take less are let pass
-_LOSSES = 8  # calls in a row after which the balance is negative, until programs rest
 _MOST = 1.5  # times as long as before, that functions are thought to take
-_MAY_LOSE = 0.02  # of a method's time; programs become faster the longer they run
 
 # For each small function, as learned on this machine. The first time modules are imported,
 # templates and the library's sources read. As measured over 72 models on a Xeon, which needs 0.6 of
@@ -208,8 +205,6 @@ class Account:
         self._balance = 0.0  # of the last calls: seconds saved
         self._guessed: tuple[Application, float] | None = None  # see called_plainly
         self._lost = 0.0  # since the last call; see lose
-        self._losses = 0  # calls in a row after which it was negative
-        self._deficit = 0.0  # seconds that calls have lost and others have not saved since
         self._longest_proof = 0.0  # seconds that it has taken to read a call of this method
         # Calls of which a part had no program, and seconds that they have saved: they do not tell
         # what is saved when it has one.
@@ -577,11 +572,6 @@ class Account:
         spent = self.ledger.spent["check"] + seconds
         return spent <= _FOR_CHECKS * self._weight * self.in_method
 
-    @property
-    def have_paid(self) -> bool:
-        """Whether programs have saved what was spent on them."""
-        return self.ledger.owed <= 0.0
-
     def allows_phrases(self) -> bool:
         """Whether calls may be noted to find phrases: of methods that are called often."""
         if _budget() == math.inf:
@@ -617,8 +607,8 @@ class Account:
             where,
         )
 
-    def called(self, run: Run, seconds: float) -> bool:
-        """A call has ended; whether programs pay."""
+    def called(self, run: Run, seconds: float) -> None:
+        """A call has ended."""
         weight = _BACKWARD if run.settings.backprop else 1.0
         # On average: the calls of an evaluation do not tell what a way of training gains.
         weight -= self._usual_weight
@@ -628,21 +618,21 @@ class Account:
         if run.programs:
             self.ledger.with_python += 1
             besides = 0.0 if self.of_turns else _AROUND_CALL
-            return self._ended(seconds, app.meter, app, run, besides=besides)
+            self._ended(seconds, app.meter, app, run, besides=besides)
+            return
         self.ledger.plain_calls += 1
         if run.realized and not run.noted and self.plain:
             # Functions were promised, and applied one by one: that tells of no plain call.
             self._count(seconds)
-            if not app.plain:
-                return True
-            self.lose(max(seconds - self._plain_of(app), 0.0))
-            return self.pays(0.0)
+            if app.plain:
+                self.lose(max(seconds - self._plain_of(app), 0.0))
+                self._gained(0.0)
+            return
         plain = self.plain_part(run, seconds)
         if run.noted:
             self._noted += plain
             self._between += run.between
         self._ended_plainly(plain, app if run.noted else None)
-        return True
 
     def plain_part(self, run: Run, seconds: float) -> float:
         """What a call would have taken without being noted."""
@@ -650,14 +640,14 @@ class Account:
 
     def called_without_python(
         self, seconds: float, proof: Proof, carrier: Carrier, more: int = 0
-    ) -> bool:
+    ) -> None:
         """Likewise for a call that has gone without its Python.
 
         So many ``more`` have gone before it, and have taken as long. They are in the ledger.
         """
         self.ledger.without_python += 1
         proof.app.last = self.calls
-        return self._ended(seconds, proof.meter, proof.app, carrier, 1 + more)
+        self._ended(seconds, proof.meter, proof.app, carrier, 1 + more)
 
     def _plain_of(self, app: Application) -> float:
         """Seconds of a call that goes the way to ``app``, without programs."""
@@ -718,22 +708,6 @@ class Account:
         app, plain = self._guessed
         app.plain, self._guessed = plain, None
         return True
-
-    def times_anew(self, app: Application) -> float:
-        """The next calls tell what the way to ``app`` takes without programs at this time."""
-        before, app.plain = app.plain, 0.0
-        return before
-
-    def timed_anew(self, app: Application, before: float, plans: Sequence[Plan]) -> None:
-        """These calls have ended: functions of ``plans`` take as much longer as calls do.
-
-        Or less: else each time at which the machine was slower would make them longer for good.
-        """
-        times = app.plain / before if before else 1.0
-        self.plain = max(self.plain, app.plain)
-        for piece in [piece for plan in plans for piece in plan.pieces]:
-            piece.forward_meter.plain *= times
-            piece.backward_meter.plain *= times
 
     def _ended_plainly(self, seconds: float, app: Application | None) -> None:
         self._count(seconds)
@@ -800,7 +774,7 @@ class Account:
     def _ended(
         self, seconds: float, meter: Meter, app: Application, run: Run | Carrier, calls: int = 1,
         besides: float = 0.0,
-    ) -> bool:
+    ) -> None:
         """So many calls that went the way to ``app``, with programs."""
         self._count(seconds, calls)
         forwards, programs, functions = 0.0, 0.0, 0
@@ -834,7 +808,7 @@ class Account:
             gain -= _AROUND_TURNS + 2 * AROUND_NODE * (len(run.pieces) - 1)
         if waits:  # functions were applied, for the last time
             self._partly += 1
-            return True
+            return
         self.ledger.saved += calls * gain
         if run.realized:
             self._partly += 1
@@ -846,18 +820,7 @@ class Account:
                 piece.twice.corrects(factor)
             if backward.program:
                 gain += backward.gain
-        app.losses = app.losses + 1 if gain < -_CLEARLY * app.plain else 0
-        self._deficit = max(self._deficit - (calls - 1) * gain, 0.0)
-        return self.pays(gain)
-
-    def loses_by(self, app: Application) -> bool:
-        """Whether calls that go the way to ``app`` take longer with programs: others may not."""
-        return app.losses >= _LOSSES and not self.hurries()
-
-    def looks_in_vain(self) -> bool:
-        """A call was looked at that no program serves; whether programs pay all the same."""
-        self.lose(pace() * _LOOKING)
-        return self.pays(0.0)
+        self._gained(gain)
 
     def is_brief(self) -> bool:
         """Whether it takes a good part of a call to find that no program serves it."""
@@ -877,17 +840,7 @@ class Account:
         """Steps take longer with programs, whatever was added up."""
         self.ledger.saved = min(self.ledger.saved, 0.0)
 
-    def pays(self, gain: float) -> bool:
-        """Whether programs pay, after a call in which they have saved ``gain`` seconds."""
+    def _gained(self, gain: float) -> None:
+        """A call has ended in which programs have saved ``gain`` seconds."""
         gain, self._lost = gain - self._lost, 0.0
         self._balance = (1.0 - 1.0 / _LATELY) * self._balance + gain
-        self._losses = self._losses + 1 if self._balance < 0 else 0
-        self._deficit = max(self._deficit - gain, 0.0)
-        if self._losses < _LOSSES or _budget() == math.inf:
-            return True
-        # Turns with their Python gain next to nothing, and hardly have any seconds to begin with.
-        at_first = self._one if self.of_turns else 0.0
-        if self._deficit <= self._weight * max(_MAY_LOSE * self.in_method, at_first):
-            return True
-        self._losses, self._balance = 0, 0.0
-        return False

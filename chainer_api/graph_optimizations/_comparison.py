@@ -32,6 +32,7 @@ _COST = 0.01  # of the time of calls may go into plain ones, where programs gain
 _SOONEST, _LATEST = 256, 1 << 16  # calls between two comparisons
 # Calls before a comparison of what has not been asked for a while, and so many: it has rested.
 _WARM, _AWHILE = 32, 128
+_GONE = 4096  # calls of other threads after which the one that has begun a window has gone
 
 
 class _Window(NamedTuple):
@@ -82,6 +83,8 @@ class Comparison:
     def __init__(self) -> None:
         #: With so many calls there is something to be done.
         self.due = _FIRST
+        #: How many times as long steps take, at least, as a logarithm: if that has just turned out.
+        self.slower_by = 0.0
         self._window: _Window | None = None
         self._pairs: list[float] = []
         self._took: list[tuple[bool, float]] = []  # the windows of a pair: seconds of a call
@@ -89,6 +92,8 @@ class Comparison:
         Comparison._made += 1
         self._chance = Chance(Comparison._made)
         self._lock = Lock()  # of threads that come at the same time, one counts
+        # Whether several threads call: those of one are counted, each as it comes.
+        self._each, self._own = False, 0
 
     def comes(self, calls: int, spent: float, seconds: float, gains: bool) -> int:
         """A call begins, after so many: how many are to go plainly, with this one.
@@ -101,7 +106,7 @@ class Comparison:
         try:
             window = self._window
             if window is not None:
-                return self._ends(window, calls, spent)
+                return self._goes_on_in(window, calls, spent)
             if calls - self.due > _AWHILE:
                 self.due = calls + _WARM
                 return 0
@@ -110,15 +115,26 @@ class Comparison:
         finally:
             self._lock.release()
 
-    def _ends(self, window: _Window, calls: int, spent: float) -> int:
-        now = clock()
-        if window.thread != get_ident() or calls <= window.calls:
+    def _goes_on_in(self, window: _Window, calls: int, spent: float) -> int:
+        if window.thread != get_ident():
+            if not self._each or calls - window.calls > _GONE:
+                self._each = True
+                self.begins_anew(calls + 1)
+            return 0
+        if self._each:
+            self._own += 1
+            if self._own < self._size:
+                return int(window.plainly)
+        return self._ends(window, calls, self._own if self._each else calls - window.calls, spent)
+
+    def _ends(self, window: _Window, calls: int, n: int, spent: float) -> int:
+        if n <= 0:
             self.begins_anew(calls + self._size)
             return 0
         took = self._took  # others may begin anew
         # What is spent has a budget, and is to come back later on.
-        seconds = now - window.began - (spent - window.spent)
-        took.append((window.plainly, max(seconds, 1e-9) / (calls - window.calls)))
+        seconds = clock() - window.began - (spent - window.spent)
+        took.append((window.plainly, max(seconds, 1e-9) / n))
         if len(took) == 2:
             (_, plain), (_, usual) = sorted(took, reverse=True)
             self._pairs.append(math.log(usual / plain))
@@ -131,18 +147,14 @@ class Comparison:
         return self._begin(calls, spent, plainly=bool(self._chance.below(2)))
 
     def _begin(self, calls: int, spent: float, plainly: bool) -> int:
-        self.due = calls + self._size
+        self.due, self._own = calls + (1 if self._each else self._size), 0
         self._window = _Window(get_ident(), calls, clock(), spent, plainly)
-        return self._size if plainly else 0
+        return (1 if self._each else self._size) if plainly else 0
 
     def begins_anew(self, due: int) -> None:
         """With such a call, whatever is known so far."""
         self._window, self._took, self._pairs, self.due = None, [], [], due
-
-    @property
-    def is_slower(self) -> bool:
-        """Whether it has just turned out that steps are slower."""
-        return self._window is None and bool(self._pairs)
+        self.slower_by = 0.0
 
     def _goes_on(self, calls: int) -> bool:
         """Whether another pair is needed; else it is decided."""
@@ -156,7 +168,8 @@ class Comparison:
         at_last = len(pairs) >= _MOST
         least = max(found.least, of_late.least)
         if least > _MATTERS or at_last and found.about > _LIKELY:
-            self._window = None  # see is_slower
+            self.begins_anew(calls + _SOONEST)
+            self.slower_by = max(least, _MATTERS)
             return False
         # To be sure of a gain takes plain calls, and there is no harm in keeping on.
         seems = found.about < (_SEEMS if len(pairs) < 2 * _PAIRS else -_LIKELY)

@@ -333,8 +333,7 @@ class Proofs:
         seconds, more, proof.uncounted = clock() - started, proof.uncounted, 0
         if proof.form is not None:
             self.site.forms.came(proof.form, 1 + more)
-        if not account.called_without_python(seconds, proof, carrier, more):
-            self.site.seems_slow()
+        account.called_without_python(seconds, proof, carrier, more)
         return result
 
     def _follow(
@@ -405,9 +404,7 @@ class Proofs:
             self.proofs = (proof, *[p for p in proofs if p is not proof])
         if proof.app.sizes is not None:
             self.site.any_sizes.was_served(proof.app)
-        seconds = clock() - started
-        if not self.site.account.called_without_python(seconds, proof, carrier):
-            self.site.seems_slow()
+        self.site.account.called_without_python(clock() - started, proof, carrier)
 
     def _shorten(self, proof: Proof, chain: Any, args: Any, kw: Any) -> None:
         """Look for a way to go without most guards, if that pays by now."""

@@ -34,13 +34,12 @@ from ._report import line_of
 from ._residual import MISS
 from ._run import NEW, Run, Sync
 from ._settings import settings_now
-from ._sleep import LEFT_ALONE, LONGEST, PATIENCE, RESTS, Sleep
+from ._sleep import LEFT_ALONE, LONGEST, PATIENCE, Sleep
 from ._trace import Untraceable
 from ._tree import Application
 from ._ways import FEW, Forms, Ways
 
 if TYPE_CHECKING:
-    from ._piece import Piece
     from .static_graph import Options
 
 _IN_VAIN = 4  # calls in a row without a program that are looked at though a way has to wait
@@ -51,16 +50,15 @@ _TIMED_IN_A_ROW = 3  # at most: the first of them finds other things in the cach
 _AWHILE = 32  # and where the arguments have forms of which some may come again
 _ASKED_AGAIN = 8  # times as many calls there were as pass until it is asked again what pays
 _AS_MANY = 8  # programs for one size each take longer to be made than one for any sizes
-_COMPARED = 4  # calls that are timed without programs, where these seem to be slower
-_SURE = 64  # calls with programs after which that has to be done again
 # Calls, until some are let pass; and how many at most, until it is known what they take.
 _BEGUN, _AT_FIRST = 4, 8
 _NOT_SERVED = 1024  # calls without any program, after which it is seen what it takes to look
 _COMPARED_AGAIN = 64  # calls after which it is seen again whether steps are slower
-# Calls until which it may be that steps are slower only since more is to be compiled; and of these
-# how many until it is seen again.
-_TO_COME, _WAITS = 2048, 128
+# Calls until which it may be that steps are slower only since more is to be compiled, but not by so
+# much, as a logarithm; and how many until it is seen again.
+_TO_COME, _MUCH, _WAITS = 2048, 0.14, 128
 _FIRST_REST = 512  # calls, and later four times as many each time, up to 64 times
+_TOLD = 3  # rests that a report tells of
 _LET_PASS = 63  # calls in a row, where programs are slower
 _NAMED = 6  # arguments by which a report tells ways
 _WAYS, _KINDS_OF_WAYS = 12, 4  # forms of arguments, or ways, until loops are opened
@@ -90,18 +88,6 @@ class Waiting(NamedTuple):
     form: int | None  # of their arguments
 
 
-class _Doubt:
-    """Programs seem slower: some calls in a row are timed without them.
-
-    The machine may have become slower since calls were timed: these are compared with calls
-    without programs of the same time before they are left alone.
-    """
-
-    def __init__(self, app: Application | None, hits: int) -> None:
-        self.app, self.hits = app, hits  # the way (None: that of the last call), the hits by then
-        self.to_time, self.before = _COMPARED, 0.0  # seconds that it was thought to take plainly
-
-
 class Site:
     """One decorated method of one chain: the ways that its calls go, and their programs."""
 
@@ -124,8 +110,6 @@ class Site:
         self._timed = _TIMED_FIRST
         self._to_time = 0  # so many calls are to be timed now
         self._noted = self._noted_again = 0  # calls, and those of them whose way had come before
-        self._compared_at = -_SURE  # see seems_slow
-        self._comparing: _Doubt | None = None  # calls of any arguments
         #: Of steps with programs and without them; not of turns of loops, and of parts of calls.
         self._steps = None if options.inside else Comparison()
         self._slower_steps = 0  # how often programs rest since steps were slower
@@ -172,8 +156,6 @@ class Site:
         if self.options.force_test_define_by_run and not settings.train:
             return self._plainly(chain, args, kwargs, "force_test_define_by_run is set")
         proofs, proof = self.proofs, None
-        if (doubt := self._comparing) is not None:
-            return self._compare(doubt, chain, args, kwargs)
         if self.ledger.hits >= self._timed:
             self._to_time = self._count_to_time()
         if self._to_time:
@@ -257,18 +239,6 @@ class Site:
         self.ledger.plainly[_TIMED] += 1
         return result
 
-    def _compare(self, doubt: _Doubt, chain: Any, args: Any, kwargs: Any) -> Any:
-        app = doubt.app = doubt.app or self._last
-        if doubt.to_time == _COMPARED:
-            doubt.before = self.account.times_anew(app)
-        result = self._timed_plainly(app, chain, args, kwargs)
-        doubt.to_time -= 1
-        # What calls with some arguments take tells nothing of the functions of other ways.
-        if doubt.to_time <= 0 and self._comparing is doubt:
-            self._comparing = None
-            self.account.timed_anew(app, doubt.before, self.plans())
-        return result
-
     def _is_compared(self, steps: Comparison, calls: int) -> bool:
         """Whether a call, after so many, is to go without programs, so that steps are compared.
 
@@ -279,16 +249,18 @@ class Site:
             return True
         ledger, account = self.ledger, self.account
         # What has to wait for programs would be kept from them by a rest.
-        asked = ledger.hits or self._opened is not None or calls >= _NOT_SERVED and not self.waits
+        asked = ledger.spent["trace"] or self._opened is not None or (
+            calls >= _NOT_SERVED and not self.waits)
         if not asked or self.sleep.rests_now or configuration.peek("static_budget") is None:
             steps.begins_anew(calls + _COMPARED_AGAIN)
             return False
         gains = bool(ledger.hits) and not account.gains_little
         plainly = steps.comes(calls, self.spent, account.plain, gains)
-        if steps.is_slower:
+        if slower_by := steps.slower_by:
             is_early = calls < _TO_COME and self.waits and self._opened is None
-            steps.begins_anew(calls + (_WAITS if is_early else _COMPARED_AGAIN))
-            if not is_early:
+            goes_on = is_early and slower_by < _MUCH
+            steps.begins_anew(calls + (_WAITS if goes_on else _COMPARED_AGAIN))
+            if not goes_on:
                 self._are_slower()
         if plainly and self._calls_itself:  # those inside of a call are no calls
             self._plain_steps = plainly - 1
@@ -304,9 +276,24 @@ class Site:
             self.ledger.add("slower", reason, line_of(self.method))
             self._close_loops()
         self.account.has_saved_nothing()
-        if self.rest() or self.sleep.rests_now:  # also if they may become faster
-            self.sleep.lasts(_FIRST_REST << 2 * min(self._slower_steps, 3))
-            self._slower_steps += 1
+        self.rest()
+
+    def rest(self) -> None:
+        """Leave the method alone for a while, unless programs become faster at once."""
+        if self.proofs.become_lean():
+            return
+        before, self._slower_steps = self._slower_steps, self._slower_steps + 1
+        self.sleep.begins_to_rest(_FIRST_REST << 2 * min(before, 3))
+        if self._native_is_coming():
+            return
+        if calls := self.proofs.are_tried_in():
+            # Programs that take longer with the method's Python may be faster without it.
+            self.sleep.calls = min(self.sleep.calls, calls)
+            return
+        self.phrases.gives_up()
+        if before < _TOLD:
+            reason = f"programs were slower than define-by-run{_way_of(self._last)}"
+            self.ledger.add("slower", reason, line_of(self.method))
 
     def _compared_plainly(self, chain: Any, args: Any, kw: Any) -> Any:
         started = clock()
@@ -354,8 +341,6 @@ class Site:
             account.let_pass(calls)
             sleep.calls -= calls
             sleep.unseen = 0
-        elif self.ledger.hits and not (sleep.rests or account.looks_in_vain()):
-            self.seems_slow()
         # What calls take tells when a way pays that is too dear to be traced now.
         timed = waits and not (account.knows_calls and account.calls % TIMED_EACH)
         started = clock() if timed else 0.0
@@ -369,13 +354,8 @@ class Site:
     def _passed(self, form: int, chain: Any, args: Any, kwargs: Any) -> Any:
         """A call with arguments for which there is no program, while others are served."""
         ledger, account = self.ledger, self.account
-        doubt = self.forms.doubt(form)
-        if doubt is not None and doubt.to_time > 0:
-            return self._compare(doubt, chain, args, kwargs)
         self._unserved += 1
         ledger.went_plainly(LEFT_ALONE)
-        if not account.looks_in_vain():
-            self.seems_slow()
         account.called_asleep()
         if not self._calls_itself and (calls := self.forms.unseen(self._unserved)):
             ledger.let_pass(calls, LEFT_ALONE)
@@ -581,7 +561,7 @@ class Site:
         account = self.account
         run.took(seconds)
         ended, spent = (clock(), self.spent) if run.noted else (0.0, 0.0)
-        pays = account.called(run, seconds)
+        account.called(run, seconds)
         self.most_functions = max(self.most_functions, run.app.depth)
         for reason, where in run.stops:
             self.ledger.stopped(reason, where)
@@ -591,8 +571,6 @@ class Site:
             self.sleep.is_served()
         elif self._waiting is None:
             self._has_no_program(LONGEST)
-        if not pays:
-            self.seems_slow()
         self._learn_phrases(run)
         is_new = run.syncs or account.new_backwards or run.app is not self._last
         if run.any_size:
@@ -622,32 +600,15 @@ class Site:
             self._was_in_vain(form)
             return
         forms.was_served(form, run.app)
-        if self._forms_tell(form) and self.account.loses_by(run.app):
-            self._doubt(run, form)
 
     def _was_in_vain(self, form: int) -> None:
         """A call with such arguments was looked at, and had no program."""
         phrases = self.phrases.is_there or self.phrases.notes
-        if self.ledger.hits and not phrases and self._forms_tell(form) and self.account.is_brief():
+        if not self.ledger.hits or phrases or self.account.hurries():
+            return
+        arguments_decide = self.forms.differ and self.forms.tells_the_way(form)
+        if arguments_decide and self.account.is_brief():
             self.forms.was_in_vain(form)
-
-    def _forms_tell(self, form: int) -> bool:
-        """Whether arguments decide on the way of calls, these and others."""
-        tell = self.forms.differ and self.forms.tells_the_way(form)
-        return tell and not self.account.hurries()
-
-    def _doubt(self, run: Run, form: int) -> None:
-        """Programs seem slower for such arguments: what :meth:`seems_slow` is for all of them."""
-        run.app.losses = 0  # it is to lose as often again
-        hits, known = self.ledger.hits, self.forms.doubt(form)
-        self.forms.set_doubt(form, None)
-        if self._native_is_coming(run.pieces):
-            self.forms.rests(form, RESTS)
-        elif known is not None and hits - known.hits < _SURE:
-            self.forms.rests(form, self.proofs.are_tried_in())
-        else:
-            self.forms.set_doubt(form, _Doubt(run.app, hits))
-            self.forms.rests(form, _COMPARED)
 
     def _leave(self, run: Run) -> None:
         """To follow a way takes longer than to go it, where no program is left on it."""
@@ -682,44 +643,6 @@ class Site:
             self.phrases.listen()
             return
         self.sleep.may_begin(longest)
-
-    def seems_slow(self) -> None:
-        """Programs seem to make this method slower: it is left alone if they do; see _Doubt."""
-        hits = self.ledger.hits
-        if hits - self._compared_at < _SURE:
-            self.rest()
-            return
-        self._compared_at = hits
-        if self._may_go_any_way:
-            self.phrases.counts = _COMPARED
-        else:
-            self._comparing = _Doubt(None, hits)
-
-    def rest(self) -> bool:
-        """Programs make this method slower: leave it alone for a while.
-
-        Whether they are not expected to become faster soon.
-        """
-        pieces = [piece for plan in self.plans() for piece in plan.compiled_pieces()]
-        sleep = self.sleep
-        sleep.begins_to_rest()
-        if self.proofs.become_lean():
-            sleep.wakes()
-            return False
-        if self._native_is_coming(pieces):
-            sleep.waits_for_native()
-            return False
-        if calls := self.proofs.are_tried_in():
-            # Programs that take longer with the method's Python may be faster without it.
-            sleep.begins_to_rest(min(calls, RESTS))
-            return False
-        self.phrases.gives_up()
-        if sleep.is_new_to_rest:
-            reason = f"programs were slower than define-by-run{_way_of(self._last)}"
-            self.ledger.add("slower", reason, line_of(self.method))
-        if not self.account.have_paid:  # else they have, until now
-            sleep.rests_longer()
-        return True
 
     def _learn(self, run: Run) -> None:
         """Trace what has been seen twice, as far as the account allows it."""
@@ -849,8 +772,9 @@ class Site:
             else:
                 self.account.new_backwards.append(piece)
 
-    def _native_is_coming(self, pieces: Sequence[Piece]) -> bool:
+    def _native_is_coming(self) -> bool:
         """Ask for native code of programs that are slow; whether there will be some."""
+        pieces = [piece for plan in self.plans() for piece in plan.compiled_pieces()]
         schedules = []
         for piece in pieces:
             if (schedule := piece.schedule) is not None:

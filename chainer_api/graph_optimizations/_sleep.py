@@ -11,7 +11,6 @@ LEFT_ALONE = "left alone for a while: no program was found for earlier calls, or
 PATIENCE = 16  # calls in a row without a program, until the method is left alone for a while
 LONGEST = 1024  # calls for which it is left alone at most
 _FIRST, _LONG = 4, 8  # calls at first; and after more than so many, a few without a program will do
-RESTS = 16  # calls at first, where programs are slower, or will be faster soon
 
 
 class Sleep:
@@ -23,7 +22,6 @@ class Sleep:
         self.unseen = 0  # calls of which the arguments are not looked at meanwhile
         self._in_vain = 0  # calls in a row without a program
         self._next = _FIRST
-        self._next_rest = self._next_for_native = RESTS
 
     def begins(self, calls: int, why: str) -> None:
         """Leave it alone for so many calls, or for fewer, if it is asleep; but let it rest."""
@@ -36,14 +34,9 @@ class Sleep:
         """Whether programs are left alone since they are slower."""
         return self.rests and self.calls > 0
 
-    def begins_to_rest(self, calls: int | None = None) -> None:
-        """Programs make it slower: for so many calls, or for as many as the last times tell."""
-        self.calls, self.why, self.rests = calls or self._next_rest, LEFT_ALONE, True
-
-    def waits_for_native(self) -> None:
-        """Native code may be faster; nobody knows when it comes."""
-        self.begins_to_rest(self._next_for_native)
-        self._next_for_native *= 2
+    def begins_to_rest(self, calls: int) -> None:
+        """Programs make it slower: for so many calls."""
+        self.calls, self.why, self.rests = calls, LEFT_ALONE, True
 
     def is_served(self) -> None:
         """A program has served a call."""
@@ -60,19 +53,6 @@ class Sleep:
             self._next = min(2 * self._next, longest)
             if self._next > _LONG:
                 self._in_vain = PATIENCE - 4
-
-    def lasts(self, calls: int) -> None:
-        """For so many calls at least."""
-        self.calls = max(self.calls, calls)
-
-    @property
-    def is_new_to_rest(self) -> bool:
-        """Whether it has not rested often."""
-        return self._next_rest < LONGEST
-
-    def rests_longer(self) -> None:
-        """Programs have not paid at all: the next rest takes longer."""
-        self._next_rest = min(4 * self._next_rest, 16 * LONGEST)
 
     def wakes(self) -> None:
         """It is looked at again."""

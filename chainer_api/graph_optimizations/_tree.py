@@ -98,7 +98,6 @@ class Application:
         self.fails = False  # whether it may raise for some values; known then, too
         self.read_in_try = False  # whether calls have stopped behind it where that is caught
         self.plain = 0.0  # seconds of a call that ends here, without programs
-        self.losses = 0  # such calls in a row that have taken longer with programs
         self.last = 0  # the call that has ended here last
         self.meter = Meter()  # of calls that end here
 

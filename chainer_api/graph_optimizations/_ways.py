@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable, Iterator
-from typing import Any
 
 from chainer import configuration
 
@@ -37,7 +36,7 @@ _COUNTING = 2.5e-3  # seconds that calls take of which the forms may be counted 
 class _Form:
     """What is known of the calls whose arguments have one form."""
 
-    __slots__ = ("calls", "doubt", "in_vain", "last", "rested", "score", "seen", "to_pass")
+    __slots__ = ("calls", "in_vain", "last", "score", "seen", "to_pass")
 
     def __init__(self) -> None:
         self.calls = 0
@@ -47,8 +46,6 @@ class _Form:
         self.last: tuple[int, ...] = ()  # ways of the last ones, by their ids
         self.in_vain = 0  # calls in a row that had no program
         self.to_pass = 0  # calls that are not looked at
-        self.rested = 0  # how often its programs have rested
-        self.doubt: Any = None  # whether these are slower; see Site
 
     def has_gone(self, way: object) -> None:
         """One of its calls has."""
@@ -223,22 +220,6 @@ class Forms:
         known.in_vain += 1
         if known.in_vain >= _IN_VAIN:
             known.to_pass = min(2 << min(known.in_vain - _IN_VAIN, 8), _PASS)
-
-    def rests(self, form: int, calls: int) -> None:
-        """Programs for such calls lose time, and others do not: so many, or more each time."""
-        known = self._known(form)
-        if not calls:
-            known.rested += 1
-            calls = min(_PASS << 2 * min(known.rested, 8), 16 * _LONG)
-        known.to_pass = calls
-
-    def doubt(self, form: int) -> Any:
-        """What was said last of the programs for such calls, if they seemed to be slower."""
-        return self._get(form).doubt
-
-    def set_doubt(self, form: int, doubt: Any) -> None:
-        """Say it; None: it has turned out."""
-        self._known(form).doubt = doubt
 
     def has_found_none(self, form: int) -> None:
         """A call with such arguments has had no program to follow: those there were are gone."""

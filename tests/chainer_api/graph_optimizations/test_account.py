@@ -502,7 +502,7 @@ def test_what_native_code_has_taken_is_spent(account, monkeypatch):
     monkeypatch.setattr(_account, "NATIVE", rate := Rate(1.0, 0.0))
     after(account, 200).went_native(20, 40.0)
     assert account.ledger.spent["native"] == 40.0 and rate.of(10) == pytest.approx(13.0)
-    assert account.wait_for_trace(1, 200) > 0 and not account.have_paid
+    assert account.wait_for_trace(1, 200) > 0
 
 
 def test_nothing_is_traced_while_functions_become_native_code(account):
@@ -542,22 +542,8 @@ def test_whatever_it_costs(account):
     with chainer.using_config("static_budget", None):
         assert after(account, 1).wait_for_trace(10**6, 1) == 0
         assert account.affords_proof(10**6, 1) and account.allows_noting()
-        assert all([account.pays(-1.0) for _ in range(100)])
     assert after(account, 1).wait_for_trace(10**6, 1) > 0
     assert not account.affords_proof(10**6, 1)
-
-
-def test_losses_in_a_row(account):
-    assert all([account.pays(-1.0) for _ in range(_account._LOSSES - 1)]) and account.pays(9.0)
-    assert not all([account.pays(-1.0) for _ in range(4 * _account._LOSSES)])
-
-
-def test_programs_may_lose_a_fiftieth_of_the_time_until_they_are_as_fast_as_they_get(account):
-    account.ledger.in_method = 1000.0
-    assert all([account.pays(-1.0) for _ in range(20)]) and not account.pays(-1.0)
-    assert not all([account.pays(-1.0) for _ in range(_account._LOSSES)])  # it is lost for good
-    account.ledger.in_method = 2000.0
-    assert all([account.pays(-1.0) for _ in range(11)])
 
 
 @pytest.mark.parametrize(("between", "factor"), [(0, 1.0), (1, 0.75)])
@@ -584,7 +570,7 @@ def test_functions_that_were_promised_in_vain_tell_of_no_plain_call(account):
     plain, calls = account.plain, account.calls
     assert run.app.plain == pytest.approx(0.9)
     run.noted, run.realized = 0, 3
-    assert account.called(run, 4.0)
+    account.called(run, 4.0)
     assert (account.plain, account.calls) == (plain, calls + 1)
     assert account.ledger.saved == pytest.approx(-3.1)
     run.app = Application(None)  # of another way nobody knows what it takes plainly
@@ -851,7 +837,7 @@ def test_a_proof_is_tried_before_programs_are_left_alone(was_tried, unproved):
         site._last.proof_tries = int(was_tried)
         assert not site.proofs.proofs and site.ledger.with_python
         site.rest()
-        assert site.sleep.rests and site.sleep.calls == (16 if was_tried else 1)
+        assert site.sleep.rests and site.sleep.calls == (_site._FIRST_REST if was_tried else 1)
         for _ in range(site.sleep.calls + 1):
             model(x)
     assert bool(site.proofs.proofs) is not was_tried
@@ -868,25 +854,6 @@ def test_what_is_put_off_for_a_proof_that_does_not_come_is_left_alone(unproved, 
     assert calls[:4] == [3, 3, 3, 3] and calls[-1] > 100
 
 
-def test_functions_that_are_promised_in_vain_do_not_go_on_for_ever(account, monkeypatch):
-    """As of a loss whose ``creator`` is looked at in each step."""
-    run = Counted()
-    run.settings, run.phrases, run.app = settings_now(), None, Application(None)
-    run.programs, run.noted, run.noting, run.realized, run.between = 0, 1, 0.0, 0, 0.0
-    for _ in range(8):
-        account.called(run, 1.0)
-    run.noted, run.realized = 0, 3
-    assert not all([account.called(run, 2.0) for _ in range(20)])
-
-
-def test_calls_that_are_looked_at_in_vain_are_a_loss(account, monkeypatch):
-    monkeypatch.setattr(_account, "pace", lambda: 1.0)
-    monkeypatch.setattr(_account, "_LOOKING", 0.1)
-    after(account, 100)
-    assert account.looks_in_vain() and account.ledger.saved == pytest.approx(-0.1)
-    assert not all([account.looks_in_vain() for _ in range(1000)])
-
-
 def test_native_code_that_takes_long_is_made_of_what_is_slow_if_that_is_affordable(
     account, monkeypatch
 ):
@@ -900,47 +867,13 @@ def test_native_code_that_takes_long_is_made_of_what_is_slow_if_that_is_affordab
     assert not account.affords_native(100)
 
 
-def test_a_way_may_lose_what_others_gain(account, monkeypatch):
-    loses, gains = Application(None), Application(None)
-    for app, seconds in ((loses, 1.5), (gains, 0.1)):
-        app.plain = 1.0
-        run = Counted()
-        run.pieces, run.phrases, run.checking, run.realized, run.programs = [], None, 0.0, 0, 1
-        for _ in range(9):
-            account._ended(seconds, app.meter, app, run)
-    assert account.loses_by(loses) and not account.loses_by(gains)
-    with chainer.using_config("static_budget", None):
-        loses.losses = 100
-        assert not account.loses_by(loses)
-
-
 def compiles_at_once(monkeypatch, proved):
     """Programs are made and stay, whatever they cost; calls go without Python if ``proved``."""
     rate = Rate(0.0, 0.0)
     monkeypatch.setattr(_account, "COMPILING", rate)
     monkeypatch.setattr(_making, "COMPILING", rate)
-    for name, value in (("wait_for_trace", 0), ("affords_proof", proved), ("pays", True)):
+    for name, value in (("wait_for_trace", 0), ("affords_proof", proved)):
         monkeypatch.setattr(_account.Account, name, lambda *_, given=value, **__: given)
-
-
-def test_programs_that_lose_for_some_arguments_are_timed_anew_and_rest(monkeypatch):
-    """Those for others go on."""
-    compiles_at_once(monkeypatch, proved=False)
-    monkeypatch.setattr(
-        _account.Account, "loses_by", lambda self, app: app.outputs[0].shape == (5, 3))
-    monkeypatch.setattr(_proof.Proofs, "are_tried_in", lambda self: 0)
-    model, inputs = Model(), [np.ones((n, 3), "f") for n in (2, 5)]
-    served = {2: [], 5: []}
-    with chainer.using_config("static_target", "numpy"):
-        for k in range(160):
-            x = inputs[k % 2]
-            before = model.schedule_manager.report()[0].hits if k else 0
-            model(x)
-            served[len(x)].append(model.schedule_manager.report()[0].hits > before)
-    (site,) = model.schedule_manager._sites.values()
-    assert any(served[5][:20]) and not any(served[5][20:])
-    assert sum(served[2][20:]) >= 50
-    assert site.ledger.plainly[_site._TIMED] >= 4
 
 
 @pytest.mark.parametrize("calls", [20, 200])
@@ -960,7 +893,6 @@ def test_calls_are_timed_without_programs(monkeypatch):
     rate = Rate(0.0, 0.0)
     monkeypatch.setattr(_account, "COMPILING", rate)
     monkeypatch.setattr("chainer.graph_optimizations._making.COMPILING", rate)
-    monkeypatch.setattr(_account.Account, "pays", lambda self, gain: True)
     found = report(30)  # one after 4 hits, and two in a row after 16
     assert found.plainly == {"timed, to know what programs save": 3}
     assert (found.hits, found.eager_calls) == (25, 5)
@@ -976,20 +908,6 @@ def test_what_was_timed_does_not_count_when_there_are_other_ways(account):
     assert account.knows_other_ways() and app.plain == 2.0
 
 
-def test_what_was_longer_at_one_time_does_not_stay_so(account):
-    """The machine is slower at times: what functions take goes with what calls take."""
-    app, piece = Application(None), Counted()
-    piece.forward_meter, piece.backward_meter = _account.Meter(), _account.Meter()
-    piece.forward_meter.plain = piece.backward_meter.plain = 3.0
-    plan = Counted()
-    plan.pieces, app.plain = [piece], 1.0
-    for seconds, expected in ((2.0, 6.0), (1.0, 3.0), (3.0, 9.0), (1.0, 3.0)):
-        before = account.times_anew(app)
-        account.called_plainly(seconds, app)
-        account.timed_anew(app, before, [plan])
-        assert piece.forward_meter.plain == piece.backward_meter.plain == pytest.approx(expected)
-
-
 def test_where_values_decide_functions_are_counted_and_no_call_is_timed(monkeypatch):
     class Decides(chainer.Chain):
         def __init__(self):
@@ -1003,8 +921,6 @@ def test_where_values_decide_functions_are_counted_and_no_call_is_timed(monkeypa
                 x = F.tanh(self.l(x))
             return x
 
-    monkeypatch.setattr(_account.Account, "pays", lambda self, gain: True)
-    monkeypatch.setattr(_account.Account, "loses_by", lambda self, app: False)
     model = Decides()
     with chainer.using_config("static_budget", 1e9):
         for k in range(120):
@@ -1014,45 +930,6 @@ def test_where_values_decide_functions_are_counted_and_no_call_is_timed(monkeypa
     assert site.account.ways == 2 and site.ledger.hits > 20
     assert site.account.of_function > 0.0
     assert not site.ledger.plainly[_site._TIMED]
-
-
-def losing(monkeypatch, plain_takes):
-    """The site of a method whose programs seem to lose, after 60 calls of which some are timed.
-
-    ``plain_takes`` is what calls without programs take then, in units of what they took before.
-    """
-    rate = Rate(0.0, 0.0)
-    monkeypatch.setattr(_account, "COMPILING", rate)
-    monkeypatch.setattr("chainer.graph_optimizations._making.COMPILING", rate)
-    model, x = Model(), np.ones((2, 3), "f")
-    monkeypatch.setattr(_account.Account, "wait_for_trace", lambda *_, **__: 0)
-    monkeypatch.setattr(_account.Account, "affords_proof", lambda *_: False)
-    for _ in range(8):
-        model(x)
-    (site,) = model.schedule_manager._sites.values()
-    account, app = site.account, site._last
-    app.plain = account.plain = 1.0  # a second: nothing of this test depends on the clock
-    for meter in (app.meter, *[proof.meter for proof in site.proofs.proofs]):
-        meter.program = 0.0
-    timed = account.called_plainly
-    monkeypatch.setattr(account, "called_plainly", lambda s, a: timed(plain_takes, a))
-    ended = account._ended  # half as slow again
-    monkeypatch.setattr(account, "_ended", lambda s, *a, **k: ended(1.5, *a, **k))
-    with chainer.using_config("static_budget", 0.1):
-        for _ in range(60):
-            model(x)
-    return site, app
-
-
-def test_calls_are_timed_again_before_programs_are_left_alone(monkeypatch):
-    site, app = losing(monkeypatch, 2.0)  # the whole machine has become slower
-    assert app.plain == 2.0 and not site.sleep.rests and not site.ledger.plainly[LEFT]
-    assert site.ledger.plainly["timed, to know what programs save"] >= 4
-
-
-def test_programs_that_are_slower_than_that_are_left_alone(monkeypatch):
-    site, app = losing(monkeypatch, 1.0)
-    assert app.plain == 1.0 and site.sleep.rests and site.ledger.plainly[LEFT] >= 16
 
 
 @pytest.mark.parametrize("proved", [True, False])

@@ -35,7 +35,7 @@ class Steps:
             if left == 0 and unseen == 0:
                 if call >= self.steps.due:
                     left = self.steps.comes(call, self.spent, self.plain(call), self.gains)
-                    if self.steps.is_slower:
+                    if self.steps.slower_by:
                         self.slower.append(call)
                         self.steps.begins_anew(call + 64)
                 unseen = 0 if left else passes(call)
@@ -110,6 +110,38 @@ def test_steps_of_other_threads_do_not_count(monkeypatch):
     assert not Steps(monkeypatch, lambda call: 5.0).go(4000).slower
 
 
+@pytest.mark.parametrize("ratio", [0.8, 1.2])
+def test_threads_that_take_turns_are_compared_too(monkeypatch, ratio):
+    """Each has a clock of its own; the calls of one are counted."""
+    chance, thread, clocks = random.Random(0), 0, [0.0, 5.0, 9.0]
+    monkeypatch.setattr(_comparison, "clock", lambda: clocks[thread])
+    monkeypatch.setattr(_comparison, "get_ident", lambda: thread)
+    steps, slower, plainly = Comparison(), 0, 0
+    for call in range(8000):
+        thread = chance.randrange(3)
+        plain = steps.comes(call, 0.0, 1e-4, False) if call >= steps.due else 0
+        assert plain in (0, 1) or call < 300  # until the first of another one comes
+        if steps.slower_by:
+            slower += 1
+            steps.begins_anew(call + 64)
+        clocks[thread] += 1e-4 * (1.0 if plain else ratio)
+        plainly += plain
+    assert bool(slower) is (ratio > 1.0) and plainly >= 96
+
+
+def test_a_thread_that_has_gone_in_the_middle_is_not_waited_for(monkeypatch):
+    thread = 0
+    monkeypatch.setattr(_comparison, "get_ident", lambda: thread)
+    steps = Comparison()
+    for call in range(200, 300):
+        steps.comes(call, 0.0, 1e-4, False)
+        thread = call % 2
+    thread, ends = 2, 300 + 2 * _comparison._GONE
+    for call in range(300, ends):
+        steps.comes(call, 0.0, 1e-4, False)
+    assert steps._window.thread == 2
+
+
 @pytest.mark.parametrize("slower", [0, 1])
 def test_methods_are_compared_at_the_same_time(monkeypatch, slower):
     """Two methods in each step, of which one has become slower."""
@@ -120,7 +152,7 @@ def test_methods_are_compared_at_the_same_time(monkeypatch, slower):
         for k, steps in enumerate(both):
             if left[k] == 0 and call >= steps.due:
                 left[k] = steps.comes(call, 0.0, 1e-4, False)
-                if steps.is_slower:
+                if steps.slower_by:
                     found.append(k)
                     steps.begins_anew(call + 64)
             now[0] += 1e-4 * (1.0 if left[k] or k != slower else 1.3)
@@ -136,7 +168,7 @@ def test_threads_may_come_at_the_same_time():
             for call in itertools.islice(calls, 2000):
                 if call >= steps.due:
                     steps.comes(call, 0.0, 1e-4, False)
-                    if steps.is_slower:
+                    if steps.slower_by:
                         steps.begins_anew(call + 64)
         except Exception as error:
             failed.append(error)

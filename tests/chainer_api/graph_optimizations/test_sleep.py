@@ -39,20 +39,6 @@ def test_what_waits_for_less_wakes_earlier():
     assert sleep.calls == 20
 
 
-def test_rests():
-    sleep, calls = _sleep.Sleep(), []
-    for _ in range(9):
-        sleep.begins_to_rest()
-        calls.append(sleep.calls)
-        sleep.rests_longer()
-    assert calls[:4] == [16, 64, 256, 1024] and calls[-1] == 16 * _sleep.LONGEST
-    assert sleep.rests and not sleep.is_new_to_rest
-    sleep.waits_for_native()
-    assert sleep.calls == 16
-    sleep.waits_for_native()
-    assert sleep.calls == 32
-
-
 def test_what_rests_is_not_woken_by_what_waits():
     sleep = _sleep.Sleep()
     sleep.begins_to_rest(1000)
@@ -73,16 +59,6 @@ def test_arguments_for_which_there_is_no_program_pass():
     forms.was_served(1, None)
     forms.was_in_vain(1)
     assert not forms.passes(1) and not forms.passes(2)
-
-
-def test_programs_for_some_arguments_rest_longer_each_time():
-    forms, calls = _ways.Forms(), []
-    forms.rests(1, 5)
-    assert sum([forms.passes(1) for _ in range(100)]) == 5
-    for _ in range(3):
-        forms.rests(1, 0)
-        calls.append(sum([forms.passes(1) for _ in range(10000)]))
-    assert calls == [256, 1024, 4096] and not forms.passes(2)
 
 
 def test_some_calls_pass_by_chance_where_many_were_looked_at_in_vain():
