@@ -145,6 +145,8 @@ class FunctionNode:
         """
         run = _trace_state.run
         if run is not None:
+            if type(inputs) is not tuple and type(inputs) is not list:
+                inputs = tuple(inputs)  # a Variable, or a generator: that may apply others
             if run.busy or run.computes and run.computes == _get_ident():
                 return run.plainly(self, inputs)  # a signal handler's, in the middle of that
             run.busy = True

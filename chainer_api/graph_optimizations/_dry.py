@@ -37,7 +37,7 @@ from ._random import (
     set_generator_state,
     whole_generator_state,
 )
-from ._residual import PLAIN, NotProvable, Residual, Sym
+from ._residual import PLAIN, NotProvable, Residual, Sym, is_name
 from ._settings import settings_now
 from ._specs import Spec, other_gaps
 from ._tree import Application
@@ -228,7 +228,9 @@ class Dry:
             if kind == "set" and last[id(obj), name] != k and name in vars(obj.value):
                 continue  # set again in the same call, with nothing of the user's between
             if kind == "set":
-                effects.append(f"{obj.ref}.{name} = {writer.text(value)}")
+                value = writer.text(value)
+                effects.append(f"{obj.ref}.{name} = {value}" if is_name(name) else
+                               f"setattr({obj.ref}, {name!r}, {value})")
             elif kind == "report":
                 effects.append(
                     f"report({writer.text(value)}, {'None' if obj is None else writer.text(obj)})"

@@ -43,6 +43,7 @@ class Frame:
         self.file, self.cls = file, cls
         self.library = is_library(file)
         self.line = getattr(node, "lineno", 0)
+        self.spans = False  # whether what is done there stands on several lines
         self.nonlocals: set[str] = set()
         self.globals_declared: set[str] = set()
         self.comprehension = False
@@ -264,7 +265,7 @@ class Interpreter(Objects):
     def _block(self, body: Any) -> Generator[Any, None, None]:
         statements, frame = self._statements, self.frames[-1]
         for node in body:
-            frame.line = node.lineno
+            frame.line, frame.spans = node.lineno, False
             self._step()
             run = statements.get(type(node))
             if run is not None:
@@ -514,8 +515,14 @@ class Interpreter(Objects):
             return name
         return f"_{cls.lstrip('_')}{name}"
 
+    def _is_at(self, node: Any, name: Any) -> None:
+        frame = self.frames[-1]
+        frame.line, frame.spans = node.lineno, name.lineno != name.end_lineno
+
     def _attribute(self, node: Any) -> Any:
-        return self.getattr(self.eval(node.value), self._mangled(node.attr))
+        owner = self.eval(node.value)
+        self._is_at(node, node)
+        return self.getattr(owner, self._mangled(node.attr))
 
     def _subscript(self, node: Any) -> Any:
         return self.getitem(self.eval(node.value), self.eval(node.slice))
@@ -540,7 +547,7 @@ class Interpreter(Objects):
             if not kw.keys().isdisjoint(more) or not all([type(name) is str for name in more]):
                 raise NotProvable("arguments by name that are given twice, or have no name")
             kw.update(more)
-        self.frames[-1].line = node.lineno
+        self._is_at(node, node.func)
         if function is super and not args:
             return self._super()
         return self.call(function, args, kw)

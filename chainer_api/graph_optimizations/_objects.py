@@ -50,7 +50,7 @@ from ._own import (
     Weak,
     is_library_class,
 )
-from ._residual import PLAIN, NotProvable, Sym
+from ._residual import PLAIN, NotProvable, Sym, attribute
 
 _VARIABLES = (Variable, Parameter)
 _REGISTER = (Link, Chain, ChainList)  # whose __setattr__ sets, and knows parameters besides
@@ -151,7 +151,7 @@ class Objects(Computing):
         """It rests on that a class has this method."""
         if cls.__flags__ & IS_MADE and not is_library_class(cls):
             r = self.residual
-            r.guard(f"{r.const(cls)}.{name} is not {r.const(found)}")
+            r.guard(f"{attribute(r.const(cls), name)} is not {r.const(found)}")
 
     # -- attributes
 
@@ -181,7 +181,7 @@ class Objects(Computing):
                 value = getattr(obj, name)
             except AttributeError:
                 return self._lacks(obj, name, default)
-            return r.load(f"{r.const(obj)}.{name}", value)
+            return r.load(attribute(r.const(obj), name), value)
         if isinstance(obj, type):
             return self._class_attribute(obj, name, default)
         if kind is np.ufunc and name in _safe.UFUNC_METHODS:
@@ -201,7 +201,7 @@ class Objects(Computing):
         if isinstance(obj, FunctionType):
             if not hasattr(obj, name):
                 return self._lacks(obj, name, default)
-            return r.load(f"{r.const(obj)}.{name}", getattr(obj, name))
+            return r.load(attribute(r.const(obj), name), getattr(obj, name))
         return self._plain_attribute(obj, name, default)
 
     def _tuple_attribute(self, obj: Any, name: str, default: Any) -> Any:
@@ -213,10 +213,10 @@ class Objects(Computing):
         if found is MISSING:
             return self._lacks(cls, name, default)
         if isinstance(found, property):
-            r.guard(f"{r.const(cls)}.{name} is not {r.const(found)}")
+            r.guard(f"{attribute(r.const(cls), name)} is not {r.const(found)}")
             return self.call(found.fget, [obj], {})
         if isinstance(found, FunctionType):
-            r.guard(f"{r.const(cls)}.{name} is not {r.const(found)}")
+            r.guard(f"{attribute(r.const(cls), name)} is not {r.const(found)}")
             return Bound(found, obj)
         if name in tuple.__dict__ and self._static(cls, name) is tuple.__dict__[name]:
             return Bound(name, obj)
@@ -250,7 +250,7 @@ class Objects(Computing):
         if type(cls) not in (type, abc.ABCMeta, enum.EnumType):
             raise NotProvable(f"the class {cls.__name__} has a metaclass of its own")
         if name in ("__name__", "__qualname__", "__module__"):
-            return r.load(f"{r.const(cls)}.{name}", getattr(cls, name))
+            return r.load(attribute(r.const(cls), name), getattr(cls, name))
         if name == "__mro__":
             return cls.__mro__
         if name == "__dict__":
@@ -264,14 +264,14 @@ class Objects(Computing):
             function = found.__func__
             if not isinstance(function, FunctionType):
                 return Bound(name, cls)
-            r.guard(f"{r.const(cls)}.{name}.__func__ is not {r.const(function)}")
+            r.guard(f"{attribute(r.const(cls), name)}.__func__ is not {r.const(function)}")
             return Bound(function, cls)
         if isinstance(found, staticmethod):
-            return r.load(f"{r.const(cls)}.{name}", found.__func__)
+            return r.load(attribute(r.const(cls), name), found.__func__)
         if isinstance(found, (FunctionType, property)) or not hasattr(type(found), "__get__"):
-            return r.load(f"{r.const(cls)}.{name}", found)
+            return r.load(attribute(r.const(cls), name), found)
         if isinstance(found, _safe.BUILTIN_DESCRIPTORS):
-            return r.load(f"{r.const(cls)}.{name}", getattr(cls, name))
+            return r.load(attribute(r.const(cls), name), getattr(cls, name))
         raise NotProvable(f"the attribute {name} of a class")
 
     def _super_attribute(self, obj: Super, name: str) -> Any:
@@ -307,15 +307,15 @@ class Objects(Computing):
         if value is configuration.config:
             return self._setting(obj, name, default)
         if isinstance(value, tuple) and name in getattr(value, "_fields", ()):
-            return self.residual.load(f"{obj.ref}.{name}", getattr(value, name))
+            return self.residual.load(attribute(obj.ref, name), getattr(value, name))
         if kind in (list, tuple, dict, OrderedDict, set, frozenset):
             if not hasattr(kind, name):
                 return self._lacks(obj, name, default)
             return Bound(name, obj)
         if kind is functools.partial and name in ("func", "args", "keywords"):
-            return self.residual.load(f"{obj.ref}.{name}", getattr(value, name))
+            return self.residual.load(attribute(obj.ref, name), getattr(value, name))
         if kind is MethodType and name in ("__func__", "__self__"):
-            return self.residual.load(f"{obj.ref}.{name}", getattr(value, name))
+            return self.residual.load(attribute(obj.ref, name), getattr(value, name))
         return self._object_attribute(obj, name, default)
 
     def _setting(self, obj: Sym, name: str, default: Any) -> Any:
@@ -327,7 +327,7 @@ class Objects(Computing):
         value = getattr(obj.value, name)
         if name in Settings._WITHOUT_EFFECT or name.startswith("static_"):
             if type(value) is bool:
-                self.residual.guard(f"{obj.ref}.{name} is not {value}")
+                self.residual.guard(f"{attribute(obj.ref, name)} is not {value}")
                 return value
             raise NotProvable(f"chainer.config.{name} is read")
         if type(value) in PLAIN or isinstance(value, (type, np.dtype)):
@@ -343,8 +343,10 @@ class Objects(Computing):
             raise NotProvable(f"a {cls.__name__} has a __getattribute__ of its own")
         written = self.written.get(id(value), {})
         found = self._static(cls, name)
+        if found is object.__getattribute__ and self._static(cls, "__getattr__") is MISSING:
+            return Bound(name, obj)
         if isinstance(found, property):
-            r.guard(f"{r.const(cls)}.{name} is not {r.const(found)}")
+            r.guard(f"{attribute(r.const(cls), name)} is not {r.const(found)}")
             return self.call(found.fget, [obj], {})
         if type(found) is _tracing.WrittenArray:
             return self._written_array(obj, name)
@@ -365,7 +367,7 @@ class Objects(Computing):
             raise NotProvable(f"the attribute {name} of a {cls.__name__} is computed")
         if name in own or isinstance(found, (MemberDescriptorType, GetSetDescriptorType)):
             try:
-                return r.load(f"{obj.ref}.{name}", getattr(value, name))
+                return r.load(attribute(obj.ref, name), getattr(value, name))
             except AttributeError:
                 raise NotProvable(f"{name} has no value yet") from None
         if found is MISSING:
@@ -373,7 +375,7 @@ class Objects(Computing):
                 raise NotProvable(f"a {cls.__name__} computes its attribute {name}")
             return self._lacks(obj, name, default)
         if isinstance(found, FunctionType):
-            r.guard(f"{r.const(cls)}.{name} is not {r.const(found)}")
+            r.guard(f"{attribute(r.const(cls), name)} is not {r.const(found)}")
             if hasattr(value, "__dict__"):
                 r.guard(f"{name!r} in {obj.ref}.__dict__")
             return Bound(found, obj)
@@ -383,7 +385,7 @@ class Objects(Computing):
             return self._class_attribute(cls, name)
         if hasattr(type(found), "__get__") and not isinstance(found, type):
             raise NotProvable(f"the attribute {name} of a {cls.__name__} is computed")
-        return r.load(f"{obj.ref}.{name}", found)
+        return r.load(attribute(obj.ref, name), found)
 
     def _written_array(self, obj: Sym, name: str) -> Any:
         """Running statistics: read by links of the library, or else with a sync point."""
@@ -409,10 +411,10 @@ class Objects(Computing):
         if obj.cls.__getattribute__ is not object.__getattribute__:
             raise NotProvable(f"a {obj.cls.__name__} has a __getattribute__ of its own")
         if isinstance(found, property):
-            r.guard(f"{r.const(obj.cls)}.{name} is not {r.const(found)}")
+            r.guard(f"{attribute(r.const(obj.cls), name)} is not {r.const(found)}")
             return self.call(found.fget, [obj], {})
         if type(found) is cached_property:
-            getter = r.load(f"{r.const(obj.cls)}.{name}", found)
+            getter = r.load(attribute(r.const(obj.cls), name), found)
             return self.call(cached_property.__get__, [getter, obj, obj.cls], {})
         if hasattr(type(found), "__set__") and not isinstance(
             found, (MemberDescriptorType, GetSetDescriptorType)
@@ -429,7 +431,7 @@ class Objects(Computing):
                 raise NotProvable(f"a {obj.cls.__name__} computes its attribute {name}")
             return self._lacks(obj.cls, name, default)
         if isinstance(found, FunctionType):
-            r.guard(f"{r.const(obj.cls)}.{name} is not {r.const(found)}")
+            r.guard(f"{attribute(r.const(obj.cls), name)} is not {r.const(found)}")
             return Bound(found, obj)
         return self._class_attribute(obj.cls, name)
 
@@ -437,7 +439,7 @@ class Objects(Computing):
         """What a function that has run has left on itself."""
         value = obj.value.__dict__.get(name, MISSING)
         if value is None or type(value) in (np.ndarray, tuple, int, float, bool):
-            return self.residual.made(f"{obj.ref}.{name}", value)
+            return self.residual.made(attribute(obj.ref, name), value)
         raise NotProvable("what a function has left on itself is read")
 
     # -- Variables and arrays
@@ -852,7 +854,7 @@ class Objects(Computing):
         r = self.residual
         if found is None or found is MISSING or not isinstance(found, FunctionType):
             raise NotProvable(f"{name} of a {cls.__name__}")
-        r.guard(f"{r.const(cls)}.{name} is not {r.const(found)}")
+        r.guard(f"{attribute(r.const(cls), name)} is not {r.const(found)}")
         return self.call(found, [obj, *args], {})
 
     def call(self, function: Any, args: list[Any], kw: dict[str, Any]) -> Any:

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import collections
 import functools
+import keyword
 import re
 from types import (
     BuiltinFunctionType,
@@ -53,6 +54,20 @@ class Sym:
 
     def __repr__(self) -> str:
         return f"<{self.ref}: {type(self.value).__name__}>"
+
+
+def is_name(text: str) -> bool:
+    """Whether an attribute's name may stand behind a dot; ``setattr`` takes any text."""
+    return text.isascii() and text.isidentifier() and not keyword.iskeyword(text)
+
+
+def attribute(owner: str, name: str) -> str:
+    """What reads an attribute of what ``owner`` gives.
+
+    >>> attribute("v1", "units"), attribute("v1", "encoders.0")
+    ('v1.units', "getattr(v1, 'encoders.0')")
+    """
+    return f"{owner}.{name}" if is_name(name) else f"getattr({owner}, {name!r})"
 
 
 NUMBERS = frozenset({int, float, complex})

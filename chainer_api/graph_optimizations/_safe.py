@@ -30,7 +30,7 @@ from chainer._backprop import grad as chainer_grad
 from chainer.function_node import FunctionNode
 from chainer.variable import Variable
 
-from ._own import IS_MADE, Context, View, is_library_class
+from ._own import IS_MADE, Context, Super, View, is_library_class
 from ._residual import PLAIN, NotProvable, Sym
 from ._warned import FILTER, matches
 
@@ -422,13 +422,23 @@ ABSENT = object()
 
 @_handles(warnings.warn)
 def _warn(interp: Any, function: Any, args: list[Any], kw: dict[str, Any]) -> Any:
-    """A warning of the library's own, as from its line; the user's may go anywhere."""
-    frame, r = interp.frames[-1], interp.residual
-    if not frame.library or kw or len(args) != 2 or frame.function is None:
+    """A warning of the library's own, as from its line or its caller's; the user's may go anywhere.
+    """
+    frames, r = interp.frames, interp.residual
+    level = r.fix(kw.get("stacklevel", 1))
+    if (
+        not frames[-1].library
+        or kw.keys() - {"stacklevel"}
+        or len(args) != 2
+        or type(level) is not int
+        or not 0 < level <= len(frames)
+        or any([frame.comprehension for frame in frames[-level:]])  # some are calls, some are not
+        or frames[-level].spans
+    ):
         raise NotProvable("warnings.warn is called")
     text, category = map(r.fix, args)
-    names = frame.function.__globals__
-    warning = _Warning(text, category, frame.file, frame.line, names)
+    frame = frames[-level]
+    warning = _Warning(text, category, frame.file, frame.line, frame.real().__globals__)
     r.guard(f"{r.const(warning.is_error)}()")
     interp.dry.warns(warning)
     return None
@@ -676,6 +686,15 @@ def _classes(interp: Any, cls: Any) -> Any:
         raise NotProvable("isinstance() with a class of a kind of its own")
 
 
+@_handles(super)
+def _super(interp: Any, function: Any, args: list[Any], kw: dict[str, Any]) -> Any:
+    """``super(Class, self)``, as all code was written that also ran on Python 2."""
+    cls, owner = args
+    if not isinstance(cls, type) or cls not in interp.class_of(owner).__mro__:
+        raise NotProvable("super() of something else than an object of the class")
+    return Super(cls, owner)
+
+
 @_handles(type)
 def _type(interp: Any, function: Any, args: list[Any], kw: dict[str, Any]) -> Any:
     if len(args) != 1:
@@ -804,6 +823,8 @@ def method(interp: Any, owner: Any, name: str, args: list[Any], kw: dict[str, An
             return interp.pure(f"{owner.ref}.{name}({', '.join(parts)})", lambda: found)
         if name == "__getitem__" and type(value) in (list, tuple, dict):
             return interp.getitem(owner, *args)
+        if name == "__getattribute__" and not kw:
+            return interp.getattr(owner, *map(interp.residual.fix, args))
         if isinstance(value, dict):
             return _dict_method(interp, owner, name, args, kw)
         if type(value) is list and name in ("append", "extend") and not kw:

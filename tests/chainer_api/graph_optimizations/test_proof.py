@@ -255,6 +255,67 @@ def the_class_of_a_child():
 
 
 @guard
+def what_stands_above_in_the_style_of_python_2():
+    class Middle(Base):
+        def act(self, x):
+            return F.tanh(x)
+
+    class Model(Middle):
+        def act(self, x):
+            return super(Model, self).act(x) * 2
+
+        def forward(self, x):
+            return self.act(self.a(x))
+
+        def step(self, k):
+            if k == CHANGE:
+                Middle.act = lambda self, x: F.relu(x)
+            y = self(variable(k))
+            F.sum(y).backward()
+            return y
+
+    return Model
+
+
+@guard
+def attributes_whose_names_are_no_names():
+    """As ``setattr`` and ``add_link`` take them: blocks by number, ligatures, keywords."""
+    names = "blocks.0", "class", "a b", "\ufb01rst", "'"
+
+    class Model(Base):
+        def __init__(self):
+            super().__init__()
+            for k, name in enumerate(names):
+                setattr(self, name, k + 1.5)
+            with self.init_scope():
+                setattr(self, "layers.0", L.Linear(4, 4))
+
+        def forward(self, x, **kw):
+            h = getattr(self, "layers.0")(self.a(x)) * kw["not a name"]
+            for name in names:
+                h = h * getattr(self, name)
+            setattr(self, "kept.0", 7)
+            return h * getattr(self, "kept.0")
+
+        def step(self, k):
+            if k == CHANGE:
+                setattr(self, "a b", 0.5)
+            y = self(variable(k), **{"not a name": 2.0})
+            F.sum(y).backward()
+            return y, vars(self)["kept.0"]
+
+    return Model
+
+
+@guard
+def an_attribute_by_a_method():
+    def forward(self, x):
+        return self.__getattribute__("a")(x) * self.__getattribute__("k")
+
+    return simple(forward, changing(lambda s: setattr(s, "k", 5.0)), k=lambda: 2.0)
+
+
+@guard
 def code_of_a_function():
     def act(x):
         return F.relu(x)
@@ -1436,6 +1497,28 @@ def array_modules():
 
 
 @proved
+def devices_in_the_style_of_chainer_1():
+    """Deprecated: their warnings name the line of the caller, also where nobody runs it."""
+
+    def forward(self, x):
+        with chainer.cuda.get_device(x.array):
+            h = self.a(x)
+        with chainer.cuda.get_device_from_id(self._device_id):
+            return F.tanh(h)
+
+    return simple(forward)
+
+
+@proved
+def variables_in_the_place_of_lists():
+    def forward(self, x):
+        h = F.stack(F.tanh(self.a(x)))
+        return F.pad_sequence(h) + F.concat(F.expand_dims(h, 0))
+
+    return simple(forward)
+
+
+@proved
 def arrays_of_arguments():
     class Model(Base):
         def forward(self, x, t):
@@ -2184,6 +2267,44 @@ def test_warnings_of_the_library_come_without_python_too():
         warnings.simplefilter("error")  # where it is an exception the call needs its Python
         with pytest.raises(DeprecationWarning, match="batch_matmul"):
             model(np.ones((2, 3, 4), "f"))
+
+
+class WarnsOfItsLines(Base):
+    @chainer.static_graph
+    def forward(self, x):
+        x = x[0]
+        for _ in range(2):
+            with chainer.cuda.get_device(x):
+                x = F.tanh(x)
+        y = F.relu(x) if (
+            self._device_id is None) else x
+        return self.a(y)
+
+
+def test_warnings_of_the_callers_line_come_from_there():
+    model = WarnsOfItsLines()
+    before = warned(model, 20)
+    assert report(model).without_python > 8
+    assert len(before) == 60 and len(set(before)) == 2
+    assert {where for _, _, where, _ in before} == {__file__}
+    first = WarnsOfItsLines.forward.__wrapped__.__code__.co_firstlineno
+    assert [line - first for *_, line in before[-3:]] == [4, 4, 7]
+    assert warned(types.MethodType(WarnsOfItsLines.forward.__wrapped__, model), 1) == before[:3]
+
+
+def test_a_warning_of_what_stands_on_several_lines_keeps_python():
+    """Which of these it names is not the same in all releases of Python."""
+
+    class Net(Base):
+        @chainer.static_graph
+        def forward(self, x):
+            with (chainer.cuda
+                  .get_device(x[0])):
+                return self.a(x[0])
+
+    model = Net()
+    assert len(warned(model, 20)) == 20
+    assert report(model).with_python > 8 and report(model).without_python == 0
 
 
 def test_warnings_of_the_user_keep_python():
