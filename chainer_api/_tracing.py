@@ -9,9 +9,12 @@ Whoever needs values or the graph goes through the functions of this module, whi
 kept. Library code that needs nothing but shapes and dtypes reads ``_array`` directly.
 """
 import collections
+import dis
 import functools
+import itertools
 import sys
 import threading
+import types
 import weakref
 
 import numpy
@@ -60,6 +63,71 @@ def promise(shape, dtype, gpu=None):
 def new_promise(shape, dtype):
     """Likewise of an array on the host, of a shape that hardly comes again."""
     return Promise(shape, dtype, numpy.zeros(1, dtype), 0, (0,) * len(shape))
+
+
+#: What an array has besides its numbers.
+FORM = frozenset({'shape', 'dtype', 'ndim', 'size'})
+#: Functions that ask an array for no more than that. :mod:`chainer.backend` adds some.
+ask_for_form = [len]
+_form_taken = {}  # by the id of a code, which stays alive: see takes_form
+
+
+def takes_form(frame):
+    """Whether of an array that a frame reads just now its form alone is taken, at once.
+
+    ``x.data.shape``, ``len(x.data)`` and ``cuda.get_array_module(x.data)`` stand in most code that
+    was written for Chainer 1. The next instruction takes the array from the stack, and nobody else
+    ever sees it: a promise will do.
+    """
+    code = frame.f_code
+    found = _form_taken.get(id(code))
+    if found is None:
+        if len(_form_taken) > 4096:
+            _form_taken.clear()
+        found = _form_taken[id(code)] = code, *_takers(code)
+    _, by_attribute, by_function = found
+    at = frame.f_lasti
+    return at in by_attribute or at in by_function and _asks_for_form(frame, *by_function[at])
+
+
+def _asks_for_form(frame, name, *path):
+    """Whether a name, or an attribute of a module, is such a function at this time."""
+    found = frame.f_globals.get(name, frame.f_builtins.get(name))
+    for part in path:
+        found = vars(found).get(part) if type(found) is types.ModuleType else None
+    return any([found is function for function in ask_for_form])
+
+
+def _takers(code):
+    """Where code reads an array that the next instruction takes: an attribute, or a call of what.
+
+    The latter by names: of something global, and its attributes.
+    """
+    steps = [i for i in dis.get_instructions(code) if i.opname not in _ASIDE]
+    by_attribute, by_function = set(), {}
+    for k, (step, following) in enumerate(itertools.pairwise(steps)):
+        if step.opname != 'LOAD_ATTR' or step.argval not in ('data', 'array'):
+            continue
+        places = range(step.offset, following.offset)  # a call counts as what follows it, or not
+        if following.opname == 'LOAD_ATTR' and following.argval in FORM:
+            by_attribute.update(places)
+        elif following.opname == 'CALL' and following.arg == 1:
+            k = _behind(steps, k, 'LOAD_ATTR')  # what has the array, and the function before it
+            if k > 0 and steps[k].opname.startswith(('LOAD_FAST', 'LOAD_DEREF')):
+                first = _behind(steps, k - 1, 'LOAD_ATTR', 'LOAD_METHOD')
+                if steps[first].opname == 'LOAD_GLOBAL':
+                    names = tuple([step.argval for step in steps[first:k]])
+                    by_function.update(dict.fromkeys(places, names))
+    return by_attribute, by_function
+
+
+def _behind(steps, k, *kinds):
+    while k > 0 and steps[k].opname in kinds:
+        k -= 1
+    return k
+
+
+_ASIDE = {'EXTENDED_ARG', 'CACHE', 'PRECALL', 'PUSH_NULL', 'NOP'}
 
 
 def begin(run):

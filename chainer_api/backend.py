@@ -47,6 +47,9 @@ def get_array_module(*args) -> Any:
     return numpy
 
 
+_tracing.ask_for_form += [get_array_module, cuda.get_array_module]
+
+
 def copyto(dst, src):
     """Copy the elements of ``src`` into ``dst``, also between the host and GPUs.
 

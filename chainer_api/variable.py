@@ -390,11 +390,14 @@ class Variable:
         """Data array, ``None`` if the variable is uninitialized."""
         array = self._array
         if type(array) is _Promise:
+            if _tracing.takes_form(sys._getframe(1)):
+                return array
             _tracing.look(self, 'the array of a Variable')
             return self._array
         run = _run_state.run
         if run is not None:
-            run.looked_at(self, array)
+            if not _tracing.takes_form(sys._getframe(1)):
+                run.looked_at(self, array)
         elif _run_state.trace is not None:
             _run_state.trace.looked_at(sys._getframe(1))
         return array
@@ -406,6 +409,10 @@ class Variable:
     @property
     def data(self) -> Any:
         """Data array; :attr:`array` is preferred, since NumPy arrays have a ``data``, too."""
+        array = self._array
+        if (_run_state.run is not None or type(array) is _Promise) and (
+                type(self) in _KINDS and _tracing.takes_form(sys._getframe(1))):
+            return array
         return self.array
 
     @data.setter
@@ -1098,6 +1105,10 @@ class Parameter(Variable):
         """Update the array by :attr:`update_rule`, if there is one."""
         if self.update_rule is not None:
             self.update_rule.update(self)
+
+
+#: Classes of variables whose ``data`` is their ``array``, whatever others make of it.
+_KINDS = (Variable, Parameter)
 
 
 def _recover_parameter(*args):

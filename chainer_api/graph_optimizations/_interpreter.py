@@ -17,12 +17,16 @@ from inspect import CO_GENERATOR
 from types import FunctionType
 from typing import Any
 
+import numpy as np
+
+from chainer import _tracing
+from chainer.variable import Parameter, Variable
 from chainwright.tracer import is_library
 
 from ._account import clock
 from ._objects import Objects
 from ._own import Closure, Super
-from ._residual import NotProvable
+from ._residual import NotProvable, Sym
 from ._source import syntax_of
 
 _STEPS = 2_000_000  # nodes of syntax trees that one proof may take
@@ -519,8 +523,24 @@ class Interpreter(Objects):
         frame = self.frames[-1]
         frame.line, frame.spans = node.lineno, name.lineno != name.end_lineno
 
+    def _of_form(self, node: Any, name: str) -> tuple[Any, bool]:
+        """What stands there, or ``name`` of it where that is the array of a Variable.
+
+        Nobody looks at the array then: see :func:`chainer._tracing.takes_form`.
+        """
+        if name not in _tracing.FORM or type(node) is not ast.Attribute or (
+                node.attr not in ("data", "array")):
+            return self.eval(node), False
+        variable = self.eval(node.value)
+        if type(variable) is Sym and type(variable.value) in (Variable, Parameter):
+            return self.getattr(variable, name), True
+        self._is_at(node, node)
+        return self.getattr(variable, node.attr), False
+
     def _attribute(self, node: Any) -> Any:
-        owner = self.eval(node.value)
+        owner, is_form = self._of_form(node.value, node.attr)
+        if is_form:
+            return owner
         self._is_at(node, node)
         return self.getattr(owner, self._mangled(node.attr))
 
@@ -538,6 +558,12 @@ class Interpreter(Objects):
         for a in node.args:
             if isinstance(a, ast.Starred):
                 args += self.iterate(self.eval(a.value))
+            elif len(node.args) == 1 and not node.keywords and (
+                    any([function is asks for asks in _tracing.ask_for_form])):
+                found, is_form = self._of_form(a, "shape")
+                if is_form:
+                    return self._form(function, found)
+                args.append(found)
             else:
                 args.append(self.eval(a))
         kw: dict[str, Any] = {}
@@ -551,6 +577,14 @@ class Interpreter(Objects):
         if function is super and not args:
             return self._super()
         return self.call(function, args, kw)
+
+    def _form(self, function: Any, shape: Any) -> Any:
+        """What such a function says of an array on the host."""
+        if function is not len:
+            return np
+        if not shape:
+            raise NotProvable("the length of an array without axes")
+        return self.getitem(shape, 0)
 
     def _super(self) -> Super:
         frame: Frame | None = self.frames[-1]

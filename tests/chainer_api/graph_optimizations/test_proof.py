@@ -1510,6 +1510,21 @@ def devices_in_the_style_of_chainer_1():
 
 
 @proved
+def forms_of_arrays():
+    """As all code reads them that was written for Chainer 1; no program ends there."""
+
+    def forward(self, x):
+        h = F.tanh(self.a(x))
+        n, width = h.data.shape
+        h = F.reshape(h, (n, width // 2, 2)) * (h.array.size / len(h.data)) + h.data.ndim
+        if h.data.dtype != x.array.dtype or len(self.a.W.data) != self.a.W.data.shape[0]:
+            return None
+        return F.sum(F.reshape(h, (len(h.array), -1)), axis=1)
+
+    return simple(forward)
+
+
+@proved
 def variables_in_the_place_of_lists():
     def forward(self, x):
         h = F.stack(F.tanh(self.a(x)))
