@@ -101,6 +101,7 @@ _GAIN_OF_TWICE = 0.5  # of what forward and backward take, where gradients are d
 _CHECKING = 0.4  # of what compiling takes: the first uses of programs are checked
 # So are those of turns, and for gradients that are differentiated: so much longer that takes.
 _LONGER_FOR_TURNS, _LONGER_TWICE = 1.5, 2.0
+_OF_STEPS = 0.2  # of a method's time: what may be spent on it where some programs slow its steps
 _LONGER_ANY_SIZE = 1.3  # what the first programs for any sizes do not give has others made
 _PROVED = 1.0  # how many of these are proved later, mostly
 _FIRST_CALLS = 5  # which take longer than others; who pays for many of them waits for these
@@ -415,6 +416,15 @@ class Account:
         if self._comes_back_in(seconds, gain):
             return False
         return self.ledger.owed + seconds <= _budget() * self._weight * self.in_method
+
+    def affords_rest_of_step(self, applications: int) -> bool:
+        """Whether functions may be traced without which programs for others have made steps slower.
+
+        To leave these alone would lose what was spent on them.
+        """
+        seconds = self._seconds_to_compile(applications) + _PROVED * PROVING.of(applications)
+        most = _OF_STEPS * self._weight * self.in_method
+        return self.ledger.spent_on_programs + seconds <= most
 
     def affords_proof(self, applications: int, calls: int) -> bool:
         """Whether a way may be proved that ``calls`` of the calls so far have gone."""

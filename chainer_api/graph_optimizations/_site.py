@@ -258,7 +258,7 @@ class Site:
         plainly = steps.comes(calls, self.spent, account.plain, gains)
         if slower_by := steps.slower_by:
             is_early = calls < _TO_COME and self.waits and self._opened is None
-            goes_on = is_early and slower_by < _MUCH
+            goes_on = self._completes() or is_early and slower_by < _MUCH
             steps.begins_anew(calls + (_WAITS if goes_on else _COMPARED_AGAIN))
             if not goes_on:
                 self._are_slower()
@@ -268,6 +268,18 @@ class Site:
             ledger.let_pass(plainly - 1, _TIMED)
             account.let_pass(plainly - 1)
         return plainly > 0
+
+    def _completes(self) -> bool:
+        """Compile the way that waits: programs for some calls of a step may be what slows it."""
+        waiting = self._waiting
+        if waiting is None or self._opened is not None or (
+                not self.account.affords_rest_of_step(waiting.functions)):
+            return False
+        with self.lock:
+            if waiting.app in self.ways and self._has_room(waiting.app, None):
+                self._compile(waiting.syncs, waiting.app, waiting.names)
+                self._wakes_for(waiting)
+        return self._waiting is not waiting
 
     def _are_slower(self) -> None:
         """Steps are slower than without programs."""

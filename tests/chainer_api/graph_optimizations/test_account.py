@@ -960,6 +960,31 @@ def test_steps_with_programs_are_compared_with_others(slower, proved, monkeypatc
         assert "slower" in [event.kind for event in found.events]
 
 
+@pytest.mark.parametrize("affords", [False, True])
+def test_what_waits_is_compiled_where_programs_for_others_slow_the_steps(affords, monkeypatch):
+    monkeypatch.setattr(_account, "COMPILING", Rate(1e6, 0.0))
+    monkeypatch.setattr(_account.Account, "affords_rest_of_step", lambda self, functions: affords)
+    model, x = Model(), np.ones((2, 3), "f")
+    for _ in range(20):
+        model(x)
+    (site,) = model.schedule_manager._sites.values()
+    assert site.waits and not model.schedule_manager.report()[0].hits
+    assert site._completes() is affords and site.waits is not affords
+    site.sleep.wakes()
+    for _ in range(20):
+        model(x)
+    assert (model.schedule_manager.report()[0].hits > 0) is affords
+
+
+def test_a_fifth_of_the_time_may_go_into_what_completes_a_step(account):
+    assert not after(account, 0).affords_rest_of_step(10)
+    account.ledger.in_method = 1e4
+    assert account.affords_rest_of_step(10)
+    account.ledger.spent["trace"] = 1e4
+    account.ledger.saved = 1e5  # that may come to an end
+    assert not account.affords_rest_of_step(10)
+
+
 @pytest.mark.parametrize("waits", [False, True])
 def test_looking_at_calls_is_compared_too_where_nothing_is_to_be_compiled(waits, monkeypatch):
     now = [0.0]
@@ -969,6 +994,7 @@ def test_looking_at_calls_is_compared_too_where_nothing_is_to_be_compiled(waits,
             (_comparison, "clock", lambda: now[0])):
         monkeypatch.setattr(module, name, value)
     monkeypatch.setattr(_account.Account, "wait_for_trace", lambda *_, **__: 1000)
+    monkeypatch.setattr(_account.Account, "affords_rest_of_step", lambda *_: False)
     model, x = Model(), np.ones((2, 3), "f")
     for _ in range(4000 if not waits else 600):
         timed = model.schedule_manager.report()[0].plainly.get(_site._TIMED) if now[0] else None
