@@ -5,6 +5,7 @@ import numpy as np
 import chainer
 import chainer.functions as F
 import chainer.links as L
+from chainer import cuda
 
 from .case import Case, case, rng, vectors
 
@@ -371,6 +372,58 @@ def old_style_function(compiled):
             return loss + F.softmax_cross_entropy(domain, (t % 2).astype("i"))
 
     return Case(Net(), vectors())
+
+
+@case
+def attention_as_in_chainer_1(compiled):
+    """Shapes by ``x.data.shape``, ``super(Class, self)``, links as arguments and by number."""
+
+    class Attention(chainer.Chain):
+        def __init__(self, units, heads):
+            super(Attention, self).__init__(
+                q=L.Linear(units, units), k=L.Linear(units, units), v=L.Linear(units, units))
+            self.heads = heads
+
+        def split(self, h):
+            n, length, units = h.data.shape
+            return F.swapaxes(F.reshape(h, (n, length, self.heads, units // self.heads)), 1, 2)
+
+        def project(self, link, x):
+            n, length, units = x.data.shape
+            return self.split(F.reshape(link(F.reshape(x, (-1, units))), (n, length, -1)))
+
+        def __call__(self, x, mask):
+            q, k, v = [self.project(link, x) for link in (self.q, self.k, self.v)]
+            xp = cuda.get_array_module(q.data)
+            weights = F.matmul(q, k, transb=True) / xp.sqrt(q.data.shape[-1]).astype("f")
+            weights = F.softmax(weights + mask[:, None, None], axis=3)
+            n, _, length, _ = weights.data.shape
+            return F.reshape(F.swapaxes(F.matmul(weights, v), 1, 2), (n, length, -1))
+
+    class Encoder(chainer.Chain):
+        def __init__(self, units=16, layers=2):
+            super(Encoder, self).__init__(
+                embed=L.EmbedID(30, units), out=L.Linear(units, 30))
+            self.layers = layers
+            for k in range(layers):
+                self.add_link("layer_%d" % k, Attention(units, 2))  # noqa: UP031
+
+        @compiled
+        def __call__(self, x, t):
+            h = self.embed(x)
+            with cuda.get_device(h.data):
+                mask = self.xp.where(x == 0, -1e9, 0).astype("f")
+            for k in range(self.layers):
+                h = h + F.tanh(self["layer_%d" % k](h, mask))  # noqa: UP031
+            self.y = self.out(F.reshape(h, (-1, h.data.shape[2])))
+            self.loss = F.softmax_cross_entropy(self.y, t.ravel())
+            return self.loss
+
+    def batch(k):
+        r = rng(k)
+        return r.randint(0, 30, (4, 6)).astype("i"), r.randint(0, 30, (4, 6)).astype("i")
+
+    return Case(Encoder(), batch)
 
 
 @case
