@@ -64,6 +64,7 @@ def is_name(text: str) -> bool:
 def attribute(owner: str, name: str) -> str:
     """What reads an attribute of what ``owner`` gives.
 
+    >>> from chainer.graph_optimizations._residual import attribute
     >>> attribute("v1", "units"), attribute("v1", "encoders.0")
     ('v1.units', "getattr(v1, 'encoders.0')")
     """
