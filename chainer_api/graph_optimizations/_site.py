@@ -248,9 +248,9 @@ class Site:
             self._plain_steps -= 1
             return True
         ledger, account = self.ledger, self.account
-        # What has to wait for programs would be kept from them by a rest.
-        asked = ledger.spent["trace"] or self._opened is not None or (
-            calls >= _NOT_SERVED and not self.waits)
+        # What has to wait for its first programs would be kept from them by a rest.
+        asked = ledger.hits or self._opened is not None or (
+            calls >= _NOT_SERVED and (ledger.spent["trace"] or not self.waits))
         if not asked or self.sleep.rests_now or configuration.peek("static_budget") is None:
             steps.begins_anew(calls + _COMPARED_AGAIN)
             return False
