@@ -67,6 +67,8 @@ def new_promise(shape, dtype):
 
 #: What an array has besides its numbers.
 FORM = frozenset({'shape', 'dtype', 'ndim', 'size'})
+#: By what names the array of a Variable is read.
+ARRAYS = 'data', 'array'
 #: Functions that ask an array for no more than that. :mod:`chainer.backend` adds some.
 ask_for_form = [len]
 _form_taken = {}  # by the id of a code, which stays alive: see takes_form
@@ -106,9 +108,10 @@ def _takers(code):
     steps = [i for i in dis.get_instructions(code) if i.opname not in _ASIDE]
     by_attribute, by_function = set(), {}
     for k, (step, following) in enumerate(itertools.pairwise(steps)):
-        if step.opname != 'LOAD_ATTR' or step.argval not in ('data', 'array'):
+        if step.opname != 'LOAD_ATTR' or step.argval not in ARRAYS:
             continue
-        places = range(step.offset, following.offset)  # a call counts as what follows it, or not
+        # Releases of Python differ in where a frame is meanwhile: at the instruction, or behind it.
+        places = range(step.offset, following.offset)
         if following.opname == 'LOAD_ATTR' and following.argval in FORM:
             by_attribute.update(places)
         elif following.opname == 'CALL' and following.arg == 1:

@@ -25,6 +25,7 @@ from chainwright.runtime.native import words
 from chainwright.runtime.trees import parsed
 
 from ._direct import Direct
+from ._own import decides
 from ._plan import Plan
 from ._source import codes_in
 
@@ -207,7 +208,7 @@ class Watch:
         """An attribute of a class: what stands there, nothing that code makes of it."""
         for_all = _raw(type(obj), name)
         if type(obj).__getattribute__ is not type.__getattribute__ or (
-            for_all is not _ANY and _decides(for_all)
+            for_all is not _ANY and decides(for_all)
         ):
             raise Moving  # ``__dict__``, ``__name__``: the class of classes makes them
         found = _raw(obj, name)
@@ -227,7 +228,7 @@ class Watch:
         if kind.__getattribute__ is not usual.__getattribute__ or not hasattr(obj, "__dict__"):
             raise Moving
         raw = _raw(kind, name)
-        if raw is not _ANY and name != "__dict__" and _decides(raw):
+        if raw is not _ANY and name != "__dict__" and decides(raw):
             raise Moving
         self._watch(obj, words.class_of(obj))
         if name == "__dict__":
@@ -265,12 +266,6 @@ def _raw(cls: type, name: str) -> Any:
         if name in base.__dict__:
             return base.__dict__[name]
     return _ANY
-
-
-def _decides(raw: Any) -> bool:
-    """Whether it is asked before the dictionary of an object."""
-    kind = type(raw)
-    return hasattr(kind, "__set__") or hasattr(kind, "__delete__")
 
 
 class _Space:

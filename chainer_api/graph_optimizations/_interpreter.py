@@ -20,11 +20,10 @@ from typing import Any
 import numpy as np
 
 from chainer import _tracing
-from chainer.variable import Parameter, Variable
 from chainwright.tracer import is_library
 
 from ._account import clock
-from ._objects import Objects
+from ._objects import VARIABLES, Objects
 from ._own import Closure, Super
 from ._residual import NotProvable, Sym
 from ._source import syntax_of
@@ -529,10 +528,10 @@ class Interpreter(Objects):
         Nobody looks at the array then: see :func:`chainer._tracing.takes_form`.
         """
         if name not in _tracing.FORM or type(node) is not ast.Attribute or (
-                node.attr not in ("data", "array")):
+                node.attr not in _tracing.ARRAYS):
             return self.eval(node), False
         variable = self.eval(node.value)
-        if type(variable) is Sym and type(variable.value) in (Variable, Parameter):
+        if type(variable) is Sym and type(variable.value) in VARIABLES:
             return self.getattr(variable, name), True
         self._is_at(node, node)
         return self.getattr(variable, node.attr), False

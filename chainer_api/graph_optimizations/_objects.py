@@ -48,11 +48,12 @@ from ._own import (
     Super,
     View,
     Weak,
+    decides,
     is_library_class,
 )
 from ._residual import PLAIN, NotProvable, Sym, attribute
 
-_VARIABLES = (Variable, Parameter)
+VARIABLES = (Variable, Parameter)
 _REGISTER = (Link, Chain, ChainList)  # whose __setattr__ sets, and knows parameters besides
 
 
@@ -298,7 +299,7 @@ class Objects(Computing):
     def _sym_attribute(self, obj: Sym, name: str, default: Any) -> Any:
         value = obj.value
         kind = type(value)
-        if kind in _VARIABLES:
+        if kind in VARIABLES:
             return self._variable_attribute(obj, name, default)
         if kind is np.ndarray or kind is _tracing.Promise:
             return self._array_attribute(obj, name, default)
@@ -464,7 +465,7 @@ class Objects(Computing):
         if name == "xp":
             spec(obj)
             return np
-        if name == "name" and type(obj.value) in _VARIABLES and not self.dry.is_made(obj):
+        if name == "name" and type(obj.value) in VARIABLES and not self.dry.is_made(obj):
             return r.load(f"{obj.ref}.name", obj.value.name)
         if name == "is_initialized" and type(obj.value) is Parameter:
             spec(obj)
@@ -617,7 +618,7 @@ class Objects(Computing):
             if self._is_basic(key) or np.may_share_memory(found, there):  # a field of a structure
                 return self.view(text, found, obj)
             return self.fresh(text, found)
-        if kind in _VARIABLES:
+        if kind in VARIABLES:
             return self.special(obj, "__getitem__", [key])
         if kind in (list, tuple) and type(key) is Sym and type(key.value) is int:
             found = self._any_array(obj, key)
@@ -721,7 +722,7 @@ class Objects(Computing):
             raise NotProvable(f"the length of a {kind.__name__}")
         if kind is Sym:
             value = obj.value
-            if type(value) in _VARIABLES or isinstance(value, np.ndarray):
+            if type(value) in VARIABLES or isinstance(value, np.ndarray):
                 shape = self.dry.shape(obj)
                 if not shape:
                     raise NotProvable("the length of an array without axes")
@@ -757,7 +758,7 @@ class Objects(Computing):
 
     def _iterate_sym(self, obj: Sym) -> Iterator[Any]:
         value, r = obj.value, self.residual
-        if type(value) in _VARIABLES or isinstance(value, np.ndarray):
+        if type(value) in VARIABLES or isinstance(value, np.ndarray):
             # Each when its turn comes, as Python does: a function is applied for it.
             return (self.getitem(obj, k) for k in range(r.fix(self.length(obj))))
         if isinstance(value, (list, tuple)) and type(value).__iter__ in _ITERATORS:
@@ -1008,8 +1009,9 @@ def _stands_in(module: ModuleType, name: str) -> bool:
     kind = type(module)
     if name not in vars(module) or kind.__getattribute__ is not ModuleType.__getattribute__:
         return False
-    of_class = next((vars(c)[name] for c in kind.__mro__ if name in vars(c)), None)
-    return not hasattr(type(of_class), "__set__") and not hasattr(type(of_class), "__delete__")
+    return not decides(next((vars(c)[name] for c in kind.__mro__ if name in vars(c)), None))
+
+
 #: Methods of tuples: a class of named ones that has others is not read.
 _OF_TUPLES = (
     "__add__", "__mul__", "__rmul__", "__eq__", "__ne__", "__lt__", "__le__", "__gt__", "__ge__",

@@ -13,6 +13,14 @@ from chainer import configuration
 from ._residual import Sym
 
 MISSING = object()
+
+
+def decides(found: Any) -> bool:
+    """Whether what stands in a class is asked before the dictionary of an object."""
+    kind = type(found)
+    return hasattr(kind, "__set__") or hasattr(kind, "__delete__")
+
+
 IS_MADE = 1 << 9  # of the flags of a class: it was made while Python ran, and may be changed
 
 
