@@ -77,9 +77,9 @@ _form_taken = {}  # by the id of a code, which stays alive: see takes_form
 def takes_form(frame):
     """Whether of an array that a frame reads just now its form alone is taken, at once.
 
-    ``x.data.shape``, ``len(x.data)`` and ``cuda.get_array_module(x.data)`` stand in most code that
-    was written for Chainer 1. The next instruction takes the array from the stack, and nobody else
-    ever sees it: a promise will do.
+    ``x.data.shape``, ``len(x.data)``, ``cuda.get_array_module(x.data)`` and ``x.data is None``
+    stand in most code that was written for Chainer 1. The next instruction takes the array from the
+    stack, and nobody else ever sees it: a promise will do.
     """
     code = frame.f_code
     found = _form_taken.get(id(code))
@@ -112,24 +112,43 @@ def _takers(code):
             continue
         # Releases of Python differ in where a frame is meanwhile: at the instruction, or behind it.
         places = range(step.offset, following.offset)
-        if following.opname == 'LOAD_ATTR' and following.argval in FORM:
+        if following.opname == 'LOAD_ATTR' and following.argval in FORM or (
+                _compares_with_none(steps, k + 1)):
             by_attribute.update(places)
         elif following.opname == 'CALL' and following.arg == 1:
-            k = _behind(steps, k, 'LOAD_ATTR')  # what has the array, and the function before it
-            if k > 0 and steps[k].opname.startswith(('LOAD_FAST', 'LOAD_DEREF')):
-                first = _behind(steps, k - 1, 'LOAD_ATTR', 'LOAD_METHOD')
-                if steps[first].opname == 'LOAD_GLOBAL':
-                    names = tuple([step.argval for step in steps[first:k]])
-                    by_function.update(dict.fromkeys(places, names))
+            k = _begin_of(steps, k)  # of the argument, which the function stands before
+            first = k - 1
+            while first > 0 and steps[first].opname in ('LOAD_ATTR', 'LOAD_METHOD'):
+                first -= 1
+            if first >= 0 and steps[first].opname == 'LOAD_GLOBAL':
+                names = tuple([step.argval for step in steps[first:k]])
+                by_function.update(dict.fromkeys(places, names))
     return by_attribute, by_function
 
 
-def _behind(steps, k, *kinds):
-    while k > 0 and steps[k].opname in kinds:
+def _compares_with_none(steps, k):
+    """Whether an instruction takes a value to see whether it is None, which arrays never are."""
+    if steps[k].opname == 'LOAD_CONST' and steps[k].argval is None:
+        return steps[k + 1].opname == 'IS_OP'
+    return steps[k].opname.startswith('POP_JUMP') and steps[k].opname.endswith('_NONE')
+
+
+def _begin_of(steps, k):
+    """Where the expression begins whose value an instruction gives; -1: nobody can tell."""
+    wanted = 1  # values that the stack has to have got from here on
+    while k >= 0 and steps[k].opname.startswith(_NO_JUMPS):
+        wanted -= dis.stack_effect(steps[k].opcode, steps[k].arg)
+        if wanted <= 0:
+            return k if wanted == 0 else -1
         k -= 1
-    return k
+    return -1
 
 
+#: Instructions that leave the stack as long as :func:`dis.stack_effect` says, and go on.
+_NO_JUMPS = (
+    'LOAD_FAST', 'LOAD_DEREF', 'LOAD_CONST', 'LOAD_SMALL_INT', 'LOAD_GLOBAL', 'LOAD_ATTR',
+    'BINARY_', 'UNARY_NEGATIVE', 'BUILD_',
+)
 _ASIDE = {'EXTENDED_ARG', 'CACHE', 'PRECALL', 'PUSH_NULL', 'NOP'}
 
 

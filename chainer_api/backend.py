@@ -47,9 +47,6 @@ def get_array_module(*args) -> Any:
     return numpy
 
 
-_tracing.ask_for_form += [get_array_module, cuda.get_array_module]
-
-
 def copyto(dst, src):
     """Copy the elements of ``src`` into ``dst``, also between the host and GPUs.
 
@@ -155,6 +152,12 @@ def get_device_from_array(*arrays):
         if device is not None:
             return device
     return CpuDevice()
+
+
+_tracing.ask_for_form += [
+    get_array_module, cuda.get_array_module, get_device_from_array, cuda.get_device_from_array,
+    cuda.get_device,
+]
 
 
 def using_device(device_spec):

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy
 
-from chainer import _backend
+from chainer import _backend, _tracing
 from chainer.backends import _cpu, intel64
 from chainer.configuration import config
 from chainwright.runtime import OPTIONS
@@ -207,6 +207,8 @@ def get_device_from_array(*arrays) -> Any:
         -1
     """
     for array in arrays:
+        if type(array) is _tracing.Promise and array.gpu is not None:
+            return Device(array.gpu)
         if isinstance(array, ndarray) and array.device is not None:
             return array.device
     return DummyDevice
@@ -228,11 +230,10 @@ def _get_device(*args):
         if type(arg) is not bool and isinstance(arg, _integer_types):
             check_cuda_available()
             return Device(int(arg))
-        if isinstance(arg, ndarray):
-            if arg.device is not None:
-                return arg.device
-        elif available and isinstance(arg, Device):
+        if available and isinstance(arg, Device):
             return arg
+        if (device := get_device_from_array(arg)) is not DummyDevice:
+            return device
     return DummyDevice
 
 

@@ -33,6 +33,7 @@ _BETWEEN_LOOKS = 512  # at the clock
 _MOST_ITEMS = 100_000  # that are unpacked
 _DEPTH = 120  # calls inside of calls
 _UNBOUND = object()
+_HOST = np.empty(0)  # stands for arrays on the host, of which nothing else is asked
 
 
 class Frame:
@@ -531,7 +532,8 @@ class Interpreter(Objects):
                 node.attr not in _tracing.ARRAYS):
             return self.eval(node), False
         variable = self.eval(node.value)
-        if type(variable) is Sym and type(variable.value) in VARIABLES:
+        if type(variable) is Sym and type(variable.value) in VARIABLES and (
+                variable.value._array is not None):
             return self.getattr(variable, name), True
         self._is_at(node, node)
         return self.getattr(variable, node.attr), False
@@ -561,6 +563,7 @@ class Interpreter(Objects):
                     any([function is asks for asks in _tracing.ask_for_form])):
                 found, is_form = self._of_form(a, "shape")
                 if is_form:
+                    self._is_at(node, node.func)
                     return self._form(function, found)
                 args.append(found)
             else:
@@ -580,7 +583,7 @@ class Interpreter(Objects):
     def _form(self, function: Any, shape: Any) -> Any:
         """What such a function says of an array on the host."""
         if function is not len:
-            return np
+            return self.call(function, [_HOST], {})
         if not shape:
             raise NotProvable("the length of an array without axes")
         return self.getitem(shape, 0)
@@ -614,7 +617,12 @@ class Interpreter(Objects):
         return value
 
     def _compare(self, node: Any) -> Any:
-        left = self.eval(node.left)
+        if _asks_for_none(node):
+            left, is_form = self._of_form(node.left, "shape")
+            if is_form:
+                return isinstance(node.ops[0], ast.IsNot)
+        else:
+            left = self.eval(node.left)
         found: Any = True
         for k, (op, part) in enumerate(zip(node.ops, node.comparators, strict=True)):
             right = self.eval(part)
@@ -757,6 +765,12 @@ _COMPOUND = {
 def _class_name(function: FunctionType) -> str | None:
     *outer, _ = function.__code__.co_qualname.split(".")
     return outer[-1] if outer and outer[-1] != "<locals>" else None
+
+
+def _asks_for_none(node: ast.Compare) -> bool:
+    """Whether an expression compares one value with None."""
+    return len(node.ops) == 1 and isinstance(node.ops[0], (ast.Is, ast.IsNot)) and (
+        isinstance(node.comparators[0], ast.Constant) and node.comparators[0].value is None)
 
 
 _COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)

@@ -1,6 +1,7 @@
 """Of an array whose form alone is taken nobody sees the array: which lines of Python do that."""
 import sys
 import types
+import warnings
 
 import numpy as np
 import pytest
@@ -17,6 +18,7 @@ class Read:
 
     def __init__(self):
         self.found, self.inner = [], self
+        self.all = [self]
 
     @property
     def data(self):
@@ -51,6 +53,18 @@ FORM = {
     'by its own name': lambda x: get_array_module(x.array).zeros(3),
     'in a call': lambda x: max(x.data.shape, key=lambda n: -n),
     'in arguments': lambda x: max(len(x.data), *x.data.shape),
+    'len of an item': lambda x: len([x][0].data),
+    'len of an item by a sum': lambda x: len(x.all[-1 + 1].data),
+    'len of an item of an attribute': lambda x: len(x.inner.all[-1].inner.array),
+    'len of a slice': lambda x: len(x.all[0:1][0].data),
+    'is None': lambda x: 1 if x.data is None else 2,
+    'is not None': lambda x: x.array is not None,
+    'is None, of an item': lambda x: [] if x.all[0].data is None else [1],
+    'is None, and more': lambda x: x.data is None or x.data.ndim == 2,
+    'is None, in a condition': lambda x: not (x.data is not None and x.data.ndim),
+    'a device': lambda x: cuda.get_device_from_array(x.data),
+    'a device, by its old name': lambda x: cuda.get_device(x.all[0].data),
+    'a device of Chainer 6': lambda x: chainer.backend.get_device_from_array(x.array),
 }
 NOT = {
     'alone': lambda x: x.data,
@@ -60,7 +74,12 @@ NOT = {
     'kept': lambda x: (y := x.data).shape + y.shape,
     'an argument': lambda x: np.shape(x.data),
     'by name': lambda x: getattr(x, 'data').shape,  # noqa: B009
-    'len of an item': lambda x: len(x.data[0]),
+    'len of an item of it': lambda x: len(x.data[0]),
+    'is another thing': lambda x: x.data is x,
+    'None is': lambda x: None is x.data,
+    'equals None': lambda x: np.all(x.data == None),  # noqa: E711
+    'one of two, of which the length is taken': lambda x: len(x.data if x else x.inner.data),
+    'len of what a call gives': lambda x: len((lambda: x)().data),
     'another function': lambda x: id(x.data),
     'another function of a module': lambda x: chainer.backend.copyto(np.zeros((2, 3)), x.data),
     'of something else': lambda x: x.get_array_module(x.data),
@@ -72,6 +91,7 @@ NOT = {
 }
 
 
+@pytest.mark.filterwarnings('ignore:get_device')
 @pytest.mark.parametrize('name', FORM)
 def test_takes_the_form(name):
     x = Read()
@@ -121,7 +141,41 @@ def test_no_program_ends_where_a_form_is_read(python):
     report, = model.schedule_manager.report()
     assert report.with_python + report.without_python == 22
     assert bool(report.without_python) is not python
-    assert 'stop' not in [event.kind for event in report.events]
+    assert report.stops == ()
+
+
+def test_neither_for_items_devices_and_none():
+    class Net(chainer.Chain):
+        def __init__(self):
+            super().__init__()
+            with self.init_scope():
+                self.a = L.Linear(4, 4)
+
+        @chainer.static_graph
+        def forward(self, x):
+            states = [F.tanh(self.a(x))]
+            for k in range(2):
+                if states[k].data is not None and self.a.W.data is not None:
+                    with cuda.get_device_from_array(states[k].data):
+                        states.append(F.sigmoid(self.a(states[-1])) * len(states[k].data))
+            total = F.sum(states[-1])
+            for h in states:
+                with cuda.get_device(h.data):  # with a warning
+                    total = total + 1
+            return total
+
+    model, losses = Net(), []
+    with chainer.using_config('static_budget', None), warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter('always')
+        for _ in range(24):
+            model.cleargrads()
+            losses.append(model(chainer.Variable(np.ones((3, 4), 'f'))))
+            losses[-1].backward()
+    report, = model.schedule_manager.report()
+    assert report.without_python > 12 and report.stops == ()
+    assert [str(w.message)[:24] for w in told] == ['get_device is deprecated'] * 24 * 3
+    assert {w.filename for w in told} == {__file__}
+    assert len({loss.array.tobytes() for loss in losses}) == 1
 
 
 def test_what_others_make_of_it_counts():
