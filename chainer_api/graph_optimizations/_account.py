@@ -43,6 +43,9 @@ _GAIN, _GAIN_OF_FUNCTION, _GAIN_OF_TIME, _LEAST = 0.9, 10e-6, 0.22, 0.15
 # so much less for each further result, and take so much longer to be made, up to some results; and
 # in a turn of a loop, which a program takes less time for, so many seconds more.
 _LESS_FOR_RESULT, _LONGER_FOR_RESULT, _FURTHER_RESULTS, _RESULT_OF_TURN = 0.1, 0.2, 6, 55e-6
+# Seconds of the pace that each program takes in a call besides, to come to it and to its backward:
+# one of one or two functions saves less (36 workloads of 1 to 25 functions).
+_OF_PROGRAM = 25e-6
 # What a call and its backward save at least without the method's Python, besides what each function
 # of it saves; and without most guards. Seconds of the pace (12 small models: 75 to 500, 45 to 440).
 _GAIN_OF_PROOF, _GAIN_OF_PROVED, _GAIN_OF_SHORTCUT = 20e-6, 8e-6, 35e-6
@@ -256,12 +259,13 @@ class Account:
 
     def wait_for_trace(
         self, applications: int, calls: int, results: int = 1, share: float = 0.0,
-        probes: int = 0, instead: float = 0.0,
+        probes: int = 0, instead: float = 0.0, programs: int = 1,
     ) -> int:
         """In how many calls functions may be traced that ``calls`` of those so far have applied.
 
-        Of so many ``results`` Variables are made, most with programs of their own. ``share`` is
-        the least part of the calls that is thought to apply them. Programs for any sizes are traced
+        Of so many ``results`` Variables are made, most with programs of their own, and so many
+        ``programs`` run one after the other in any case. ``share`` is the least part of the calls
+        that is thought to apply them. Programs for any sizes are traced
         at so many ``probes``, and gain less. ``instead`` is the part of the gain that such programs
         have already.
         """
@@ -271,12 +275,14 @@ class Account:
         served = ledger.with_python + ledger.without_python - self._partly
         if _budget() < math.inf:
             measure_pace()
-        gain = self._weight * self._expected_gain(applications, results)
+        gain = expected = self._weight * self._expected_gain(applications, results, programs)
         later = self.calls >= _SOON  # native code may come by then
         gain *= GAIN_OF_ANY_SIZE[later] if probes else 1.0 - instead
         if served >= _KNOWN and not instead:
             gain = (ledger.saved - self._saved_partly) / served
         share, least = max(self._share(calls), share), _LEAST * self._weight * self._in_programs
+        if expected <= 0.0 and not self.of_turns:
+            least = 0.0  # with so few functions in each, programs would slow it
         more = round(self._again * TIMES_TWICE * applications)  # which come soon
         seconds = self._seconds_to_compile(applications + more, probes, results)
         seconds *= _LONGER_ANY_SIZE if probes else 1.0
@@ -318,13 +324,14 @@ class Account:
         part = min(self._between / self._noted, 1.0) if self._noted else 0.0
         return (1.0 - part) * self.plain
 
-    def _expected_gain(self, applications: int, results: int) -> float:
+    def _expected_gain(self, applications: int, results: int, programs: int = 1) -> float:
         """The part of a call's time that programs are expected to save, without its backward."""
         plain = self._in_programs
         gain = min(pace() * _GAIN_OF_FUNCTION * applications + _GAIN_OF_TIME * plain, _GAIN * plain)
         if self.of_turns:
             return max(gain - pace() * _RESULT_OF_TURN * (results - 1) - AROUND_NODE, 0.0)
-        return gain / (1.0 + _LESS_FOR_RESULT * _further(results))
+        gain /= 1.0 + _LESS_FOR_RESULT * _further(results)
+        return max(gain - pace() * _OF_PROGRAM * programs, 0.0)
 
     def forgets(self) -> None:
         """Ways are not known any more: what share goes them is to be seen anew."""

@@ -58,6 +58,7 @@ _COMPARED_AGAIN = 64  # calls after which it is seen again whether steps are slo
 # much, as a logarithm; and how many until it is seen again.
 _TO_COME, _MUCH, _WAITS = 2048, 0.14, 128
 _FIRST_REST = 512  # calls, and later four times as many each time, up to 64 times
+_SERVED_SELDOM = 8  # calls for each that is served: parts of the others may have programs
 _TOLD = 3  # rests that a report tells of
 _LET_PASS = 63  # calls in a row, where programs are slower
 _NAMED = 6  # arguments by which a report tells ways
@@ -207,12 +208,25 @@ class Site:
         """For how many calls it is left alone; 0 if it is not, or its own loops may be served."""
         return 0 if self._opened is not None else self.sleep.calls
 
-    def calls_itself(self) -> bool:
-        """A call comes; whether it is one inside of another one that goes plainly."""
-        if _state.site is self:
+    def is_part_of(self, outer: Site) -> bool:
+        """A call comes inside of one of ``outer`` that goes plainly: whether it is left to that.
+
+        So it is as long as programs may serve the outer one whole. Where each chain in a chain has
+        a decorated method, all of them would note and trace the same functions.
+        """
+        if outer is self:
             self._calls_itself = True
             return True
-        return False
+        return not outer.leaves_parts
+
+    @property
+    def leaves_parts(self) -> bool:
+        """Whether decorated methods that it calls get programs of their own: it has none itself."""
+        ledger = self.ledger
+        if self._opened is not None or self._slower_steps > 1:
+            return True
+        seldom = ledger.plain_calls > max(_SERVED_SELDOM * ledger.hits, _FIRST_REST)
+        return seldom and not self.waits
 
     def sleeps_for(self, calls: int) -> None:
         """So many calls have gone without it while it was asleep."""
@@ -680,7 +694,8 @@ class Site:
             functions = sum([a.weight for s in run.syncs for a in s.app.path(s.first)])
             share = self.forms.share(run.form, least, app)
             wait = self.account.wait_for_trace(
-                functions, least, _results(run.syncs), share, instead=self._gained())
+                functions, least, _results(run.syncs), share, instead=self._gained(),
+                programs=_programs(run.syncs))
             if any(map(_was_guessed, run.syncs)):
                 wait = 0  # what has been spent on it is lost otherwise
             made = not wait and not _is_compiled(run)
@@ -736,6 +751,7 @@ class Site:
             elif wait := self.account.wait_for_trace(
                 waiting.functions, waiting.calls, _results(waiting.syncs),
                 self.forms.share(waiting.form, waiting.calls, waiting.app), instead=self._gained(),
+                programs=_programs(waiting.syncs),
             ):
                 self._is_left_alone_for(wait)
             elif self._has_room(waiting.app, None):
@@ -763,7 +779,8 @@ class Site:
         with self.lock:
             share = min(kind.calls / max(self._noted, 1), 1.0)
             wait = self.account.wait_for_trace(
-                kind.functions, kind.calls, len(kind.syncs), share, probes_for(kind.lengths))
+                kind.functions, kind.calls, len(kind.syncs), share, probes_for(kind.lengths),
+                programs=len(kind.syncs))
             if wait:
                 # More calls tell more of what such programs are going to save.
                 wait = min(wait, max(self.account.calls // _ASKED_AGAIN, PATIENCE))
@@ -935,6 +952,11 @@ def _way_of(app: Application) -> str:
 def _results(syncs: Sequence[Sync]) -> int:
     """How many values somebody holds at sync points."""
     return sum([max(len(sync.alive), 1) for sync in syncs])
+
+
+def _programs(syncs: Sequence[Sync]) -> int:
+    """How many programs run between sync points, at least."""
+    return sum([sync.app.depth >= sync.first for sync in syncs])
 
 
 def _is_compiled(call: Run | Waiting) -> bool:

@@ -271,11 +271,16 @@ def _decorate(method: Any, options: Options) -> Callable[..., Any]:
                 return method(self, *args, **kwargs)
             site = _site_of(self, method, name, options, lives)
         # What is a part of another call, the method's own for instance, adds few frames.
-        if _state.run is not None or _state.site is not None and site.calls_itself():
+        if _state.run is not None or (
+                (outer := _state.site) is not None and site.is_part_of(outer)):
             return method(self, *args, **kwargs)
         if (ledger := site.ledger).to_pass > 0:
             ledger.to_pass -= 1
-            return method(self, *args, **kwargs)
+            _state.site = site
+            try:
+                return method(self, *args, **kwargs)
+            finally:
+                _state.site = outer
         return site(self, args, kwargs)
 
     entry_code(call.__code__, Site._run.__code__)

@@ -20,7 +20,7 @@ USUAL = {
     "_SOON": 150, "_GAIN": 0.6, "_GAIN_OF_FUNCTION": 9.5e-6, "_PROVED": 0.0, "_BACKWARD": 2.2,
     "_LESS_FOR_RESULT": 0.0, "_RESULT_OF_TURN": 40e-6, "_LONGER_FOR_RESULT": 0.0,
     "_LONGER_FOR_TURNS": 1.0, "_LONGER_TWICE": 1.0, "_LONGER_ANY_SIZE": 1.0,
-    "_FIRST_CALLS": 0, "_OF_TURNS": 10,
+    "_FIRST_CALLS": 0, "_OF_TURNS": 10, "_OF_PROGRAM": 0.0,
 }
 
 
@@ -181,6 +181,19 @@ def test_programs_gain_by_functions_more_than_by_time(account, monkeypatch):
     assert account._expected_gain(100, 99) == account._expected_gain(100, 7) == many / 1.6
     monkeypatch.setattr(_account, "pace", lambda: 2.0)
     assert account._expected_gain(10, 1) == pytest.approx(0.34e-3)
+
+
+def test_programs_of_one_function_do_not_pay(account, monkeypatch):
+    monkeypatch.setattr(_account, "_GAIN_OF_TIME", 0.2)
+    monkeypatch.setattr(_account, "_OF_PROGRAM", 25e-6)
+    monkeypatch.setattr(_account, "COMPILING", Rate(1e-3, 0.0))
+    account.plain, account.calls = 0.1e-3, 10**6  # whatever there would be to spend
+    account.ledger.in_method = 100.0
+    assert account.wait_for_trace(5, 10**6) == 0
+    assert account.wait_for_trace(5, 10**6, programs=5) > 0
+    assert account.wait_for_trace(1, 10**6, programs=2) > 0
+    with chainer.using_config("static_budget", None):
+        assert account.wait_for_trace(1, 10**6, programs=2) == 0
 
 
 class Slow(chainer.Function):

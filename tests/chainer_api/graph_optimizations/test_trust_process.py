@@ -14,6 +14,7 @@ from trust import Base, variable
 
 import chainer
 import chainer.functions as F
+from chainer import _tracing
 from chainer.graph_optimizations import _dry, _piece, _trace
 
 
@@ -146,6 +147,87 @@ def test_a_method_that_calls_itself_may_do_so_often():
         y = model.forward(variable(1), depth)
         with mock.patch.object(CompiledRecursive, "forward", wanted):
             assert (y.array == model.forward(variable(1), depth).array).all()
+
+
+class Inner(Base):
+    """One whose method is compiled, and called by another one's."""
+
+    @chainer.static_graph
+    def forward(self, x):
+        return F.tanh(self.a(F.relu(self.a(x))))
+
+
+class Outer(chainer.Chain):
+    def __init__(self):
+        super().__init__()
+        with self.init_scope():
+            self.one, self.other = Inner(), Inner()
+
+    def forward(self, x, n=1):
+        for _ in range(n):
+            x = self.other(F.sigmoid(self.one(x)))
+        return x
+
+
+class CompiledOuter(Outer):
+    forward = chainer.static_graph(Outer.forward)
+
+
+def _step(model, *args):
+    model.cleargrads()
+    y = model(*args)
+    F.sum(y).backward()
+    grads = [None if p.grad is None else p.grad.tobytes() for _, p in sorted(model.namedparams())]
+    return y.array.tobytes(), grads
+
+
+def test_compiled_methods_in_a_compiled_one_are_left_to_it():
+    np.random.seed(0)
+    model, plain = CompiledOuter(), Outer()
+    plain.copyparams(model)
+    with chainer.using_config("static_budget", 0.0):  # it waits, and they do
+        for k in range(300):
+            assert _step(model, variable(k)) == _step(plain, variable(k))
+    for inner in (model.one, model.other):
+        assert not hasattr(inner, "schedule_manager") or (
+            "noting" not in inner.schedule_manager.report()[0].spent)
+    model = CompiledOuter()
+    model.copyparams(plain)
+    with chainer.using_config("static_budget", None):
+        for k in range(40):
+            assert _step(model, variable(k)) == _step(plain, variable(k))
+    outer, = model.schedule_manager.report()
+    assert outer.without_python > 12
+
+
+def test_they_are_not_where_it_has_no_programs_itself():
+    np.random.seed(0)
+    model, plain = CompiledOuter(), Outer()
+    plain.copyparams(model)
+    site = _site_of(model, variable(0))
+    site._slower_steps = 2
+    site.sleep.begins_to_rest(1 << 20)
+    with chainer.using_config("static_budget", None):
+        for k in range(40):
+            assert _step(model, variable(k)) == _step(plain, variable(k))
+    assert model.schedule_manager.report()[0].hits == 0
+    assert model.one.schedule_manager.report()[0].without_python > 12
+
+
+def test_a_call_that_is_let_pass_leaves_nothing_behind_where_it_raises():
+    model = CompiledOuter()
+    site = _site_of(model, variable(0))
+    for way in range(2):
+        site.ledger.let_pass(1, "")
+        with pytest.raises(Exception, match="type|dtype|array"):
+            model(["no", "array"] if way else None)
+        assert _tracing.state.site is None
+
+
+def _site_of(model, *args):
+    model(*args)
+    site, = model.schedule_manager._sites.values()
+    return site
 
 
 def _frames():
