@@ -221,12 +221,14 @@ class Site:
 
     @property
     def leaves_parts(self) -> bool:
-        """Whether decorated methods that it calls get programs of their own: it has none itself."""
+        """Whether decorated methods that it calls get programs of their own.
+
+        They do where hardly any program serves its calls; where programs have made it slower,
+        smaller ones would do no better.
+        """
         ledger = self.ledger
-        if self._opened is not None or self._slower_steps > 1:
-            return True
         seldom = ledger.plain_calls > max(_SERVED_SELDOM * ledger.hits, _FIRST_REST)
-        return seldom and not self.waits
+        return self._opened is not None or seldom and not (self._slower_steps or self.waits)
 
     def sleeps_for(self, calls: int) -> None:
         """So many calls have gone without it while it was asleep."""
