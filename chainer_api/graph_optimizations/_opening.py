@@ -150,6 +150,7 @@ class _Method:
         self._given = {a.arg for a in parameters if a is not None}
         self._self = [*args.posonlyargs, *args.args][0].arg
         code = method.__code__
+        self._rebound = names_rebound(node)  # by functions inside of it, which stay as they are
         self._locals = {*code.co_varnames, *code.co_cellvars}
         #: Functions of Python's own, and those that use up an iterator at once.
         self._builtins = {*dir(builtins)} - self._locals - method.__globals__.keys()
@@ -186,9 +187,11 @@ class _Method:
         None in a loop, which ``goes_on`` for any number of turns.
         """
         found, part = list[ast.stmt](), _Part(known)
-        for k, statement in enumerate(body):
-            live, rest = [
-                None if after is None else live_before(body[n:], after) for n in (k, k + 1)]
+        lives = [after]  # behind the last statement, and before each one from there on
+        for statement in reversed(body):
+            lives.append(None if lives[-1] is None else live_before([statement], lives[-1]))
+        for statement in body:
+            live, rest = lives.pop(), lives[-1]
             before, known = known, Flow(known).run([statement])
             instead = statement
             if isinstance(statement, (ast.Assign, ast.Expr, ast.Return, ast.AugAssign)):
@@ -309,7 +312,7 @@ class _Method:
     def _stays(self, node: ast.expr) -> bool:
         """Whether an expression is a variable that nothing but this method sets."""
         return isinstance(node, ast.Name) and (
-            node.id in self._locals and node.id not in names_rebound(self._node))
+            node.id in self._locals and node.id not in self._rebound)
 
     def _may_be_part(self, statement: ast.stmt) -> bool:
         """Whether a statement may be one of those of a function: calls all go one way through it,
@@ -412,7 +415,7 @@ class _Method:
             names_read_outside(self._node, within) if after is None else after)
         results = assigned & wanted
         needed = (exposed | (results - at_end)) - {self._self}
-        if not needed <= known or needed & names_rebound(self._node):
+        if not needed <= known or needed & self._rebound:
             raise _AsItIs
         return sorted(needed), sorted(results)
 
@@ -486,7 +489,7 @@ class _Method:
             if isinstance(n, (ast.NamedExpr, ast.Lambda, ast.Await, ast.Yield, ast.YieldFrom)):
                 raise _AsItIs
         arguments = sorted((names_read([rest]) & self._locals) - {self._self})
-        if not known.issuperset(arguments) or names_rebound(self._node).intersection(arguments):
+        if not known.issuperset(arguments) or self._rebound.intersection(arguments):
             raise _AsItIs
         k = len(self._bodies)
         self._bodies.append((self._function([ast.Return(rest)], arguments, node), True))

@@ -59,6 +59,7 @@ _COMPARED_AGAIN = 64  # calls after which it is seen again whether steps are slo
 _TO_COME, _MUCH, _WAITS = 2048, 0.14, 128
 _FIRST_REST = 512  # calls, and later four times as many each time, up to 64 times
 _SERVED_SELDOM = 8  # calls for each that is served: parts of the others may have programs
+_SEEN = 4  # calls that were noted, which tell whether ways come again
 _TOLD = 3  # rests that a report tells of
 _LET_PASS = 63  # calls in a row, where programs are slower
 _NAMED = 6  # arguments by which a report tells ways
@@ -223,12 +224,17 @@ class Site:
     def leaves_parts(self) -> bool:
         """Whether decorated methods that it calls get programs of their own.
 
-        They do where hardly any program serves its calls; where programs have made it slower,
-        smaller ones would do no better.
+        They do where hardly any program serves its calls, nor is going to; where programs have made
+        it slower, smaller ones would do no better.
         """
         ledger = self.ledger
-        seldom = ledger.plain_calls > max(_SERVED_SELDOM * ledger.hits, _FIRST_REST)
-        return self._opened is not None or seldom and not (self._slower_steps or self.waits)
+        if self._opened is not None or self.account.of_turns:
+            return True
+        if self._slower_steps or ledger.plain_calls <= _SERVED_SELDOM * ledger.hits:
+            return False
+        if self._noted >= _SEEN and not self._ways_come_again:
+            return True
+        return ledger.plain_calls > _FIRST_REST and not self.waits
 
     def sleeps_for(self, calls: int) -> None:
         """So many calls have gone without it while it was asleep."""
@@ -241,6 +247,11 @@ class Site:
     def waits(self) -> bool:
         """Whether there is something to be compiled, as soon as it pays."""
         return self._waiting is not None or self.any_sizes.waiting() is not None
+
+    @property
+    def _ways_come_again(self) -> bool:
+        """Whether calls that were noted have gone ways of earlier ones, often enough."""
+        return 4 * self._noted_again > self._noted
 
     @property
     def _may_go_any_way(self) -> bool:
@@ -496,11 +507,11 @@ class Site:
         if not self._may_open:
             return False
         self._may_open = False
-        options = self.options
+        options, started = self.options, clock()
         found = open_at(self.method, self.chain(), options.inside)
+        self.account.spend("loops", started)
         if found is None:
             return False
-
         self._opened = OpenMethod(found, options.decorate_turns, options.inside)
         reason = "calls apply more or fewer functions each time: the turns of loops are compiled"
         self.ledger.add("loops", reason, line_of(self.method))
@@ -655,7 +666,7 @@ class Site:
             return
         # Where arguments come again, and go their ways again, to spend on these is better; trees
         # of one form are seldom like another one.
-        settles = self.forms.come_back() and 4 * self._noted_again > self._noted
+        settles = self.forms.come_back() and self._ways_come_again
         if settles and self._waiting is not None:
             self._compile_or_wait()
             if self._waiting is None or self.sleep.calls:
