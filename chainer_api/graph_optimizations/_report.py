@@ -15,11 +15,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from chainer import configuration
+from chainer.variable import Parameter
 from chainwright.runtime import Report
 from chainwright.runtime.page import Method, page, program_view
 
 if TYPE_CHECKING:
     from ._site import Site
+    from ._tree import Application
+
+_NAMED = 6  # arguments by which a report tells ways
 
 
 def line_of(method: Callable[..., Any]) -> str:
@@ -29,6 +33,15 @@ def line_of(method: Callable[..., Any]) -> str:
     while linecache.getline(code.co_filename, line).lstrip().startswith("@"):
         line += 1  # a decorator
     return f"{code.co_filename}:{line}"
+
+
+def way_of(app: Application) -> str:
+    """Which calls a report speaks of: those that end with ``app``."""
+    path = app.path(1)
+    given = [s for a in path for s in a.leaves.values() if not issubclass(s.kind, Parameter)]
+    types = [f"{s.dtype}[{','.join(map(str, s.shape))}]" for s in given[:_NAMED]]
+    more = ", ..." if len(given) > _NAMED else ""
+    return f": {len(path)} functions of {', '.join(types)}{more}" if path else ""
 
 
 def programs_of(site: Site) -> list[CompiledProgram]:

@@ -21,7 +21,6 @@ from chainwright.runtime import BLOCKS, Ledger, is_asynchronous, pass_on
 from . import _array_code  # noqa: F401 - whoever runs define-by-run code natively asks it
 from ._account import GAIN_OF_ANY_SIZE, GAIN_OF_TURNS, TIMED_EACH, Account, clock
 from ._any_size import AnySizes, probes_for
-from ._comparison import Comparison
 from ._errors import errors_are_heard
 from ._lean import Need
 from ._lives import Lives
@@ -30,8 +29,9 @@ from ._making import Maker
 from ._phrases import Phrases
 from ._plan import Plan
 from ._proof import Proofs
-from ._report import line_of
+from ._report import line_of, way_of
 from ._residual import MISS
+from ._rests import TIMED, Rests
 from ._run import NEW, Run, Sync
 from ._settings import settings_now
 from ._sleep import LEFT_ALONE, LONGEST, PATIENCE, Sleep
@@ -52,22 +52,14 @@ _ASKED_AGAIN = 8  # times as many calls there were as pass until it is asked aga
 _AS_MANY = 8  # programs for one size each take longer to be made than one for any sizes
 # Calls, until some are let pass; and how many at most, until it is known what they take.
 _BEGUN, _AT_FIRST = 4, 8
-_NOT_SERVED = 1024  # calls without any program, after which it is seen what it takes to look
-_COMPARED_AGAIN = 64  # calls after which it is seen again whether steps are slower
-# Calls until which it may be that steps are slower only since more is to be compiled, but not by so
-# much, as a logarithm; and how many until it is seen again.
-_TO_COME, _MUCH, _WAITS = 2048, 0.14, 128
-_FIRST_REST = 512  # calls, and later four times as many each time, up to 64 times
 _SERVED_SELDOM = 8  # calls for each that is served: parts of the others may have programs
 _SEEN = 4  # calls that were noted, which tell whether ways come again
-_TOLD = 3  # rests that a report tells of
+_NOT_SERVED = 512  # calls until nobody thinks that a program is going to serve any
 _LET_PASS = 63  # calls in a row, where programs are slower
-_NAMED = 6  # arguments by which a report tells ways
 _WAYS, _KINDS_OF_WAYS = 12, 4  # forms of arguments, or ways, until loops are opened
 _KINDS_THAT_WAIT = 3  # likewise, of fewer ways, where programs for them are too dear for now
 _BY_TURNS = "the turns of its loops have no programs yet"
 _DEAR = "to compile it would take too long for what its calls have taken so far"
-_TIMED = "timed, to know what programs save"
 _state = _tracing.state
 _function_hooks = function_hook._thread_local
 
@@ -101,7 +93,7 @@ class Site:
         self.account = Account(self.ledger, options.exact, lives)
         self._maker = Maker(name, method, self.account)
         self.root = Application(None)
-        self._last = self.root  # where the last call has ended
+        self.last = self.root  # where the last call has ended
         self.chain: Callable[[], Any] = lambda: None
         self.ways = Ways(options.limit, self._forget)
         self.lock = threading.RLock()
@@ -112,10 +104,8 @@ class Site:
         self._timed = _TIMED_FIRST
         self._to_time = 0  # so many calls are to be timed now
         self._noted = self._noted_again = 0  # calls, and those of them whose way had come before
-        #: Of steps with programs and without them; not of turns of loops, and of parts of calls.
-        self._steps = None if options.inside else Comparison()
-        self._slower_steps = 0  # how often programs rest since steps were slower
-        self._plain_steps = 0  # calls that are still to go plainly, to be compared
+        #: Not of turns of loops, and of parts of calls.
+        self.rests = None if options.inside else Rests(self)
         self.proofs = Proofs(self)
         self.phrases = Phrases(name, self.account, options.limit > FEW)
         self.any_sizes = AnySizes()
@@ -126,7 +116,7 @@ class Site:
         self._patience = PATIENCE  # so many, until some are noted
         self._opened: OpenMethod | None = None  # with the turns of its loops as compiled calls
         self._may_open = True
-        self._calls_itself = False  # as for trees: calls that pass are not told from their parts
+        self.calls_itself = False  # as for trees: calls that pass are not told from their parts
         self.most_functions = 0  # that a call has applied, of those that were looked at
 
     def __call__(self, chain: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -136,10 +126,10 @@ class Site:
                 return self.method(chain, *args, **kwargs)
         if _function_hooks.function_hooks and function_hook.functions_are_watched():
             return self._plainly(chain, args, kwargs)
-        if (steps := self._steps) is not None:
+        if (rests := self.rests) is not None:
             ledger = self.ledger
             calls = ledger.without_python + ledger.with_python + ledger.plain_calls
-            if (self._plain_steps > 0 or calls >= steps.due) and self._is_compared(steps, calls):
+            if (rests.plainly > 0 or calls >= rests.steps.due) and rests.is_compared(calls):
                 return self._compared_plainly(chain, args, kwargs)
         form = None
         if (opened := self._opened) is not None:
@@ -162,7 +152,7 @@ class Site:
             self._to_time = self._count_to_time()
         if self._to_time:
             self._to_time -= 1
-            return self._timed_plainly(self._last, chain, args, kwargs)
+            return self._timed_plainly(self.last, chain, args, kwargs)
         may_prove = (proofs.proofs or proofs.wanted) and not (
             self.phrases.counts or errors_are_heard() or _is_traced())
         result = proofs.call_briefly(settings, chain, args, kwargs) if may_prove else MISS
@@ -216,7 +206,7 @@ class Site:
         a decorated method, all of them would note and trace the same functions.
         """
         if outer is self:
-            self._calls_itself = True
+            self.calls_itself = True
             return True
         return not outer.leaves_parts
 
@@ -228,13 +218,13 @@ class Site:
         it slower, smaller ones would do no better.
         """
         ledger = self.ledger
-        if self._opened is not None or self.account.of_turns:
+        if self._opened is not None or self.rests is None:
             return True
-        if self._slower_steps or ledger.plain_calls <= _SERVED_SELDOM * ledger.hits:
+        if self.rests.count or ledger.plain_calls <= _SERVED_SELDOM * ledger.hits:
             return False
         if self._noted >= _SEEN and not self._ways_come_again:
             return True
-        return ledger.plain_calls > _FIRST_REST and not self.waits
+        return ledger.plain_calls > _NOT_SERVED and not self.waits
 
     def sleeps_for(self, calls: int) -> None:
         """So many calls have gone without it while it was asleep."""
@@ -263,40 +253,10 @@ class Site:
         started = clock()
         result = self._as_one_call(chain, *args, **kwargs)
         self.account.called_plainly(clock() - started, app)
-        self.ledger.plainly[_TIMED] += 1
+        self.ledger.plainly[TIMED] += 1
         return result
 
-    def _is_compared(self, steps: Comparison, calls: int) -> bool:
-        """Whether a call, after so many, is to go without programs, so that steps are compared.
-
-        The account adds up what calls and backwards take, but not what happens around these.
-        """
-        if self._plain_steps > 0:
-            self._plain_steps -= 1
-            return True
-        ledger, account = self.ledger, self.account
-        # What has to wait for its first programs would be kept from them by a rest.
-        asked = ledger.hits or self._opened is not None or (
-            calls >= _NOT_SERVED and (ledger.spent["trace"] or not self.waits))
-        if not asked or self.sleep.rests_now or configuration.peek("static_budget") is None:
-            steps.begins_anew(calls + _COMPARED_AGAIN)
-            return False
-        gains = bool(ledger.hits) and not account.gains_little
-        plainly = steps.comes(calls, self.spent, account.plain, gains)
-        if slower_by := steps.slower_by:
-            is_early = calls < _TO_COME and self.waits and self._opened is None
-            goes_on = self._completes() or is_early and slower_by < _MUCH
-            steps.begins_anew(calls + (_WAITS if goes_on else _COMPARED_AGAIN))
-            if not goes_on:
-                self._are_slower()
-        if plainly and self._calls_itself:  # those inside of a call are no calls
-            self._plain_steps = plainly - 1
-        elif plainly:
-            ledger.let_pass(plainly - 1, _TIMED)
-            account.let_pass(plainly - 1)
-        return plainly > 0
-
-    def _completes(self) -> bool:
+    def completes(self) -> bool:
         """Compile the way that waits: programs for some calls of a step may be what slows it."""
         waiting = self._waiting
         if waiting is None or self._opened is not None or (
@@ -308,39 +268,13 @@ class Site:
                 self._wakes_for(waiting)
         return self._waiting is not waiting
 
-    def _are_slower(self) -> None:
-        """Steps are slower than without programs."""
-        if self._opened is not None:
-            reason = "calls were slower with the turns of loops as calls: loops are closed"
-            self.ledger.add("slower", reason, line_of(self.method))
-            self._close_loops()
-        self.account.has_saved_nothing()
-        self.rest()
-
-    def rest(self) -> None:
-        """Leave the method alone for a while, unless programs become faster at once."""
-        if self.proofs.become_lean():
-            return
-        before, self._slower_steps = self._slower_steps, self._slower_steps + 1
-        self.sleep.begins_to_rest(_FIRST_REST << 2 * min(before, 3))
-        if self._native_is_coming():
-            return
-        if calls := self.proofs.are_tried_in():
-            # Programs that take longer with the method's Python may be faster without it.
-            self.sleep.calls = min(self.sleep.calls, calls)
-            return
-        self.phrases.gives_up()
-        if before < _TOLD:
-            reason = f"programs were slower than define-by-run{_way_of(self._last)}"
-            self.ledger.add("slower", reason, line_of(self.method))
-
     def _compared_plainly(self, chain: Any, args: Any, kw: Any) -> Any:
         started = clock()
         try:
             return self._as_one_call(chain, *args, **kw)
         finally:
             self.account.called_asleep(clock() - started)
-            self.ledger.plainly[_TIMED] += 1
+            self.ledger.plainly[TIMED] += 1
 
     def _as_one_call(self, chain: Any, /, *args: Any, **kwargs: Any) -> Any:
         """Define-by-run; where the method calls itself (trees), that is a part of the call, too."""
@@ -372,7 +306,7 @@ class Site:
             forms, self._unserved = self.forms, self._unserved + 1
             hot = forms.any_is_hot()
             sleep.unseen = forms.unseen(self._unserved) if hot else forms.uncounted(account.plain)
-        if sleep.calls > 1 and account.calls >= _BEGUN and not self._calls_itself:
+        if sleep.calls > 1 and account.calls >= _BEGUN and not self.calls_itself:
             # Nobody looks at the next ones.
             most = _LET_PASS if sleep.rests else sleep.unseen
             calls = min(sleep.calls - 1, most if account.knows_calls else min(most, _AT_FIRST))
@@ -396,7 +330,7 @@ class Site:
         self._unserved += 1
         ledger.went_plainly(LEFT_ALONE)
         account.called_asleep()
-        if not self._calls_itself and (calls := self.forms.unseen(self._unserved)):
+        if not self.calls_itself and (calls := self.forms.unseen(self._unserved)):
             ledger.let_pass(calls, LEFT_ALONE)
             account.let_pass(calls)
         return self._as_one_call(chain, *args, **kwargs)
@@ -543,9 +477,9 @@ class Site:
                 reason = "programs serve few calls of this part: it goes as before"
                 ledger.add("slower", reason, place)
             if not method.is_open:
-                self._close_loops()
+                self.close_loops()
 
-    def _close_loops(self) -> None:
+    def close_loops(self) -> None:
         """Calls go as before they were opened; neither do phrases pay."""
         self._opened, self._patience = None, 1 << 30
 
@@ -591,7 +525,7 @@ class Site:
         often, rest = divmod(calls, _OFTEN)  # it takes a while to know, and is asked seldom
         if rest > 1 or often & (often - 1) or not often:
             return False
-        functions, share = self._last.depth, 1 / self.forms.every(form)
+        functions, share = self.last.depth, 1 / self.forms.every(form)
         return not self.account.wait_for_trace(functions, calls, 1, share, instead=self._gained())
 
     # -- after a call
@@ -611,12 +545,12 @@ class Site:
         elif self._waiting is None:
             self._has_no_program(LONGEST)
         self._learn_phrases(run)
-        is_new = run.syncs or account.new_backwards or run.app is not self._last
+        is_new = run.syncs or account.new_backwards or run.app is not self.last
         if run.any_size:
             with self.lock:
                 self._learn_of_any_size(run)
         elif run.phrases is None and is_new:
-            self._last = run.app
+            self.last = run.app
             with self.lock:
                 self._learn(run)
         self._compile_any_size()
@@ -715,7 +649,7 @@ class Site:
             if wait and not run.programs and self._opened is None:
                 self._is_left_alone_for(wait)
                 if self._waiting is None:
-                    self.ledger.add("waits", _DEAR + _way_of(app), line_of(self.method))
+                    self.ledger.add("waits", _DEAR + way_of(app), line_of(self.method))
                 if self._waiting is None or least >= self._waiting.calls:
                     names = self._names(run)
                     self._waiting = Waiting(
@@ -777,7 +711,7 @@ class Site:
         """A call has followed a way of any sizes, or has begun to."""
         self._renew_pieces()
         if run.app is not self.any_sizes.root:
-            self._last = run.app
+            self.last = run.app
             self.any_sizes.was_followed(run)
 
     def _compile_any_size(self) -> None:
@@ -814,7 +748,7 @@ class Site:
             else:
                 self.account.new_backwards.append(piece)
 
-    def _native_is_coming(self) -> bool:
+    def native_is_coming(self) -> bool:
         """Ask for native code of programs that are slow; whether there will be some."""
         pieces = [piece for plan in self.plans() for piece in plan.compiled_pieces()]
         schedules = []
@@ -951,15 +885,6 @@ def _with_what_follows(apps: Iterable[Application]) -> Iterator[Application]:
         app = stack.pop()
         yield app
         stack += app.all_children()
-
-
-def _way_of(app: Application) -> str:
-    """Which calls a report speaks of: those that end with ``app``."""
-    path = app.path(1)
-    given = [s for a in path for s in a.leaves.values() if not issubclass(s.kind, Parameter)]
-    types = [f"{s.dtype}[{','.join(map(str, s.shape))}]" for s in given[:_NAMED]]
-    more = ", ..." if len(given) > _NAMED else ""
-    return f": {len(path)} functions of {', '.join(types)}{more}" if path else ""
 
 
 def _results(syncs: Sequence[Sync]) -> int:

@@ -6,7 +6,7 @@ import pytest
 import chainer
 import chainer.functions as F
 import chainer.links as L
-from chainer.graph_optimizations import _account, _comparison, _making, _proof, _run, _site
+from chainer.graph_optimizations import _account, _comparison, _making, _proof, _rests, _run, _site
 from chainer.graph_optimizations._piece import Piece
 from chainer.graph_optimizations._run import Run
 from chainer.graph_optimizations._settings import settings_now
@@ -659,7 +659,7 @@ def test_calls_that_pass_are_counted_one_by_one(state, monkeypatch):
         (site,) = model.schedule_manager._sites.values() if k else (None,)
         if k == 150 and state == "rests":
             site._waiting = None
-            site.rest()
+            site.rests.rest()
         passes = site is not None and site.ledger.to_pass > 0
         before = site.ledger.to_pass if passes else 0
         np.testing.assert_array_equal(model(x).array, wanted)
@@ -847,10 +847,10 @@ def test_a_proof_is_tried_before_programs_are_left_alone(was_tried, unproved):
     model, x = unproved, np.ones((2, 3), "f")
     (site,) = model.schedule_manager._sites.values()
     with chainer.using_config("static_budget", None):
-        site._last.proof_tries = int(was_tried)
+        site.last.proof_tries = int(was_tried)
         assert not site.proofs.proofs and site.ledger.with_python
-        site.rest()
-        assert site.sleep.rests and site.sleep.calls == (_site._FIRST_REST if was_tried else 1)
+        site.rests.rest()
+        assert site.sleep.rests and site.sleep.calls == (_rests._FIRST_REST if was_tried else 1)
         for _ in range(site.sleep.calls + 1):
             model(x)
     assert bool(site.proofs.proofs) is not was_tried
@@ -862,7 +862,7 @@ def test_what_is_put_off_for_a_proof_that_does_not_come_is_left_alone(unproved, 
     (site,) = unproved.schedule_manager._sites.values()
     calls = []
     for _ in range(8):
-        site.rest()
+        site.rests.rest()
         calls.append(site.sleep.calls)
     assert calls[:4] == [3, 3, 3, 3] and calls[-1] > 100
 
@@ -942,7 +942,7 @@ def test_where_values_decide_functions_are_counted_and_no_call_is_timed(monkeypa
     (site,) = model.schedule_manager._sites.values()
     assert site.account.ways == 2 and site.ledger.hits > 20
     assert site.account.of_function > 0.0
-    assert not site.ledger.plainly[_site._TIMED]
+    assert not site.ledger.plainly[_rests.TIMED]
 
 
 @pytest.mark.parametrize("proved", [True, False])
@@ -964,7 +964,7 @@ def test_steps_with_programs_are_compared_with_others(slower, proved, monkeypatc
             found = model.schedule_manager.report()[0]
             now[0] += 1.2 if (found.hits > before) is slower else 1.0
     (site,) = model.schedule_manager._sites.values()
-    assert found.plainly[_site._TIMED] >= 8
+    assert found.plainly[_rests.TIMED] >= 8
     assert bool(found.without_python) is proved
     assert site.sleep.rests is slower
     if slower:
@@ -982,7 +982,7 @@ def test_what_waits_is_compiled_where_programs_for_others_slow_the_steps(affords
         model(x)
     (site,) = model.schedule_manager._sites.values()
     assert site.waits and not model.schedule_manager.report()[0].hits
-    assert site._completes() is affords and site.waits is not affords
+    assert site.completes() is affords and site.waits is not affords
     site.sleep.wakes()
     for _ in range(20):
         model(x)
@@ -1003,17 +1003,17 @@ def test_looking_at_calls_is_compared_too_where_nothing_is_to_be_compiled(waits,
     now = [0.0]
     for module, name, value in (
             (_comparison, "_FIRST", 60), (_comparison.Comparison, "_made", 0),
-            (_site, "_NOT_SERVED", 80), (_site.Site, "waits", waits),
+            (_rests, "_NOT_SERVED", 80), (_site.Site, "waits", waits),
             (_comparison, "clock", lambda: now[0])):
         monkeypatch.setattr(module, name, value)
     monkeypatch.setattr(_account.Account, "wait_for_trace", lambda *_, **__: 1000)
     monkeypatch.setattr(_account.Account, "affords_rest_of_step", lambda *_: False)
     model, x = Model(), np.ones((2, 3), "f")
     for _ in range(4000 if not waits else 600):
-        timed = model.schedule_manager.report()[0].plainly.get(_site._TIMED) if now[0] else None
+        timed = model.schedule_manager.report()[0].plainly.get(_rests.TIMED) if now[0] else None
         model(x)
         (found,) = model.schedule_manager.report()
-        now[0] += 1.0 if found.plainly.get(_site._TIMED) != timed else 1.2
+        now[0] += 1.0 if found.plainly.get(_rests.TIMED) != timed else 1.2
         (site,) = model.schedule_manager._sites.values()
         if site.sleep.rests:
             break

@@ -739,10 +739,10 @@ def test_sizes_that_values_decide_on_wait_likewise(monkeypatch):
     for count in (3, 7, 4, 9, 5, 8, 3):
         call(count)
     site = net.site()
-    assert site._is_left_to_any_size(site._last, None)
+    assert site._is_left_to_any_size(site.last, None)
     for count in (7, 4, 9, 5, 8, 3, 7):  # they do come back
         call(count)
-    assert not site._is_left_to_any_size(site._last, None)
+    assert not site._is_left_to_any_size(site.last, None)
 
 
 def test_sizes_beyond_the_bounds_are_noted_and_then_served():

@@ -426,10 +426,10 @@ def test_fewer_programs_come_before_the_method_is_left_alone(monkeypatch):
             (site,) = model.schedule_manager._sites.values()
             (proof,) = site.proofs.proofs
             found.append(sum(len(plan.pieces) for _, _, plan in proof.plans))
-            site.rest()
+            site.rests.rest()
             assert site.sleep.calls == 0
             found.append(sum(len(plan.pieces) for _, _, plan in proof.plans))
-            site.rest()
+            site.rests.rest()
             assert site.sleep.calls > 0
             site.sleep.calls = 0
     assert found[1] == pieces < found[0]

@@ -12,7 +12,15 @@ from trust import Base, check
 import chainer
 import chainer.functions as F
 import chainer.links as L
-from chainer.graph_optimizations import _account, _comparison, _loops, _opening, _site, static_graph
+from chainer.graph_optimizations import (
+    _account,
+    _comparison,
+    _loops,
+    _opening,
+    _rests,
+    _site,
+    static_graph,
+)
 from chainer.graph_optimizations._source import syntax_of
 from chainer.graph_optimizations._specs import laid_out, usual_strides
 
@@ -967,7 +975,7 @@ def test_some_calls_go_plainly_to_be_compared(monkeypatch):
     with chainer.using_config("static_budget", 1e9), open_loops():
         model, reports = _made(Recurrent, 120)
     (site, *_) = model.schedule_manager._sites.values()
-    assert site.ledger.plainly[_site._TIMED] >= 16
+    assert site.ledger.plainly[_rests.TIMED] >= 16
     (loop,) = site._opened._loops
     assert 0 < loop.made < sum([1 + 5 * k % 9 for k in range(120)])
 

@@ -1958,7 +1958,7 @@ def test_proofs_go_that_take_more_time_than_they_save(saved, monkeypatch):
     with chainer.using_config("static_budget", 0.1):
         for k in range(104, 400):
             call(k)
-    proofs, app = site.proofs.proofs, site._last
+    proofs, app = site.proofs.proofs, site.last
     if saved > 0:
         assert len(proofs) >= made > 4 and all([p.gain > 0 for p in proofs]) and not app.proof_tries
     else:

@@ -207,7 +207,7 @@ def test_they_are_not_where_it_has_no_programs_itself(slower):
     model, plain = CompiledOuter(), Outer()
     plain.copyparams(model)
     site = _site_of(model, variable(0))
-    site._slower_steps, site.ledger.plain_calls = slower, 1000
+    site.rests.count, site.ledger.plain_calls = slower, 1000
     site.sleep.begins_to_rest(1 << 20)
     with chainer.using_config("static_budget", None):
         for k in range(40):

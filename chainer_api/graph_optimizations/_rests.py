@@ -1,0 +1,97 @@
+"""Whether the programs of a method rest: where steps are slower with them, it is left alone.
+
+In: the calls of one method, and what its account, its proofs and what waits say. Out: which calls
+go plainly, to be compared with those around them, and for how long programs rest. What may not
+happen: programs that make steps slower for good, or that rest although something that is on its
+way would make them faster.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from chainer import configuration
+
+from ._comparison import Comparison
+from ._report import line_of, way_of
+
+if TYPE_CHECKING:
+    from ._site import Site
+
+TIMED = "timed, to know what programs save"
+_NOT_SERVED = 1024  # calls without any program, after which it is seen what it takes to look
+_COMPARED_AGAIN = 64  # calls after which it is seen again whether steps are slower
+# Calls until which it may be that steps are slower only since more is to be compiled, but not by so
+# much, as a logarithm; and how many until it is seen again.
+_TO_COME, _MUCH, _WAITS = 2048, 0.14, 128
+_FIRST_REST = 512  # calls, and later four times as many each time, up to 64 times
+_TOLD = 3  # rests that a report tells of
+
+
+class Rests:
+    """Those of one method."""
+
+    def __init__(self, site: Site) -> None:
+        self._site = site
+        self.steps = Comparison()  # with programs, and without them
+        self.plainly = 0  # calls that are still to go plainly, to be compared
+        self.count = 0  # how often programs have rested since steps were slower
+
+    def is_compared(self, calls: int) -> bool:
+        """Whether a call, after so many, is to go without programs, so that steps are compared.
+
+        The account adds up what calls and backwards take, but not what happens around these.
+        """
+        if self.plainly > 0:
+            self.plainly -= 1
+            return True
+        site, steps = self._site, self.steps
+        ledger, account = site.ledger, site.account
+        # What has to wait for its first programs would be kept from them by a rest.
+        asked = ledger.hits or site.loops_are_open or (
+            calls >= _NOT_SERVED and (ledger.spent["trace"] or not site.waits))
+        if not asked or site.sleep.rests_now or configuration.peek("static_budget") is None:
+            steps.begins_anew(calls + _COMPARED_AGAIN)
+            return False
+        gains = bool(ledger.hits) and not account.gains_little
+        plainly = steps.comes(calls, site.spent, account.plain, gains)
+        if slower_by := steps.slower_by:
+            is_early = calls < _TO_COME and site.waits and not site.loops_are_open
+            goes_on = site.completes() or is_early and slower_by < _MUCH
+            steps.begins_anew(calls + (_WAITS if goes_on else _COMPARED_AGAIN))
+            if not goes_on:
+                self._are_slower()
+        if plainly and site.calls_itself:  # those inside of a call are no calls
+            self.plainly = plainly - 1
+        elif plainly:
+            ledger.let_pass(plainly - 1, TIMED)
+            account.let_pass(plainly - 1)
+        return plainly > 0
+
+    def _are_slower(self) -> None:
+        """Steps are slower than without programs."""
+        site = self._site
+        if site.loops_are_open:
+            reason = "calls were slower with the turns of loops as calls: loops are closed"
+            site.ledger.add("slower", reason, line_of(site.method))
+            site.close_loops()
+        site.account.has_saved_nothing()
+        self.rest()
+
+    def rest(self) -> None:
+        """Leave the method alone for a while, unless programs become faster at once."""
+        site = self._site
+        if site.proofs.become_lean():
+            return
+        before, self.count = self.count, self.count + 1
+        site.sleep.begins_to_rest(_FIRST_REST << 2 * min(before, 3))
+        if site.native_is_coming():
+            return
+        if calls := site.proofs.are_tried_in():
+            # Programs that take longer with the method's Python may be faster without it.
+            site.sleep.calls = min(site.sleep.calls, calls)
+            return
+        site.phrases.gives_up()
+        if before < _TOLD:
+            reason = f"programs were slower than define-by-run{way_of(site.last)}"
+            site.ledger.add("slower", reason, line_of(site.method))
