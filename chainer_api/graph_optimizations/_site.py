@@ -202,13 +202,14 @@ class Site:
     def is_part_of(self, outer: Site) -> bool:
         """A call comes inside of one of ``outer`` that goes plainly: whether it is left to that.
 
-        So it is as long as programs may serve the outer one whole. Where each chain in a chain has
-        a decorated method, all of them would note and trace the same functions.
+        So it is as long as programs may serve the outer one whole, unless there are some for calls
+        from elsewhere. Where each chain in a chain has a decorated method, all of them would note
+        and trace the same functions.
         """
         if outer is self:
             self.calls_itself = True
             return True
-        return not outer.leaves_parts
+        return not (self.ledger.hits or outer.leaves_parts)
 
     @property
     def leaves_parts(self) -> bool:

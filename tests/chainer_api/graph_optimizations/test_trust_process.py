@@ -216,6 +216,22 @@ def test_they_are_not_where_it_has_no_programs_itself(slower):
     assert (model.one.schedule_manager.report()[0].without_python > 12) is not bool(slower)
 
 
+def test_they_have_those_of_calls_from_elsewhere():
+    np.random.seed(0)
+    model, plain = CompiledOuter(), Outer()
+    plain.copyparams(model)
+    with chainer.using_config("static_budget", None):
+        for k in range(30):
+            _step(model.one, variable(k))
+    before = model.one.schedule_manager.report()[0].hits
+    with chainer.using_config("static_budget", 0.0):
+        for k in range(60):
+            assert _step(model, variable(k)) == _step(plain, variable(k))
+    assert model.schedule_manager.report()[0].hits == 0
+    assert model.one.schedule_manager.report()[0].hits > before + 20
+    assert model.other.schedule_manager.report()[0].hits == 0
+
+
 def test_a_call_that_is_let_pass_leaves_nothing_behind_where_it_raises():
     model = CompiledOuter()
     site = _site_of(model, variable(0))
