@@ -263,11 +263,10 @@ class Account:
     ) -> int:
         """In how many calls functions may be traced that ``calls`` of those so far have applied.
 
-        Of so many ``results`` Variables are made, most with programs of their own, and so many
+        So many ``results`` are held, most of which have programs of their own, and so many
         ``programs`` run one after the other in any case. ``share`` is the least part of the calls
-        that is thought to apply them. Programs for any sizes are traced
-        at so many ``probes``, and gain less. ``instead`` is the part of the gain that such programs
-        have already.
+        that is thought to apply them. Programs for any sizes are traced at so many ``probes``, and
+        gain less. ``instead`` is the part of the gain that such programs have already.
         """
         if self.spends_freely:
             return 0
