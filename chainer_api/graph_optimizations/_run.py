@@ -833,7 +833,7 @@ class Run:
             y.__dict__.pop("_node", None)
         told = isinstance(error, FloatingPointError)
         self._realize(why, "floating-point errors" if told else "a program failed", noted=False)
-        if told:
+        if told or isinstance(error, (RecursionError, MemoryError)):  # deep in other calls, say
             return
         plan.dropped = True
         self.site.ledger.add(

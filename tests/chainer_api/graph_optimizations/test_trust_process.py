@@ -224,6 +224,7 @@ def test_they_have_those_of_calls_from_elsewhere():
         for k in range(30):
             _step(model.one, variable(k))
     before = model.one.schedule_manager.report()[0].hits
+    _site_of(model, variable(0)).sleep.begins_to_rest(1 << 20)
     with chainer.using_config("static_budget", 0.0):
         for k in range(60):
             assert _step(model, variable(k)) == _step(plain, variable(k))
