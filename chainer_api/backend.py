@@ -146,8 +146,6 @@ def get_device_from_array(*arrays):
     for array in arrays:
         if isinstance(array, chainer.variable.Variable):
             array = array._array
-        if type(array) is _tracing.Promise and array.gpu is not None:
-            return GpuDevice.from_device_id(array.gpu)
         device = GpuDevice.from_array(array)
         if device is not None:
             return device

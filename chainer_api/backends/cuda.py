@@ -152,9 +152,8 @@ class GpuDevice(_backend.Device):
     @staticmethod
     def from_array(array):
         """Return the device on which a CuPy array lives, ``None`` for all others."""
-        if isinstance(array, ndarray) and array.device is not None:
-            return GpuDevice(array.device)
-        return None
+        device = get_device_from_array(array)
+        return None if device is DummyDevice else GpuDevice(device)
 
     @property
     def name(self):

@@ -30,6 +30,8 @@ except ImportError:  # another NumPy: programs warn from their lines
         """Nothing to be compared."""
 
 
+#: Of a call that is deep in others, or of a process without memory: no fault of what raises them.
+NO_ROOM = RecursionError, MemoryError
 _HEARD = frozenset({"call", "print", "log"})
 _heard: tuple[Any, bool] = (object(), False)  # of the last state that was asked for
 

@@ -28,7 +28,7 @@ from chainwright.tracer import blank
 
 from ._account import Account, Meter, clock
 from ._device import ARRAYS, live_values, number_at, schedule
-from ._errors import raising
+from ._errors import NO_ROOM, raising
 from ._held import LARGE
 from ._levels import Levels, ranks_of
 from ._node import NUMBERS, SIZES, SMALL_RESULT, Rebuilt, StaticScheduleFunction
@@ -264,7 +264,7 @@ class Piece:
             return self._recorded(expect)
         except Untraceable:
             raise
-        except (RecursionError, MemoryError) as e:  # of a call that is deep in others, say
+        except NO_ROOM as e:
             pass_on(e)
             raise self._refused_all(f"compiling raised {type(e).__name__}: {e}") from e
         except Exception as e:

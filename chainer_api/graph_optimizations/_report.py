@@ -35,11 +35,15 @@ def line_of(method: Callable[..., Any]) -> str:
     return f"{code.co_filename}:{line}"
 
 
+def _type_of(dtype: Any, lengths: Iterable[Any]) -> str:
+    return f"{dtype}[{','.join(map(str, lengths))}]"
+
+
 def way_of(app: Application) -> str:
     """Which calls a report speaks of: those that end with ``app``."""
     path = app.path(1)
     given = [s for a in path for s in a.leaves.values() if not issubclass(s.kind, Parameter)]
-    types = [f"{s.dtype}[{','.join(map(str, s.shape))}]" for s in given[:_NAMED]]
+    types = [_type_of(s.dtype, s.shape) for s in given[:_NAMED]]
     more = ", ..." if len(given) > _NAMED else ""
     return f": {len(path)} functions of {', '.join(types)}{more}" if path else ""
 
@@ -67,9 +71,7 @@ def label_of(name: str, piece: Any) -> str:
     """``MLP.forward(f32[30,4]), train``."""
     inputs = piece.forward.inputs
     types = [
-        f"{node.dtype}[{','.join(map(str, node.dims))}]"
-        for node in inputs
-        if node.attr("kind") == "argument"
+        _type_of(node.dtype, node.dims) for node in inputs if node.attr("kind") == "argument"
     ]
     mode = "train" if piece.apps[0].settings.train else "test"
     return f"{name}({', '.join(types)}), {mode}"

@@ -24,7 +24,7 @@ from chainwright.runtime import pass_on
 
 from ._account import clock
 from ._device import ARRAYS, gpu_of, is_writeable
-from ._errors import error_state, errors, errors_are_raised
+from ._errors import NO_ROOM, error_state, errors, errors_are_raised
 from ._frames import is_caught, user_line
 from ._held import LARGE, references
 from ._matching import undo
@@ -833,7 +833,7 @@ class Run:
             y.__dict__.pop("_node", None)
         told = isinstance(error, FloatingPointError)
         self._realize(why, "floating-point errors" if told else "a program failed", noted=False)
-        if told or isinstance(error, (RecursionError, MemoryError)):  # deep in other calls, say
+        if told or isinstance(error, NO_ROOM):
             return
         plan.dropped = True
         self.site.ledger.add(

@@ -54,7 +54,7 @@ _AS_MANY = 8  # programs for one size each take longer to be made than one for a
 _BEGUN, _AT_FIRST = 4, 8
 _SERVED_SELDOM = 8  # calls for each that is served: parts of the others may have programs
 _SEEN = 4  # calls that were noted, which tell whether ways come again
-_NOT_SERVED = 512  # calls until nobody thinks that a program is going to serve any
+_GIVEN_UP = 512  # calls until nobody thinks that a program is going to serve any
 _LET_PASS = 63  # calls in a row, where programs are slower
 _WAYS, _KINDS_OF_WAYS = 12, 4  # forms of arguments, or ways, until loops are opened
 _KINDS_THAT_WAIT = 3  # likewise, of fewer ways, where programs for them are too dear for now
@@ -225,7 +225,7 @@ class Site:
             return False
         if self._noted >= _SEEN and not self._ways_come_again:
             return True
-        return ledger.plain_calls > _NOT_SERVED and not self.waits
+        return ledger.plain_calls > _GIVEN_UP and not self.waits
 
     def sleeps_for(self, calls: int) -> None:
         """So many calls have gone without it while it was asleep."""

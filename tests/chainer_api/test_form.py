@@ -116,14 +116,16 @@ def test_len_may_be_another_function():
     assert names['f'](x) == 0.0 and not any(x.found)
 
 
+class OneLayer(chainer.Chain):
+    def __init__(self):
+        super().__init__()
+        with self.init_scope():
+            self.a = L.Linear(4, 4)
+
+
 @pytest.mark.parametrize('python', [True, False])
 def test_no_program_ends_where_a_form_is_read(python):
-    class Net(chainer.Chain):
-        def __init__(self):
-            super().__init__()
-            with self.init_scope():
-                self.a = L.Linear(4, 4)
-
+    class Net(OneLayer):
         @chainer.static_graph
         def forward(self, x):
             h = F.tanh(self.a(x))
@@ -145,12 +147,7 @@ def test_no_program_ends_where_a_form_is_read(python):
 
 
 def test_neither_for_items_devices_and_none():
-    class Net(chainer.Chain):
-        def __init__(self):
-            super().__init__()
-            with self.init_scope():
-                self.a = L.Linear(4, 4)
-
+    class Net(OneLayer):
         @chainer.static_graph
         def forward(self, x):
             states = [F.tanh(self.a(x))]

@@ -18,6 +18,7 @@ from chainwright.runtime.rate import Rate
 def free(monkeypatch):
     """Programs cost nothing, so that only what is expected of lives decides."""
     monkeypatch.setitem(vars(chainer.global_config), "static_budget", 0.1)
+    monkeypatch.setattr(_account, "_OF_PROGRAM", 0.0)
     for name in ("COMPILING", "PROVING", "NATIVE", "ANY_SIZE"):
         monkeypatch.setattr(_account, name, Rate(1e-9, 0.0))
     monkeypatch.setattr(_making, "COMPILING", Rate(1e-9, 0.0))
