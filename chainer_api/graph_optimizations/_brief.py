@@ -25,7 +25,7 @@ from chainwright.runtime.native import words
 from chainwright.runtime.trees import parsed
 
 from ._direct import Direct
-from ._own import decides
+from ._own import IS_MADE, MISSING, decides, in_class
 from ._plan import Plan
 from ._source import codes_in
 
@@ -33,8 +33,6 @@ _AT_ONCE, _TRIES = 3, 6  # times that a brief way is looked for again: soon, and
 _SOON = 64  # uses until it is asked again for native code
 _LONG = 1024  # uses after which it was no mistake
 _LEAST = 8  # guards fewer, or it is no gain
-_HEAP = 1 << 9  # flag of classes that Python code has made
-_ANY: Any = object()
 _PLAIN = (str, bytes, bool, int, float, type(None), type(Ellipsis), np.dtype)
 _OF_LAYOUT = re.compile(
     r"if type\((v\d+)\) is not ndarray or \1\.shape != (k\d+) or \1\.dtype is not (k\d+) and "
@@ -206,13 +204,13 @@ class Watch:
 
     def _of_class(self, obj: type, name: str) -> Any:
         """An attribute of a class: what stands there, nothing that code makes of it."""
-        for_all = _raw(type(obj), name)
+        for_all = in_class(type(obj), name)
         if type(obj).__getattribute__ is not type.__getattribute__ or (
-            for_all is not _ANY and decides(for_all)
+            for_all is not MISSING and decides(for_all)
         ):
             raise Moving  # ``__dict__``, ``__name__``: the class of classes makes them
-        found = _raw(obj, name)
-        if found is _ANY or hasattr(type(found), "__get__") and type(found).__flags__ & _HEAP:
+        found = in_class(obj, name)
+        if found is MISSING or hasattr(type(found), "__get__") and type(found).__flags__ & IS_MADE:
             raise Moving
         if getattr(obj, name) is not found:
             raise Moving
@@ -227,8 +225,8 @@ class Watch:
         usual = ModuleType if is_module else object
         if kind.__getattribute__ is not usual.__getattribute__ or not hasattr(obj, "__dict__"):
             raise Moving
-        raw = _raw(kind, name)
-        if raw is not _ANY and name != "__dict__" and decides(raw):
+        raw = in_class(kind, name)
+        if raw is not MISSING and name != "__dict__" and decides(raw):
             raise Moving
         self._watch(obj, words.class_of(obj))
         if name == "__dict__":
@@ -244,7 +242,7 @@ class Watch:
             self._watch(obj, words.instance_words(obj))
         if name in found:
             return found[name]
-        if raw is _ANY or hasattr(type(raw), "__get__"):
+        if raw is MISSING or hasattr(type(raw), "__get__"):
             raise Moving
         return raw
 
@@ -258,14 +256,6 @@ def _words_of_plans(plans: Sequence[tuple[Any, int, Any]]) -> list[words.Word]:
             raise Moving
         found += [*words.dict_words(app.plans), *own]
     return found
-
-
-def _raw(cls: type, name: str) -> Any:
-    """What stands in a class or in its bases."""
-    for base in cls.__mro__:
-        if name in base.__dict__:
-            return base.__dict__[name]
-    return _ANY
 
 
 class _Space:
@@ -370,7 +360,7 @@ class Brief:
             return ""
         finally:
             self._watch.volatile, self._watch.watched = volatile, before
-        if not type(found).__flags__ & _HEAP or type(found) is Variable:
+        if not type(found).__flags__ & IS_MADE or type(found) is Variable:
             return ""
         self._watch.known[target.id] = found
         return f"if {ast.unparse(value)} is not {target.id}: return undone(carrier)"

@@ -17,7 +17,7 @@ from chainer.variable import Variable
 from chainwright.ir.layout import reuse_matters
 from chainwright.tracer import DIFFERENT_LAYOUTS
 
-from ._own import CONTAINERS, IS_MADE, MISSING, OWN, Bound, OwnObject, View
+from ._own import CONTAINERS, IS_MADE, MISSING, OWN, Bound, OwnObject, View, in_class
 from ._residual import PLAIN, NotProvable, Sym, is_number
 
 
@@ -205,7 +205,7 @@ class Computing:
                 return ways[:1]
             if first is not second and issubclass(second, first):
                 if name in _COMPARISONS or (
-                    self._static(second, reflected) is not self._static(first, reflected)
+                    in_class(second, reflected) is not in_class(first, reflected)
                 ):
                     return ways[::-1]
         return ways
@@ -215,7 +215,7 @@ class Computing:
         for own, other, method in self._tried(a, b, name, reflected):
             if type(own) is OwnObject or type(own) is Sym and not self._has_plain_operators(own):
                 cls = self.class_of(own)
-                if self._static(cls, method) is MISSING:
+                if in_class(cls, method) is MISSING:
                     self.stays_without(cls, method)
                     continue
                 found = self._asked(own, method, other)
@@ -249,7 +249,7 @@ class Computing:
             raise NotProvable("a container of the outside is changed")
         if type(a) is OwnObject or type(a) is Sym and not self._has_plain_operators(a):
             method = f"__i{_BINARY[op][0]}__"
-            if self._static(self.class_of(a), method) is not MISSING:
+            if in_class(self.class_of(a), method) is not MISSING:
                 raise NotProvable(f"{method} of a {self.class_of(a).__name__}")
         if type(a) in (dict, set):
             raise NotProvable("an operator in place")
@@ -318,7 +318,7 @@ class Computing:
         for own, other, method in self._tried(a, b, f"__{name}__", f"__{_MIRROR[name]}__"):
             if type(own) is OwnObject or type(own) is Sym and not self._has_plain_operators(own):
                 cls = self.class_of(own)
-                found = self._static(cls, method)
+                found = in_class(cls, method)
                 if isinstance(found, FunctionType):
                     result = self._asked(own, method, other)
                     if result is not NotImplemented:
@@ -326,7 +326,7 @@ class Computing:
                 elif name in ("eq", "ne") and found is getattr(object, method):
                     self.stays(cls, method, found)
                     # What is not equal is what __eq__ says, where nothing else does.
-                    if name == "ne" and self._static(cls, "__eq__") is not object.__eq__:
+                    if name == "ne" and in_class(cls, "__eq__") is not object.__eq__:
                         result = self.special(own, "__eq__", [other])
                         if result is not NotImplemented:
                             return not self.truth(result)

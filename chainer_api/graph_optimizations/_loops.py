@@ -19,6 +19,7 @@ from chainer.link import Link
 from chainwright.tracer import is_library
 
 from ._opening import Opened, Turns, opened
+from ._own import in_class
 from ._steady import is_steady
 
 if TYPE_CHECKING:
@@ -324,7 +325,7 @@ def _target_of(callee: Any) -> tuple[Any, FunctionType] | None:
 
 def _of_class(owner: Any, name: str) -> Any:
     """A method of an object's class; None if it is none of the user's, or a compiled one."""
-    found = next((vars(c)[name] for c in type(owner).__mro__ if name in vars(c)), None)
+    found = in_class(type(owner), name)
     return found if _is_users(found) else None
 
 

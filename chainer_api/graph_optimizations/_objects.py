@@ -49,6 +49,7 @@ from ._own import (
     View,
     Weak,
     decides,
+    in_class,
     is_library_class,
 )
 from ._residual import PLAIN, NotProvable, Sym, attribute
@@ -107,7 +108,7 @@ class Objects(Computing):
 
     def has_setter(self, cls: type, name: str) -> bool:
         """Whether something of the class is asked where the attribute is set."""
-        found = self._static(cls, name)
+        found = in_class(cls, name)
         return isinstance(found, property) or hasattr(type(found), "__set__")
 
     def truth(self, value: Any) -> bool:
@@ -132,7 +133,7 @@ class Objects(Computing):
 
     def _object_truth(self, value: Any, cls: type) -> bool:
         for name in ("__bool__", "__len__"):
-            if self._static(cls, name) is not MISSING:
+            if in_class(cls, name) is not MISSING:
                 found = self.special(value, name, []) if name == "__bool__" else self.length(value)
                 if name == "__bool__" and self.class_of(found) is not bool:
                     raise NotProvable("__bool__ gives no truth value")
@@ -155,12 +156,6 @@ class Objects(Computing):
             r.guard(f"{attribute(r.const(cls), name)} is not {r.const(found)}")
 
     # -- attributes
-
-    def _static(self, cls: type, name: str) -> Any:
-        for c in cls.__mro__:
-            if name in c.__dict__:
-                return c.__dict__[name]
-        return MISSING
 
     def getattr(self, obj: Any, name: str, default: Any = MISSING) -> Any:
         kind = type(obj)
@@ -208,7 +203,7 @@ class Objects(Computing):
     def _tuple_attribute(self, obj: Any, name: str, default: Any) -> Any:
         """A field of a named tuple that the call has made, or what its class has besides."""
         cls, r = type(obj), self.residual
-        found = self._static(cls, name)
+        found = in_class(cls, name)
         if type(found) is _FIELD:
             return obj[obj._fields.index(name)]
         if found is MISSING:
@@ -219,7 +214,7 @@ class Objects(Computing):
         if isinstance(found, FunctionType):
             r.guard(f"{attribute(r.const(cls), name)} is not {r.const(found)}")
             return Bound(found, obj)
-        if name in tuple.__dict__ and self._static(cls, name) is tuple.__dict__[name]:
+        if name in tuple.__dict__ and in_class(cls, name) is tuple.__dict__[name]:
             return Bound(name, obj)
         return self._class_attribute(cls, name, default)
 
@@ -256,9 +251,9 @@ class Objects(Computing):
             return cls.__mro__
         if name == "__dict__":
             raise NotProvable("the dictionary of a class")
-        found = self._static(cls, name)
+        found = in_class(cls, name)
         if found is MISSING:
-            if self._static(type(cls), name) is not MISSING:
+            if in_class(type(cls), name) is not MISSING:
                 raise NotProvable(f"the attribute {name} of a metaclass")
             return self._lacks(cls, name, default)
         if isinstance(found, classmethod):
@@ -343,8 +338,8 @@ class Objects(Computing):
         ):
             raise NotProvable(f"a {cls.__name__} has a __getattribute__ of its own")
         written = self.written.get(id(value), {})
-        found = self._static(cls, name)
-        if found is object.__getattribute__ and self._static(cls, "__getattr__") is MISSING:
+        found = in_class(cls, name)
+        if found is object.__getattribute__ and in_class(cls, "__getattr__") is MISSING:
             return Bound(name, obj)
         if isinstance(found, property):
             r.guard(f"{attribute(r.const(cls), name)} is not {r.const(found)}")
@@ -372,7 +367,7 @@ class Objects(Computing):
             except AttributeError:
                 raise NotProvable(f"{name} has no value yet") from None
         if found is MISSING:
-            if self._static(cls, "__getattr__") is not MISSING:
+            if in_class(cls, "__getattr__") is not MISSING:
                 raise NotProvable(f"a {cls.__name__} computes its attribute {name}")
             return self._lacks(obj, name, default)
         if isinstance(found, FunctionType):
@@ -407,7 +402,7 @@ class Objects(Computing):
             return self._left(obj.real, name, default)
         if obj.applied and name != "apply":
             raise NotProvable("what a function has left on itself is read")
-        found = self._static(obj.cls, name)
+        found = in_class(obj.cls, name)
         r = self.residual
         if obj.cls.__getattribute__ is not object.__getattribute__:
             raise NotProvable(f"a {obj.cls.__name__} has a __getattribute__ of its own")
@@ -428,7 +423,7 @@ class Objects(Computing):
         if name == "__dict__":
             return obj.attributes
         if found is MISSING:
-            if self._static(obj.cls, "__getattr__") is not MISSING:
+            if in_class(obj.cls, "__getattr__") is not MISSING:
                 raise NotProvable(f"a {obj.cls.__name__} computes its attribute {name}")
             return self._lacks(obj.cls, name, default)
         if isinstance(found, FunctionType):
@@ -474,7 +469,7 @@ class Objects(Computing):
             if obj.slot is None or not obj.applied:
                 r.guard(f"{obj.ref}._layout is not None")
             return None
-        found = self._static(type(obj.value), name)
+        found = in_class(type(obj.value), name)
         if name in vars(obj.value) and name not in ("_node",):
             raise NotProvable(f"the attribute {name} of a Variable")
         if isinstance(found, FunctionType):
@@ -522,10 +517,10 @@ class Objects(Computing):
     def setattr(self, obj: Any, name: str, value: Any) -> None:
         kind = type(obj)
         if kind is OwnObject:
-            found = self._static(obj.cls, name)
+            found = in_class(obj.cls, name)
             if isinstance(found, property) or hasattr(type(found), "__set__"):
                 raise NotProvable(f"a property {name} is set")
-            if self._static(obj.cls, "__setattr__") is not object.__setattr__:
+            if in_class(obj.cls, "__setattr__") is not object.__setattr__:
                 raise NotProvable(f"a {obj.cls.__name__} has a __setattr__ of its own")
             if obj.applied:
                 raise NotProvable("a function that has run is changed")
@@ -544,7 +539,7 @@ class Objects(Computing):
             real, "__dict__"
         ):
             raise NotProvable(f"the attribute {name} of a {cls.__name__} is set")
-        found = self._static(cls, name)
+        found = in_class(cls, name)
         if isinstance(found, property):
             if found.fset is None:
                 raise NotProvable(f"the property {name} cannot be set")
@@ -799,7 +794,7 @@ class Objects(Computing):
 
     def _iterate_object(self, obj: Any) -> Iterator[Any]:
         cls = self.class_of(obj)
-        if self._static(cls, "__iter__") is MISSING:
+        if in_class(cls, "__iter__") is MISSING:
             raise NotProvable(f"a {cls.__name__} is iterated over")
         found = self.special(obj, "__iter__", [])
         if not hasattr(found, "__next__") and type(found) is not OwnObject:
@@ -851,7 +846,7 @@ class Objects(Computing):
     def special(self, obj: Any, name: str, args: list[Any]) -> Any:
         """A method that the interpreter of Python looks for in the class."""
         cls = self.class_of(obj)
-        found = self._static(cls, name)
+        found = in_class(cls, name)
         r = self.residual
         if found is None or found is MISSING or not isinstance(found, FunctionType):
             raise NotProvable(f"{name} of a {cls.__name__}")
@@ -886,7 +881,7 @@ class Objects(Computing):
 
     def special_call(self, obj: Any, args: list[Any], kw: dict[str, Any]) -> Any:
         cls = self.class_of(obj)
-        found = self._static(cls, "__call__")
+        found = in_class(cls, "__call__")
         if not isinstance(found, FunctionType):
             raise NotProvable(f"a {cls.__name__} is called")
         r = self.residual
@@ -917,7 +912,7 @@ class Objects(Computing):
             if "_tuple_new" not in getattr(cls.__new__, "__globals__", ()):
                 raise NotProvable(f"{cls.__name__}.__new__")
             of_tuple = tuple.__dict__
-            if any([self._static(cls, m) is not of_tuple.get(m, MISSING) for m in _OF_TUPLES]):
+            if any([in_class(cls, m) is not of_tuple.get(m, MISSING) for m in _OF_TUPLES]):
                 raise NotProvable(f"a {cls.__name__} is more than a tuple with names")
             defaults = getattr(cls, "_field_defaults", {})
             if len(args) > len(names) or any([type(v) not in PLAIN for v in defaults.values()]):
@@ -948,11 +943,11 @@ class Objects(Computing):
             raise NotProvable(f"a {cls.__name__} is made")
         for name in ("__new__", "__setattr__", "__getattribute__"):
             self.stays(cls, name, getattr(cls, name))
-        if self._static(cls, "__getattr__") is MISSING:
+        if in_class(cls, "__getattr__") is MISSING:
             self.stays_without(cls, "__getattr__")
         obj = OwnObject(cls)
         self.dry.own_objects.append(obj)
-        found = self._static(cls, "__init__")
+        found = in_class(cls, "__init__")
         if isinstance(found, FunctionType):
             r = self.residual
             r.guard(f"{r.const(cls)}.__init__ is not {r.const(found)}")
@@ -986,7 +981,7 @@ class _Empty:
 
 def _has(cls: type, name: str) -> bool:
     """Whether instances of a class have a method, as the interpreter looks for it."""
-    return any([name in c.__dict__ for c in cls.__mro__])
+    return in_class(cls, name) is not MISSING
 
 
 _FIELD = type(collections.namedtuple("_P", "x").x)  # type: ignore[attr-defined]
@@ -1009,7 +1004,7 @@ def _stands_in(module: ModuleType, name: str) -> bool:
     kind = type(module)
     if name not in vars(module) or kind.__getattribute__ is not ModuleType.__getattribute__:
         return False
-    return not decides(next((vars(c)[name] for c in kind.__mro__ if name in vars(c)), None))
+    return not decides(in_class(kind, name))
 
 
 #: Methods of tuples: a class of named ones that has others is not read.

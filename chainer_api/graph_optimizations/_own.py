@@ -15,6 +15,14 @@ from ._residual import Sym
 MISSING = object()
 
 
+def in_class(cls: type, name: str) -> Any:
+    """What stands under a name in a class or in its bases; MISSING where nothing does."""
+    for base in cls.__mro__:
+        if name in base.__dict__:
+            return base.__dict__[name]
+    return MISSING
+
+
 def decides(found: Any) -> bool:
     """Whether what stands in a class is asked before the dictionary of an object."""
     kind = type(found)

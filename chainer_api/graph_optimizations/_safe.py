@@ -30,7 +30,7 @@ from chainer._backprop import grad as chainer_grad
 from chainer.function_node import FunctionNode
 from chainer.variable import Variable
 
-from ._own import IS_MADE, Context, Super, View, is_library_class
+from ._own import IS_MADE, MISSING, Context, Super, View, in_class, is_library_class
 from ._residual import PLAIN, NotProvable, Sym
 from ._warned import FILTER, matches
 
@@ -659,7 +659,7 @@ def _sorted(interp: Any, function: Any, args: list[Any], kw: dict[str, Any]) -> 
 def _isinstance(interp: Any, function: Any, args: list[Any], kw: dict[str, Any]) -> Any:
     value, cls = args
     kind = interp.class_of(value) if function is isinstance else value
-    said = interp._static(kind, "__class__") if function is isinstance else _CLASS_OF_OBJECTS
+    said = in_class(kind, "__class__") if function is isinstance else _CLASS_OF_OBJECTS
     if said is not _CLASS_OF_OBJECTS:
         raise NotProvable(f"a {kind.__name__} says itself of which class it is")
     classes = [*_classes(interp, cls)]
@@ -705,7 +705,7 @@ def _type(interp: Any, function: Any, args: list[Any], kw: dict[str, Any]) -> An
 @_handles(callable)
 def _callable(interp: Any, function: Any, args: list[Any], kw: dict[str, Any]) -> Any:
     cls = interp.class_of(args[0])
-    found = any("__call__" in c.__dict__ for c in cls.__mro__)
+    found = in_class(cls, "__call__") is not MISSING
     if not found:
         interp.stays_without(cls, "__call__")
     return found
