@@ -17,7 +17,7 @@ test-fast: $(STAMP)
 	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(RUN) -m pytest -n auto -m "not slow"
 
 # The compiler with the versions of NumPy that it is to work with, each in an environment of its own.
-NUMPYS ?= 2.0.* 2.1.* 2.2.* 2.3.* 2.4.*
+NUMPYS ?= 2.0.* 2.1.* 2.2.* 2.3.* 2.4.* 2.5.*
 test-numpy:
 	.ci/test-numpy "$(PYTHON)" $(NUMPYS)
 

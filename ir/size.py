@@ -193,7 +193,7 @@ def function_of(value: Any, count: int) -> Callable[[Probe], Any]:
     symbols = "".join([f"{symbol(k)}, " for k in range(count)])
     text = source_of(value, bind)
     exec(f"def f(sizes):\n    {symbols and f'{symbols}= sizes'}\n    return {text}", names)
-    return names["f"]
+    return names.pop("f")  # which would hold itself, until garbage is collected
 
 
 def at(value: Any, probe: Probe) -> Any:

@@ -177,10 +177,10 @@ class Kind:
         self._has_grown = False
         app.plain = self.seconds if self.seconds < math.inf else 0.0
 
-    def failed(self, why: Any) -> None:
-        """No program is to be had: with more ways that are known, perhaps."""
-        if isinstance(why, TooFew) and len(self.samples) + why.missing <= _MOST:
-            self._missing = why.missing
+    def failed(self, missing: int) -> None:
+        """No program is to be had: with so many more ways that are known, perhaps; 0: with none."""
+        if missing and len(self.samples) + missing <= _MOST:
+            self._missing = missing
             return
         self.failures += 1
         self._missing = 3

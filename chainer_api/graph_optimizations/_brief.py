@@ -27,6 +27,7 @@ from chainwright.runtime.trees import parsed
 from ._direct import Direct
 from ._own import IS_MADE, MISSING, decides, in_class
 from ._plan import Plan
+from ._residual import defined
 from ._source import codes_in
 
 _AT_ONCE, _TRIES = 3, 6  # times that a brief way is looked for again: soon, and at all
@@ -258,14 +259,6 @@ def _words_of_plans(plans: Sequence[tuple[Any, int, Any]]) -> list[words.Word]:
     return found
 
 
-class _Space:
-    """The names of code, which hold arrays, for whoever wants to know who holds them."""
-
-    def __init__(self, names: dict[str, Any]) -> None:
-        self.names = names
-        note_holder(self, [v for v in names.values() if type(v) is np.ndarray])
-
-
 def _function(body: Sequence[str]) -> str:
     lines = ["def brief(chain, args, kw, carrier):", "try:", *body]
     return "\n    ".join(lines) + "\n"
@@ -322,9 +315,10 @@ class Brief:
         for name, plan in self._names.items():
             if type(plan) is Plan:
                 space[name] = Direct(plan)
-        space["space"] = _Space(space)
-        exec(compile(self.text, "<chainwright brief>", "exec"), space)
-        self.replay: Callable[..., Any] = space["brief"]
+        code = compile(self.text, "<chainwright brief>", "exec")
+        self.replay: Any = defined(code, space, "brief")
+        self.replay.names = space  # for whoever wants to know who holds the arrays in it
+        note_holder(self.replay, [v for v in space.values() if type(v) is np.ndarray])
         del self._watch, self._names  # which hold what the call has found
 
     def _kept(self, line: str, statement: ast.stmt, *more: ast.stmt) -> str:

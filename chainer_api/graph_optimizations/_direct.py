@@ -27,6 +27,7 @@ from ._account import clock
 from ._errors import noting, raising
 from ._held import hold
 from ._node import SMALL_RESULT, StaticScheduleFunction
+from ._residual import defined
 from ._specs import laid_out
 from ._values import copied
 
@@ -163,8 +164,8 @@ class _Text:
         self.lines.append("    " * depth + text)
 
     def function(self, name: str) -> Any:
-        exec(compile("\n".join(self.lines) + "\n", "<chainwright direct>", "exec"), self.names)
-        return self.names[name]
+        code = compile("\n".join(self.lines) + "\n", "<chainwright direct>", "exec")
+        return defined(code, self.names, name)
 
     def take(self, name: str, pool: Pool) -> None:
         """Take a set of buffers: what ``Pool.take`` does."""

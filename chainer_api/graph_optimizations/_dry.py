@@ -549,8 +549,8 @@ class Dry:
             raise NotProvable("debug mode, or a configuration that cannot be compared")
         read = _Read(self, func, inputs, settings)
         attributes, child = read.attributes, self._child(read.app)
-        if read.cannot is not None and child.eager is None:  # a program does what attributes say
-            raise read.cannot
+        if read.cannot and child.eager is None:  # a program does what attributes say
+            raise NotProvable(read.cannot)
         self.slots = read.slots
         between = child.eager is not None
         begun = False
@@ -853,23 +853,23 @@ class _Read:
         self.app = made = Application(dry.app)
         self.fake = _new(func.cls)  # with the attributes of this call
         #: Why the attributes are not known: that matters where a program does what they say.
-        self.cannot: NotProvable | None = None
+        self.cannot = ""
         self.attributes = {name: dry._opened(v) for name, v in func.attributes.items()}
         try:
             for name, v in self.attributes.items():
                 self.fake.__dict__[name] = self._attribute(v)
         except NotProvable as e:
-            self.cannot = e
+            self.cannot = str(e)
         natives = tuple([self._array(v) for v in inputs])
         self._forget()
         try:
-            if self.cannot is not None:
-                raise Incomparable(str(self.cannot))
+            if self.cannot:
+                raise Incomparable(self.cannot)
             made.describe(self.fake, natives, settings, self._slot_of, self._count)
         except Incomparable as e:
-            why = NotProvable(f"{func.cls.__name__} has {e}")
+            why = f"{func.cls.__name__} has {e}"
             if not is_users(func.cls):
-                raise self.cannot or why from None
+                raise NotProvable(self.cannot or why) from None
             # Any such function goes this way, as where calls are noted.
             self._forget()
             self.attributes, self.fake, self.cannot = {}, _new(func.cls), why

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import functools
 import itertools
+import weakref
 from collections.abc import Callable, Iterator, Sequence, Set
 from itertools import zip_longest
 from types import FunctionType, MethodType
@@ -24,6 +25,7 @@ from ._steady import is_steady
 
 if TYPE_CHECKING:
     from ._account import Account
+    from ._site import Site
 
 _TURNS = 16, 4  # of a loop in one call, once those of one turn have been served
 _SERVED, _IN_A_ROW, _SELDOM = 256, 6, 1024  # so often; tries, until they come seldom
@@ -64,14 +66,19 @@ class OpenLoop:
     """A loop whose turns are compiled: some of them are a call of a method like a decorated one."""
 
     def __init__(self, turns: Turns, decorate: Callable[[FunctionType, list[Any]], Any]) -> None:
-        self.turns, self._method, self._sites = turns, turns.function, list[Any]()
-        self._call = decorate(turns.function, self._sites)
+        self.turns, self._method = turns, turns.function
+        self._refs: list[weakref.ref[Site]] = []  # of each chain whose turns they are
+        self._call = decorate(turns.function, self._refs)
         # At first, a state that a loop goes on with is often none.
         self._first, self._later = [[Several(n) for n in _TURNS] for _ in range(2)]
         self.is_open = True
         self.made = 0  # turns
         self._functions = 0  # of a turn
         self._seen = 0.0, 0, 0  # see pays
+
+    @property
+    def _sites(self) -> list[Site]:
+        return [site for ref in self._refs if (site := ref()) is not None]
 
     def _site(self, chain: Any) -> Any:
         manager = vars(chain).get("schedule_manager")
@@ -205,8 +212,9 @@ class OpenMethod:
         """A call begins."""
         self._calls += 1
         for loop in self._loops:
-            for site in loop._sites:
-                site.account.together = max(loop.made / self._calls / len(loop._sites), 1.0)
+            sites = loop._sites
+            for site in sites:
+                site.account.together = max(loop.made / self._calls / len(sites), 1.0)
 
     def may_rest(self, served: bool) -> int:
         """After a call whose turns were ``served`` or not: how many calls may go as they are now.

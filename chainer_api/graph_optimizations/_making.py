@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 from chainwright.runtime import pass_on
 
 from ._account import ANY_SIZE, COMPILING, Account, clock
-from ._any_size import AnySizePiece, AnySizes, Kind, Refused, probes_for
+from ._any_size import AnySizePiece, AnySizes, Kind, Refused, TooFew, probes_for
 from ._lean import Need
 from ._piece import Piece
 from ._plan import Plan
@@ -84,7 +84,7 @@ class Maker:
     def of_any_size(self, kind: Kind, sizes: AnySizes) -> bool:
         """Make programs for calls that are the same but for lengths; whether there are any."""
         started, new, functions = clock(), list[Piece](), kind.functions
-        why: Any = "none of its functions may be part of one"
+        why, missing = "none of its functions may be part of one", 0
         shortest = (1, 2) if kind.have_ones else (2,)
         known = kind.way if kind.lacks_programs_only else None
         bounds = [(widely, n) for n in shortest for widely in (True, False)]
@@ -92,19 +92,19 @@ class Maker:
             try:
                 app = known or sizes.way(kind, widely, least)
                 new = self._plans(kind.syncs_on(app), app, kind.names)
-            except Refused as e:
-                why = e
+            except Refused as e:  # which itself would keep all frames of the call alive
+                why, missing = str(e), e.missing if isinstance(e, TooFew) else 0
             except Exception as e:  # calls go on as they have until now
                 pass_on(e)
                 logger.warning("%s has no program for any sizes", self._name, exc_info=True)
-                why = "please report what the log says"
+                why, missing = "please report what the log says", 0
                 break
             if new:
                 sizes.has(kind, app)
                 break
         seconds = clock() - started
         if not new:
-            kind.failed(why)
+            kind.failed(missing)
             reason = f"no program for any sizes: {why}"
             self._ledger.add("define-by-run", reason, line_of(self._method), seconds)
             return False

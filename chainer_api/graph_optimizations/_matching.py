@@ -28,6 +28,7 @@ from ._errors import errors
 from ._frames import by_user, may_be_caught
 from ._python import LOCAL, refs
 from ._random import PLAIN_DRAWS, draw_function, generator_state, whole_generator_state
+from ._residual import defined
 from ._specs import ArrayItem, Size, Sizes, other_gaps
 from ._values import differs, image
 
@@ -44,8 +45,7 @@ def match_of(app: Application) -> Match:
     """Generate the ``match`` of an application: straight-line code."""
     writer = _Writer(app)
     code = _compiled(writer.text())
-    exec(code, writer.names)
-    return writer.names["match"]
+    return defined(code, writer.names, "match")
 
 
 @functools.lru_cache(2048)

@@ -12,6 +12,7 @@ import logging
 import math
 import re
 import threading
+import weakref
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from chainer import configuration
@@ -244,7 +245,8 @@ class Proofs:
     """Those of one decorated method."""
 
     def __init__(self, site: Site) -> None:
-        self.site = site
+        #: Weak, since parameters that proofs hold are to go with the site; and its account.
+        self._site, self._account = weakref.ref(site), site.account
         self.proofs: tuple[Proof, ...] = ()
         self._waited: dict[int, int] = {}  # by forms of arguments; see _WAITED
         self._lost = 0
@@ -254,6 +256,13 @@ class Proofs:
         self._last: Application | None = None  # where one ends that could be
         self._lock = threading.Lock()
         self.why_not: dict[tuple[str, str], int] = {}
+
+    @property
+    def site(self) -> Site:
+        """It is there as long as anybody calls its method."""
+        site = self._site()
+        assert site is not None
+        return site
 
     def call(self, settings: Any, chain: Any, args: Any, kw: Any, form: int | None) -> Any:
         """The result of a call, or MISS where it needs its Python, and the proof to be checked.
@@ -283,7 +292,7 @@ class Proofs:
     def _wants(self, app: Application, form: int | None) -> bool:
         """Have calls with such arguments read, to prove the way to ``app``, if that pays by now."""
         self._targets.pop(form, None)
-        if not self.site.account.affords_proof(app.depth, app.followed):
+        if not self._account.affords_proof(app.depth, app.followed):
             return False
         if len(targets := [*self._targets]) >= MANY:
             self._targets.pop(targets[0], None)
@@ -305,7 +314,7 @@ class Proofs:
     def _follow_briefly(
         self, proof: Proof, settings: Any, chain: Any, args: Any, kw: Any
     ) -> Any:
-        n, shortcut, account = proof.uses + 1, proof.shortcut, self.site.account
+        n, shortcut, account = proof.uses + 1, proof.shortcut, self._account
         # The account looks at some calls, and takes the others for the same; it hears of threads.
         rests = n % _COUNTED != 0 and account.is_of_this_thread()
         started = 0.0 if rests else clock()
@@ -344,7 +353,7 @@ class Proofs:
         for proof in self._in_order(proofs, form):
             if proof.settings is not settings or proof.forms.get(form, 0) >= _OTHER:
                 continue
-            if proof.undoes and self.site.account.another_may_be_inside:
+            if proof.undoes and self._account.another_may_be_inside:
                 continue  # to put back what another thread has written meanwhile would be wrong
             if not proof.ready():
                 self._drop(proof)
@@ -404,11 +413,11 @@ class Proofs:
             self.proofs = (proof, *[p for p in proofs if p is not proof])
         if proof.app.sizes is not None:
             self.site.any_sizes.was_served(proof.app)
-        self.site.account.called_without_python(clock() - started, proof, carrier)
+        self._account.called_without_python(clock() - started, proof, carrier)
 
     def _shorten(self, proof: Proof, chain: Any, args: Any, kw: Any) -> None:
         """Look for a way to go without most guards, if that pays by now."""
-        if wait := self.site.account.wait_for_shortcut():
+        if wait := self._account.wait_for_shortcut():
             proof.shortcut.wanted_at(proof.uses + wait)
             return
         started = clock()
@@ -418,7 +427,7 @@ class Proofs:
             pass_on(e)
             proof.shortcut.give_up()
             logger.warning("guards are not left out: %s: %s", type(e).__name__, e)
-        self.site.account.spend("prove", started)
+        self._account.spend("prove", started)
 
     def become_lean(self) -> bool:
         """Have slow calls without Python run fewer programs, if that is possible and affordable.
@@ -486,7 +495,7 @@ class Proofs:
         app.put_off += 1
         if app.put_off > _PUT_OFF:
             return 0
-        wait = self.site.account.wait_for_proof(app.depth, app.followed)
+        wait = self._account.wait_for_proof(app.depth, app.followed)
         if not wait:
             self._targets[None] = app
         return wait or 1
@@ -518,7 +527,7 @@ class Proofs:
             wrong = due.other_leaf(values)
             if wrong is None and not _matches(result, proof.expected, values):
                 wrong = "its result was another one"
-            elif wrong is None and not self.site.account.is_shared:
+            elif wrong is None and not self._account.is_shared:
                 wrong = due.difference(values)
         self.site.ledger.checks += 1
         if wrong is not None and not proof.ready():  # forgotten while the call ran, by a thread
@@ -553,7 +562,7 @@ class Proofs:
             dry = Dry(self.site, chain, args, kw)
         proof: Proof | None = None
         lost = False
-        dry.interpreter.until = started + self.site.account.patience_with_proof(depth)
+        dry.interpreter.until = started + self._account.patience_with_proof(depth)
         try:
             try:
                 proof = Proof(dry, dry.run(), settings)
@@ -581,7 +590,7 @@ class Proofs:
         finally:
             dry.forget()
             self._lock.release()
-            self.site.account.proved(depth, started)
+            self._account.proved(depth, started)
         return () if proof is None else (proof,)
 
     def _add(self, proof: Proof) -> None:

@@ -327,8 +327,18 @@ class Residual:
     def function(self, arguments: str) -> Any:
         """Compile what has been written: ``replay(<arguments>)``."""
         body = "\n    ".join(_joined(self.lines))
-        exec(_compiled(f"def replay({arguments}):\n    {body}\n"), self.names)
-        return self.names["replay"]
+        code = _compiled(f"def replay({arguments}):\n    {body}\n")
+        return defined(code, self.names, "replay")
+
+
+def defined(code: CodeType, names: dict[str, Any], name: str) -> Any:
+    """The function that code defines, where it finds what has these names.
+
+    It is not among them itself: what they hold, parameters for instance, would live until garbage
+    is collected, however long nobody has a use for the function any more.
+    """
+    exec(code, names)
+    return names.pop(name)
 
 
 def _holds_any(value: Any, ids: set[int]) -> bool:

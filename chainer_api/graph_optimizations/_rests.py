@@ -8,6 +8,7 @@ way would make them faster.
 
 from __future__ import annotations
 
+import weakref
 from typing import TYPE_CHECKING
 
 from chainer import configuration
@@ -32,10 +33,16 @@ class Rests:
     """Those of one method."""
 
     def __init__(self, site: Site) -> None:
-        self._site = site
+        self._ref = weakref.ref(site)  # no cycle: what a site holds goes with it
         self.steps = Comparison()  # with programs, and without them
         self.plainly = 0  # calls that are still to go plainly, to be compared
         self.count = 0  # how often programs have rested since steps were slower
+
+    @property
+    def _site(self) -> Site:
+        site = self._ref()
+        assert site is not None
+        return site
 
     def is_compared(self, calls: int) -> bool:
         """Whether a call, after so many, is to go without programs, so that steps are compared.

@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 import sys
 import threading
+import weakref
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -95,7 +96,9 @@ class Site:
         self.root = Application(None)
         self.last = self.root  # where the last call has ended
         self.chain: Callable[[], Any] = lambda: None
-        self.ways = Ways(options.limit, self._forget)
+        # No cycles: the parameters that proofs hold are to go with the chain, at once.
+        forget = weakref.WeakMethod(self._forget)
+        self.ways = Ways(options.limit, lambda app: forget()(app))  # type: ignore[misc]
         self.lock = threading.RLock()
         self.forms = Forms()
         self.sleep = Sleep()

@@ -55,7 +55,8 @@ class Options:
     """The checked arguments of the decorator."""
 
     inside: Set[Any] = frozenset()  # of turns of a loop: the functions that they are inside of
-    sites: list[Site] | None = None  # of these: what is known of the calls of each object
+    #: Of these: what is known of the calls of each object.
+    sites: list[weakref.ref[Site]] | None = None
 
     def __init__(
         self,
@@ -86,7 +87,7 @@ class Options:
         self.report = report
 
     def decorate_turns(
-        self, turns: Any, inside: Set[Any], sites: list[Site]
+        self, turns: Any, inside: Set[Any], sites: list[weakref.ref[Site]]
     ) -> Callable[..., Any]:
         """Compile the turns of a loop that are inside of some functions."""
         made = copy.copy(self)
@@ -307,7 +308,7 @@ def _site_of(
             site.account.let_pass(calls)
         lives.begins(chain, site.ledger)
         if options.sites is not None:
-            options.sites.append(site)
+            options.sites.append(weakref.ref(site))
         begun(site)
         if options.report is not None:
             save_at_the_end(chain, manager._sites, options.report)

@@ -24,7 +24,7 @@ def golden():
                     yield pytest.param(text, id=f"{path.stem}:{node.lineno}")
 
 
-@pytest.mark.parametrize("text", golden())
+@pytest.mark.parametrize("text", [*golden()])
 def test_golden_graphs_come_back(text):
     assert str(parse(text)) == text
 

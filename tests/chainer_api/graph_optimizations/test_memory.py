@@ -2,6 +2,7 @@
 
 import gc
 import tracemalloc
+import weakref
 
 import numpy as np
 import pytest
@@ -193,3 +194,52 @@ def test_traces_of_small_parts_are_kept_for_backwards_of_other_kinds(monkeypatch
     (site,) = net.schedule_manager._sites.values()
     pieces = [piece for plan in site.plans() for piece in plan.pieces]
     assert pieces and all([piece._trace is None for piece in pieces])
+
+
+class Words(chainer.Chain):
+    """Programs of any sizes, or of the turns of its loop, serve its calls."""
+
+    def __init__(self):
+        super().__init__()
+        with self.init_scope():
+            self.embed, self.lstm, self.out = L.EmbedID(10, 6), L.LSTM(6, 6), L.Linear(6, 10)
+
+    @chainer.static_graph
+    def forward(self, xs):
+        self.lstm.reset_state()
+        loss = 0
+        for x, t in zip(xs[:-1], xs[1:], strict=True):
+            loss += F.softmax_cross_entropy(self.out(self.lstm(self.embed(x))), t)
+        return loss
+
+
+def words(k):
+    """A batch whose length changes, of as many rows."""
+    r = np.random.RandomState(k)
+    return (r.randint(0, 10, (3 + k % 9, 4)).astype("i"),)
+
+
+def rows(k):
+    """Batches of one shape."""
+    return (np.random.RandomState(k).randn(4, 12).astype("f"),)
+
+
+@pytest.mark.parametrize("make, batch, calls", [
+    (lambda: Compiled(12), rows, 40), (Words, words, 60), (Words, lambda k: words(k % 2), 30)])
+def test_what_a_chain_has_held_goes_with_it(make, batch, calls):
+    """Garbage is collected by the number of objects, however large the arrays are that wait."""
+    gc.collect()
+    gc.disable()
+    try:
+        with chainer.using_config("static_budget", None):
+            model = make()
+            optimizer = chainer.optimizers.Adam().setup(model)
+            for k in range(calls):
+                optimizer.update(model, *batch(k))
+        assert BACKGROUND.wait(60)
+        assert any([r.hits > 3 for r in model.schedule_manager.report()])
+        there = [weakref.ref(x) for p in model.params() for x in (p, p.array, p.grad)]
+        del model, optimizer
+        assert not [type(x) for ref in there if (x := ref()) is not None]
+    finally:
+        gc.enable()
