@@ -148,7 +148,7 @@ class FunctionNode:
             if type(inputs) is not tuple and type(inputs) is not list:
                 inputs = tuple(inputs)  # a Variable, or a generator: that may apply others
             if run.busy or run.computes and run.computes == _get_ident():
-                return run.plainly(self, inputs)  # a signal handler's, in the middle of that
+                return run.in_the_middle(self, inputs)  # a signal handler's, in the middle of that
             run.busy = True
             if run.halted:
                 run.wait()

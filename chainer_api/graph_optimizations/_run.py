@@ -8,12 +8,14 @@ of a program. What may not happen: anything that define-by-run would have done o
 
 from __future__ import annotations
 
+import functools
 import logging
 import threading
 import warnings
 import weakref
+from collections.abc import Callable
 from time import perf_counter
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -50,6 +52,7 @@ if TYPE_CHECKING:
     from ._piece import Piece
     from ._site import Site
 
+Method = TypeVar("Method", bound=Callable[..., Any])
 logger = logging.getLogger("chainwright")
 _Promise = _tracing.Promise
 _new = object.__new__
@@ -58,6 +61,27 @@ NEW = "arguments of these shapes have not come before, or nothing new may be tra
 _NOTHING = object()
 _IN_TRY = "it may raise, and its value is read where that would be caught"
 _VARIANTS = 6  # attributes at one place until they count as different in every call
+
+
+def _alone(method: Method) -> Method:
+    """A method in which the thread of the call goes on with its run: others do not look meanwhile.
+
+    :meth:`chainer.FunctionNode.apply` does the same.
+    """
+
+    @functools.wraps(method)
+    def call(self: Run, *args: Any) -> Any:
+        if self.busy or threading.get_ident() != self.thread:
+            return method(self, *args)
+        self.busy = True
+        try:
+            if self.halted:
+                self.wait()
+            return method(self, *args)
+        finally:
+            self.busy = False
+
+    return call  # type: ignore[return-value]
 
 
 class Sync(NamedTuple):
@@ -256,7 +280,20 @@ class Run:
         self.step = self.app.go
 
     def plainly(self, func: FunctionNode, inputs: Any) -> Any:
-        """Apply a function as always, with this run put aside."""
+        """Apply a function as always, with this run put aside; nothing is pending.
+
+        Other threads may look meanwhile: the function may be the user's, and wait for them.
+        """
+        self.busy = False
+        try:
+            return self.in_the_middle(func, inputs)
+        finally:
+            self.busy = True
+            if self.halted:
+                self.wait()
+
+    def in_the_middle(self, func: FunctionNode, inputs: Any) -> Any:
+        """Likewise what a handler of signals applies, in the middle of something."""
         try:
             with _tracing.aside():
                 return func._apply(inputs)
@@ -565,6 +602,7 @@ class Run:
         if type(array) is not _Promise:
             self.handed.add(id(_owner(array)))
 
+    @_alone
     def looked_at(self, x: Any, array: Any) -> None:
         """The array of a Variable (or its node) was read, which is no promise; None is no array."""
         if self.stopped is not None or array is None:
@@ -589,6 +627,7 @@ class Run:
             if type(found) is not _Promise and _owner(found) is owner and slot not in self.guards:
                 self.guards[slot] = (found, copied(found))
 
+    @_alone
     def looked_at_array(self, array: Any) -> None:
         """An array that functions write to (running statistics) was read."""
         if self.stopped is not None:
@@ -602,6 +641,7 @@ class Run:
             self.sync("an array that functions write to")
         self.looked.add(id(array))
 
+    @_alone
     def rebinds(self, x: Variable, array: Any) -> None:
         """A Variable gets another array."""
         if x._array is array or self.stopped is not None:
@@ -618,6 +658,7 @@ class Run:
         elif known:
             self.stop("a Variable that was used got another array")
 
+    @_alone
     def config_changes(self, name: str) -> None:
         """An entry of the configuration is about to change."""
         if self._seen is None and self.stopped is None:
@@ -637,6 +678,7 @@ class Run:
         over = self.phrases is not None and not self.funcs
         self.step = _begin_phrase if over else self.app.go
 
+    @_alone
     def sets_attribute(self, attributes: dict[str, Any], name: str) -> None:
         """An attribute of a link is set while functions are pending, which may raise."""
         before = attributes.get(name, _NOTHING)
@@ -667,6 +709,7 @@ class Run:
         """Whether a promise was handed out by this run."""
         return any([v is x for v in tuple(self.values)]) or any([v is x for _, v in self.aliases])
 
+    @_alone
     def detached(self, x: Variable) -> Variable | None:
         """A Variable with the array of a pending one, outside of the graph; None if it is none.
 
@@ -688,6 +731,7 @@ class Run:
 
     # -- sync points
 
+    @_alone
     def stop(self, why: str) -> None:
         """The rest of the call is define-by-run."""
         if self.stopped is None:
@@ -695,6 +739,7 @@ class Run:
             self.stopped = why
             self.step = matches_nothing
 
+    @_alone
     def settle(self, why: str) -> None:
         """Compute what is pending."""
         if self._seen is not None:
@@ -704,27 +749,33 @@ class Run:
 
     def look(self, x: Variable, why: str) -> None:
         """Keep the promise of a Variable."""
-        if _tracing.state.run is self:
+        if threading.get_ident() == self.thread:
+            self._look(x, why)
+            return
+        with self.lock:
+            self.halted = True
+            try:
+                while self.busy:
+                    threading.Event().wait(1e-5)
+                self._look(x, why)
+            finally:
+                self.halted = False
+
+    @_alone
+    def _look(self, x: Variable, why: str) -> None:
+        was, _tracing.state.run = _tracing.state.run, self  # some code may have put it aside
+        try:
             self.sync(why)
             self._hand_out(x._array)
-            return
-        with self.lock:  # a look from another thread, or from code that put this run aside
-            self.halted = threading.get_ident() != self.thread
-            while self.halted and self.busy:
-                threading.Event().wait(1e-5)
-            was, _tracing.state.run = _tracing.state.run, self
-            try:
-                self.sync(why)
-                self._hand_out(x._array)
-            finally:
-                _tracing.state.run = was
-                self.halted = False
+        finally:
+            _tracing.state.run = was
 
     def wait(self) -> None:
         """Another thread looks at a promise: let it finish."""
-        self.busy = False
-        with self.lock:
-            self.busy = True
+        while self.halted:
+            self.busy = False
+            with self.lock:
+                self.busy = True
 
     def sync(self, why: str) -> None:
         """Give every pending promise that somebody can reach its value."""
@@ -866,7 +917,7 @@ class Run:
         self.places, self._sets = [], []
         self.first = self.app.depth + 1
         self._lapse()
-        if self.phrases is not None:
+        if self.phrases is not None and self.step is not _check_settings:
             self.step = _begin_phrase
 
     def _lapse(self) -> None:
@@ -941,6 +992,7 @@ class Run:
                 given._node = node
                 node._variable = weakref.ref(given)
 
+    @_alone
     def finish(self) -> None:
         """The method has returned (or raised)."""
         self.ended = True
