@@ -117,7 +117,7 @@ class AnySizeSchedule(Schedule):
         if not self.backwards:
             return results, None
         n = self._n
-        return results[:n], Kept((*results[n:], *sizes), (), self._runner.kept)
+        return results[:n], Kept((*results[n:], *sizes))
 
     @property
     def has_native(self) -> bool:

@@ -30,18 +30,35 @@ _IDLE, _IDLE_BYTES = 4, 1 << 20  # sets of buffers kept for calls to come; more 
 _ROOMY = 1.25  # how many times as large the memory may be that something is put in which lasts
 
 
+class Lent(weakref.ref[Any]):
+    """What is lent until an object is gone.
+
+    It comes back by a method of a ``deque``: where an object's ``__del__``, or any function of
+    Python's, runs as it goes, exceptions of signal handlers come that nobody would hear of.
+    """
+
+    __slots__ = ("what",)
+
+    what: Any
+
+
 class Pool:
     """Lends sets of buffers; ``list.append`` and ``list.pop`` make it safe between threads."""
 
-    __slots__ = ("_new", "room", "idle")
+    __slots__ = ("_new", "room", "idle", "_back", "_lent")
 
     def __init__(self, new: Callable[[], Buffers], size: int = 0) -> None:
         self._new = new
+        self._back, self._lent = deque[Lent](), set[Lent]()
         self.idle: list[Buffers] = []
         #: Sets that are kept: as many as there were at a time, for each time step for instance.
         self.room = max(_IDLE, _IDLE_BYTES // size if size else 0)
 
     def take(self) -> Buffers:
+        try:
+            return self.idle.pop()
+        except IndexError:
+            self.put_away()
         try:
             return self.idle.pop()
         except IndexError:
@@ -51,7 +68,24 @@ class Pool:
         if len(self.idle) < self.room:
             self.idle.append(buffers)
 
+    def lend(self, buffers: Buffers, holder: Any) -> None:
+        """What was taken comes back when an object is gone."""
+        lent = Lent(holder, self._back.append)
+        lent.what = buffers
+        self._lent.add(lent)
+
+    def put_away(self) -> None:
+        """Have what has come back so."""
+        while self._back:
+            try:
+                lent = self._back.popleft()
+            except IndexError:  # another thread has been faster
+                return
+            self._lent.discard(lent)
+            self.give(lent.what)
+
     def trim(self) -> None:
+        self.put_away()
         self.idle.clear()
 
 
@@ -77,7 +111,8 @@ class Blocks:
         self._idle: list[Block] = []
         #: What has come back. Garbage collection may bring it at any moment, also to a thread that
         #: holds the lock: it is put away by the next one who takes some.
-        self._back = deque[Block]()
+        self._back = deque[Block | Lent]()
+        self._held = set[Lent]()  # what comes back so, as long as its holder is there
         #: Garbage collection may also run code of somebody's that runs programs.
         self._lock = threading.RLock()
         self._lent = self._most = 0  # bytes now, and the most of them at a time
@@ -135,6 +170,12 @@ class Blocks:
     def give(self, block: Block) -> None:
         self._back.append(block)
 
+    def lend(self, block: Block, holder: Any) -> None:
+        """It comes back when an object is gone."""
+        lent = Lent(holder, self._back.append)
+        lent.what = block
+        self._held.add(lent)
+
     def trim(self) -> None:
         """Let go of all that is idle: define-by-run has its turn, and needs memory of its own."""
         if self._idle or self._back or self._most != self._lent:
@@ -167,7 +208,10 @@ class Blocks:
 
     def _put_away(self) -> None:
         while self._back:
-            block = self._back.popleft()
+            block: Any = self._back.popleft()
+            if isinstance(block, Lent):
+                self._held.discard(block)
+                block = block.what
             self._lent -= block.size
             self._idle.append(block)
         self._let_go()
@@ -209,6 +253,10 @@ class SharedPool:
 
     def give(self, buffers: Buffers) -> None:
         BLOCKS.give(self._lent.pop(id(buffers)))
+
+    def lend(self, buffers: Buffers, holder: Any) -> None:
+        """What was taken comes back when an object is gone."""
+        BLOCKS.lend(self._lent.pop(id(buffers)), holder)
 
     def trim(self) -> None:
         BLOCKS.trim()

@@ -33,7 +33,7 @@ from chainwright.ir import (
     stages,
 )
 
-from .arenas import AnyPool, Buffers, MakePools, pools
+from .arenas import Buffers, MakePools, pools
 from .background import BACKGROUND
 from .interrupts import pass_on
 from .logs import LOGS, tell
@@ -53,17 +53,10 @@ _RAN = 5e-3  # seconds that forward has run by then: what is over sooner needs n
 class Kept:
     """What one forward call keeps for its backward."""
 
-    __slots__ = ("values", "_buffers", "_pool")
+    __slots__ = ("values", "__weakref__")
 
-    def __init__(self, values: tuple[Any, ...], buffers: Buffers, pool: AnyPool) -> None:
-        self.values, self._buffers, self._pool = values, buffers, pool
-
-    def __del__(self) -> None:
-        try:
-            pool, buffers = self._pool, self._buffers
-        except AttributeError:  # Ctrl-C has come while it was made
-            return
-        pool.give(buffers)
+    def __init__(self, values: tuple[Any, ...]) -> None:
+        self.values = values
 
 
 class Runner:
@@ -186,7 +179,9 @@ class Schedule:
             self._count_down()
         if self._saves:
             n = self._n
-            return results[:n], Kept(results[n:], kept, runner.kept)
+            held = Kept(results[n:])
+            runner.kept.lend(kept, held)
+            return results[:n], held
         runner.kept.give(kept)
         return results, None
 

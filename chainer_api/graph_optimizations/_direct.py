@@ -190,7 +190,7 @@ def _runner(direct: Direct) -> Any:
     t.names |= {
         "piece": piece, "compiled": compiled, "schedule": schedule, "runner": runner,
         "function": runner.function, "otherwise": direct._otherwise,
-        "handed_out": _tracing.handed_out, "kept_pool": runner.kept, "new": object.__new__,
+        "handed_out": _tracing.handed_out, "new": object.__new__,
         "profiled": OPTIONS.profile, "raising": raising,
     }
     t.line("n = piece.uses_since_check + 1")
@@ -212,10 +212,10 @@ def _runner(direct: Direct) -> Any:
         t.give("kept", runner.kept)
         return t.function("run")
     if schedule._saves:
-        t.names["Kept"] = Kept
+        t.names["Kept"], t.names["lend"] = Kept, runner.kept.lend
         t.line("held = new(Kept)")
-        t.line("held._buffers, held._pool = kept, kept_pool")
         t.line(f"held.values = made[{schedule._n}:]")
+        t.line("lend(kept, held)")
     else:
         t.give("kept", runner.kept)
     _hang(t, direct, own)

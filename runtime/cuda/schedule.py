@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 import time
+from collections import deque
 from collections.abc import Callable, Hashable, Mapping
 from typing import Any
 
@@ -18,7 +19,7 @@ from chainwright.ir import Graph, Stage, build, stages
 from chainwright.ir.alias import roots_of
 from chainwright.ir.passes import PASSES_ANYWHERE
 
-from ..arenas import MakePools, Pool
+from ..arenas import Lent, MakePools, Pool
 from ..options import OPTIONS
 from ..schedule import Backward, Runner, Schedule, programs_of
 from .graphs import GraphedProgram
@@ -41,6 +42,7 @@ class StreamPool(Pool):
 
     def __init__(self, new: Callable[[], tuple[Any, ...]], stream: Callable[[], Any]) -> None:
         self._new, self._stream = new, stream
+        self._back, self._lent = deque[Lent](), set[Lent]()
         self._idle: dict[int, list[tuple[Any, ...]]] = {}
         self._home: dict[int, int] = {}
 
@@ -61,6 +63,7 @@ class StreamPool(Pool):
             idle.append(buffers)
 
     def trim(self) -> None:
+        self.put_away()
         self._idle.clear()
 
 

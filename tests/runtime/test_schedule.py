@@ -2,11 +2,14 @@
 
 import gc
 import logging
+import sys
 
 import numpy as np
+import pytest
 from schedules import schedule_of_tanh
 
-from chainwright.runtime import Ledger
+from chainwright.runtime import Kept, Ledger
+from chainwright.runtime.arenas import Pool
 
 
 def test_forward_and_backward():
@@ -35,9 +38,32 @@ def test_buffers_come_back_and_few_are_kept():
     assert not schedule._runner.kept.idle
     del runs
     gc.collect()
+    schedule._runner.kept.put_away()
     assert len(schedule._runner.kept.idle) == 4
     schedule.trim()
     assert not schedule._runner.kept.idle and not schedule._runner.scratch.idle
+
+
+def test_what_was_lent_comes_back_once_its_holder_is_gone():
+    pool, holder = Pool(lambda: (np.empty(3),)), Kept(())
+    lent = pool.take()
+    pool.lend(lent, holder)
+    assert pool.take() is not lent
+    del holder
+    assert pool.take() is lent
+    assert pool.take() is not lent
+
+
+@pytest.mark.parametrize("rows", [2, 1 << 18])  # memory of its own, and shared
+def test_no_python_runs_as_buffers_come_back(rows):
+    """It would be where the exception of a signal handler comes, and nobody hears of it."""
+    schedule = schedule_of_tanh("numpy", rows)
+    _, kept = schedule.forward((np.ones((rows, 3)),))
+    happened = []
+    sys.setprofile(lambda frame, event, arg: happened.append((event, frame.f_code.co_name)))
+    del kept
+    sys.setprofile(None)
+    assert "call" not in [event for event, _ in happened]
 
 
 def test_the_ledger_is_bounded_and_logs(caplog):

@@ -590,6 +590,7 @@ def test_memory_goes_with_the_loss():
     idle = schedule._runner.kept.idle
     idle.clear()
     del losses
+    schedule._runner.kept.put_away()
     assert len(idle) > 0
 
 
