@@ -27,29 +27,24 @@ LARGE = 1 << 20  # bytes of an arena, from which on it is shared
 _SLACK = 1.3  # how many times what was lent at a time is held: pieces of it do not fit all
 _PART = 8 << 20  # bytes of an arena, from which on it shows in what a process takes
 _IDLE, _IDLE_BYTES = 4, 1 << 20  # sets of buffers kept for calls to come; more if they are small
+_ref = weakref.ref
 _ROOMY = 1.25  # how many times as large the memory may be that something is put in which lasts
 
 
-class Lent(weakref.ref[Any]):
-    """What is lent until an object is gone.
+class Pool:
+    """Lends sets of buffers; ``list.append`` and ``list.pop`` make it safe between threads.
 
-    It comes back by a method of a ``deque``: where an object's ``__del__``, or any function of
-    Python's, runs as it goes, exceptions of signal handlers come that nobody would hear of.
+    What is lent until an object is gone comes back by a method of a ``deque``: exceptions of
+    signal handlers come where an ``__del__`` or any function of Python's begins, and nobody would
+    hear of them there.
     """
 
-    __slots__ = ("what",)
-
-    what: Any
-
-
-class Pool:
-    """Lends sets of buffers; ``list.append`` and ``list.pop`` make it safe between threads."""
-
-    __slots__ = ("_new", "room", "idle", "_back", "_lent")
+    __slots__ = ("_new", "room", "idle", "back", "lent")
 
     def __init__(self, new: Callable[[], Buffers], size: int = 0) -> None:
         self._new = new
-        self._back, self._lent = deque[Lent](), set[Lent]()
+        self.lent: dict[Any, Buffers] = {}  # by references to their holders
+        self.back = deque[Any]()  # such references, of those that are gone
         self.idle: list[Buffers] = []
         #: Sets that are kept: as many as there were at a time, for each time step for instance.
         self.room = max(_IDLE, _IDLE_BYTES // size if size else 0)
@@ -58,9 +53,9 @@ class Pool:
         try:
             return self.idle.pop()
         except IndexError:
-            self.put_away()
+            pass
         try:
-            return self.idle.pop()
+            return self.lent.pop(self.back.popleft())
         except IndexError:
             return self._new()
 
@@ -70,19 +65,18 @@ class Pool:
 
     def lend(self, buffers: Buffers, holder: Any) -> None:
         """What was taken comes back when an object is gone."""
-        lent = Lent(holder, self._back.append)
-        lent.what = buffers
-        self._lent.add(lent)
+        self.lent[_ref(holder, self.back.append)] = buffers
+        if len(self.back) > self.room:
+            self.put_away()
 
     def put_away(self) -> None:
         """Have what has come back so."""
-        while self._back:
+        while self.back:
             try:
-                lent = self._back.popleft()
+                gone = self.back.popleft()
             except IndexError:  # another thread has been faster
                 return
-            self._lent.discard(lent)
-            self.give(lent.what)
+            self.give(self.lent.pop(gone))
 
     def trim(self) -> None:
         self.put_away()
@@ -111,8 +105,8 @@ class Blocks:
         self._idle: list[Block] = []
         #: What has come back. Garbage collection may bring it at any moment, also to a thread that
         #: holds the lock: it is put away by the next one who takes some.
-        self._back = deque[Block | Lent]()
-        self._held = set[Lent]()  # what comes back so, as long as its holder is there
+        self._back = deque[Any]()  # or a reference to the object that it was lent to
+        self._held: dict[Any, Block] = {}  # by such references
         #: Garbage collection may also run code of somebody's that runs programs.
         self._lock = threading.RLock()
         self._lent = self._most = 0  # bytes now, and the most of them at a time
@@ -172,9 +166,7 @@ class Blocks:
 
     def lend(self, block: Block, holder: Any) -> None:
         """It comes back when an object is gone."""
-        lent = Lent(holder, self._back.append)
-        lent.what = block
-        self._held.add(lent)
+        self._held[_ref(holder, self._back.append)] = block
 
     def trim(self) -> None:
         """Let go of all that is idle: define-by-run has its turn, and needs memory of its own."""
@@ -208,10 +200,8 @@ class Blocks:
 
     def _put_away(self) -> None:
         while self._back:
-            block: Any = self._back.popleft()
-            if isinstance(block, Lent):
-                self._held.discard(block)
-                block = block.what
+            back = self._back.popleft()
+            block = back if type(back) is Block else self._held.pop(back)
             self._lent -= block.size
             self._idle.append(block)
         self._let_go()

@@ -175,6 +175,14 @@ class _Text:
         self.line("except IndexError:")
         self.line(f"{name} = new_{name}()", 2)
 
+    def take_back(self, name: str, pool: Pool) -> None:
+        """Take what has been lent before; as ``Pool.take`` where there is nothing of that kind."""
+        self.names |= {"back": pool.back, "lent": pool.lent, f"new_{name}": pool.take}
+        self.line("try:")
+        self.line(f"{name} = lent.pop(back.popleft())", 2)
+        self.line("except IndexError:")
+        self.line(f"{name} = new_{name}()", 2)
+
     def give(self, name: str, pool: Pool) -> None:
         """Give it back: what ``Pool.give`` does."""
         self.line(f"if len({name}_idle) < {pool.room}:")
@@ -201,7 +209,7 @@ def _runner(direct: Direct) -> Any:
     t.line("piece.uses_since_check = n")
     t.line("values = carrier.values")
     arrays, own = _read(t, piece)
-    t.take("kept", runner.kept)
+    (t.take_back if piece.chained and schedule._saves else t.take)("kept", runner.kept)
     t.take("scratch", runner.scratch)
     inputs = "".join([f"{arrays[slot]}, " for slot in piece._leaf_slots])
     t.line(f"made = raising(function, {inputs}scratch, kept)")

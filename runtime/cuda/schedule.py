@@ -19,7 +19,7 @@ from chainwright.ir import Graph, Stage, build, stages
 from chainwright.ir.alias import roots_of
 from chainwright.ir.passes import PASSES_ANYWHERE
 
-from ..arenas import Lent, MakePools, Pool
+from ..arenas import MakePools, Pool
 from ..options import OPTIONS
 from ..schedule import Backward, Runner, Schedule, programs_of
 from .graphs import GraphedProgram
@@ -42,7 +42,7 @@ class StreamPool(Pool):
 
     def __init__(self, new: Callable[[], tuple[Any, ...]], stream: Callable[[], Any]) -> None:
         self._new, self._stream = new, stream
-        self._back, self._lent = deque[Lent](), set[Lent]()
+        self.lent, self.back, self.room = {}, deque(), 4
         self._idle: dict[int, list[tuple[Any, ...]]] = {}
         self._home: dict[int, int] = {}
 
@@ -59,7 +59,7 @@ class StreamPool(Pool):
     def give(self, buffers: tuple[Any, ...]) -> None:
         """Back to the stream in which the buffers were taken."""
         home = self._home.pop(id(buffers), None)
-        if home is not None and len(idle := self._idle.setdefault(home, [])) < 4:
+        if home is not None and len(idle := self._idle.setdefault(home, [])) < self.room:
             idle.append(buffers)
 
     def trim(self) -> None:
