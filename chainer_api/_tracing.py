@@ -128,7 +128,7 @@ def _takers(code):
 
 def _compares_with_none(steps, k):
     """Whether an instruction takes a value to see whether it is None, which arrays never are."""
-    if steps[k].opname == 'LOAD_CONST' and steps[k].argval is None:
+    if steps[k].opname in _CONSTANTS and steps[k].argval is None:
         return steps[k + 1].opname == 'IS_OP'
     return steps[k].opname.startswith('POP_JUMP') and steps[k].opname.endswith('_NONE')
 
@@ -144,10 +144,11 @@ def _begin_of(steps, k):
     return -1
 
 
+_CONSTANTS = 'LOAD_CONST', 'LOAD_COMMON_CONSTANT'  # the latter from Python 3.15 on
 #: Instructions that leave the stack as long as :func:`dis.stack_effect` says, and go on.
 _NO_JUMPS = (
-    'LOAD_FAST', 'LOAD_DEREF', 'LOAD_CONST', 'LOAD_SMALL_INT', 'LOAD_GLOBAL', 'LOAD_ATTR',
-    'BINARY_', 'UNARY_NEGATIVE', 'BUILD_',
+    'LOAD_FAST', 'LOAD_DEREF', 'LOAD_SMALL_INT', 'LOAD_GLOBAL', 'LOAD_ATTR',
+    'BINARY_', 'UNARY_NEGATIVE', 'BUILD_', *_CONSTANTS,
 )
 _ASIDE = {'EXTENDED_ARG', 'CACHE', 'PRECALL', 'PUSH_NULL', 'NOP'}
 

@@ -9,9 +9,11 @@ from __future__ import annotations
 
 import ast
 import builtins
+import functools
 import itertools
 import math
 import sys
+import weakref
 from collections.abc import Generator, Iterator
 from inspect import CO_GENERATOR
 from types import FunctionType
@@ -776,11 +778,26 @@ def _asks_for_none(node: ast.Compare) -> bool:
 _COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 
 
+def _once(function: Any) -> Any:
+    """Look at each node once.
+
+    What is known of one does not stand on it: from Python 3.15 on, nodes with attributes that their
+    class does not know cannot be copied.
+    """
+    known = weakref.WeakKeyDictionary[ast.AST, Any]()
+
+    @functools.wraps(function)
+    def look(node: ast.AST) -> Any:
+        if node not in known:
+            known[node] = function(node)
+        return known[node]
+
+    return look
+
+
+@_once
 def _stored(node: Any) -> set[str]:
     """The names that a function itself gives values to."""
-    known = getattr(node, "stored", None)
-    if known is not None:
-        return known
     found = set[str]()
     stack = list(node.body) if not isinstance(node, ast.Lambda) else []
     while stack:
@@ -791,7 +808,6 @@ def _stored(node: Any) -> set[str]:
             found.add(n.name)
         elif not isinstance(n, (ast.Lambda, *_COMPREHENSIONS)):
             stack += ast.iter_child_nodes(n)
-    node.stored = found
     return found
 
 
@@ -799,11 +815,9 @@ def _stored(node: Any) -> set[str]:
 _BLOCKS = ("body", "orelse", "finalbody", "handlers", "cases")
 
 
+@_once
 def _declared(node: Any) -> tuple[set[str], set[str]]:
     """The names that a function declares to be global, and those of functions around it."""
-    known = getattr(node, "declared", None)
-    if known is not None:
-        return known
     found: tuple[set[str], set[str]] = set(), set()
     stack = list(node.body) if not isinstance(node, ast.Lambda) else []
     while stack:
@@ -815,7 +829,6 @@ def _declared(node: Any) -> tuple[set[str], set[str]]:
         elif not isinstance(n, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
             for statements in _BLOCKS:
                 stack += getattr(n, statements, ())
-    node.declared = found
     return found
 
 
