@@ -17,12 +17,13 @@ import os
 import pickle
 import random
 import signal
+import socket
 import sys
 import tempfile
 import time
 import traceback
 import weakref
-from multiprocessing import connection, reduction
+from multiprocessing import connection
 
 import numpy
 
@@ -121,7 +122,7 @@ class Worker:
     """This process's end of one worker."""
 
     def __init__(self, dataset, n_slots, slot_size):
-        context = multiprocessing.get_context()
+        context = _context()
         self.submitted = 0
         self.under_way = collections.deque()
         self._n_slots = n_slots
@@ -138,7 +139,7 @@ class Worker:
         self._log = None
         if _POSIX:
             self._log = tempfile.TemporaryFile()
-            reduction.send_handle(self._pipe, self._log.fileno(), self.process.pid)
+            _send_file(self._pipe, self._log.fileno())
 
     @property
     def index(self):
@@ -214,7 +215,7 @@ class Worker:
                 return
 
     def _map(self, size):
-        handle = reduction.recv_handle(self._pipe)
+        handle = _receive_file(self._pipe)
         try:
             self._memory = mmap.mmap(handle, size)
         finally:
@@ -313,7 +314,7 @@ def _work(pipe, dataset, doing, n_slots, slot_size):
     parent = os.getppid()
     try:
         if _POSIX:
-            log = os.fdopen(reduction.recv_handle(pipe), 'w')
+            log = os.fdopen(_receive_file(pipe), 'w')
             faulthandler.enable(log)
             faulthandler.register(signal.SIGUSR1, log, all_threads=True)
         memory = _Memory(pipe, n_slots, slot_size)
@@ -427,7 +428,7 @@ class _Memory:
                 os.posix_fallocate(file.fileno(), 0, size)  # or a full disk would be a SIGBUS
                 new_map = mmap.mmap(file.fileno(), size)
                 self._pipe.send(('memory', size))
-                reduction.send_handle(self._pipe, file.fileno(), os.getppid())
+                _send_file(self._pipe, file.fileno())
         except OSError:  # no room: examples go through the pipe
             self._possible = False
             return
@@ -435,6 +436,36 @@ class _Memory:
         # the memory before.
         self._map = new_map
         self._slot_size = size // self._n_slots
+
+
+def _context():
+    """How processes are made: on Linux by fork, unless somebody has said otherwise.
+
+    Code that was written for the original, before Python 3.14, expects that: its datasets may be
+    objects that cannot be pickled, and its scripts may do their work as they are imported.
+    """
+    if sys.platform == 'linux' and multiprocessing.get_start_method(allow_none=True) is None:
+        return multiprocessing.get_context('fork')
+    return multiprocessing.get_context()
+
+
+def _send_file(pipe, descriptor):
+    """Send the descriptor of an open file; nothing is waited for.
+
+    What multiprocessing has for that takes the next byte for an answer, since Python 3.14: another
+    chunk may be under way.
+    """
+    with socket.fromfd(pipe.fileno(), socket.AF_UNIX, socket.SOCK_STREAM) as s:
+        socket.send_fds(s, [b'F'], [descriptor])
+
+
+def _receive_file(pipe):
+    """A descriptor of the file that comes next."""
+    with socket.fromfd(pipe.fileno(), socket.AF_UNIX, socket.SOCK_STREAM) as s:
+        _, descriptors, _, _ = socket.recv_fds(s, 1, 1)
+    if not descriptors:
+        raise EOFError
+    return descriptors[0]
 
 
 def _rounded(size, unit=64):
