@@ -54,7 +54,10 @@ _ONE_IN = 40
 def pytest_collection_modifyitems(items):
     long = [TESTS / name for name in LONG]
     seen = collections.Counter()
+    no_hdf5 = importlib.util.find_spec("h5py") is None
     for item in items:
+        if no_hdf5 and item.get_closest_marker("hdf5"):
+            item.add_marker(pytest.mark.skip(reason="h5py is not installed"))
         if any(item.path.is_relative_to(path) for path in long):
             if seen[item.path] % _ONE_IN:
                 item.add_marker(pytest.mark.slow)

@@ -14,6 +14,13 @@ def make(kind, dataset, batch_size, **kwargs):
     return kind(dataset, batch_size, **workers[kind], **kwargs)
 
 
+class Bad(list):
+    def __getitem__(self, i):
+        if i == 5:
+            raise KeyError('bad example')
+        return i
+
+
 ALL = [iterators.SerialIterator, iterators.MultithreadIterator, iterators.MultiprocessIterator]
 every = pytest.mark.parametrize('kind', ALL)
 
@@ -61,12 +68,6 @@ class TestEvery:
                 next(iterator)
 
     def test_error_of_the_dataset(self, kind):
-        class Bad(list):
-            def __getitem__(self, i):
-                if i == 5:
-                    raise KeyError('bad example')
-                return i
-
         with make(kind, Bad(range(8)), 4, shuffle=False) as iterator:
             assert next(iterator) == [0, 1, 2, 3]
             with pytest.raises(KeyError, match='bad example'):

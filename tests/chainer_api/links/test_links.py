@@ -121,7 +121,7 @@ def saved_files():
     return found
 
 
-@pytest.mark.parametrize('kind', ['npz', 'h5', 'pickle'])
+@pytest.mark.parametrize('kind', ['npz', pytest.param('h5', marks=pytest.mark.hdf5), 'pickle'])
 @pytest.mark.parametrize(('version', 'row', 'char'), [
     pytest.param(version, *key.values, id=f'{version}-{key.id}')
     for key in FIRST_KEYS for row in [key.values[0]]
@@ -141,7 +141,7 @@ def test_files_of_the_original_load(version, row, char, kind, saved_files, tmp_p
     check_dicts('predictions', predictions(row, char, link), expected, *row.tolerances(char))
 
 
-@pytest.mark.parametrize('kind', ['npz', 'h5'])
+@pytest.mark.parametrize('kind', ['npz', pytest.param('h5', marks=pytest.mark.hdf5)])
 @pytest.mark.parametrize(('row', 'char'), FIRST_KEYS)
 def test_what_is_saved_loads(row, char, kind, tmp_path):
     link = make(row, char)

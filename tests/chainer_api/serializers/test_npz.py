@@ -462,7 +462,7 @@ class Counted:
             serializer('missing', 1)
 
 
-@pytest.mark.parametrize('kind', ['npz', 'hdf5'])
+@pytest.mark.parametrize('kind', ['npz', pytest.param('hdf5', marks=pytest.mark.hdf5)])
 def test_serialize_is_called_once(tmp_path, kind):
     # As in 5.4 and 7.8.1. After a failure it is called again, to bring back the old values.
     save, load = (getattr(serializers, f'{verb}_{kind}') for verb in ('save', 'load'))

@@ -235,6 +235,7 @@ class TestLinksInHdf5:
 
     @pytest.mark.parametrize('name', ['l/W', 'l'])
     def test_leading_to_another_file(self, tmp_path, name):
+        pytest.importorskip('h5py')
         serializers.save_hdf5(tmp_path / 'other', given())
         with pytest.raises(ValueError, match=f"'/{name}' in .* another file, which is not foll"):
             self.load(tmp_path, name, ('ExternalLink', str(tmp_path / 'other'), f'/{name}'))
