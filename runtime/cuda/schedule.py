@@ -51,6 +51,7 @@ class StreamPool(Pool):
         return self._idle.setdefault(self._stream().ptr, [])
 
     def take(self) -> tuple[Any, ...]:
+        self.put_away()  # to their streams: whatever has come back first may be another's
         buffers = Pool.take(self)
         if buffers:
             self._home[id(buffers)] = self._stream().ptr

@@ -92,6 +92,23 @@ def test_streams_have_memory_of_their_own():
         assert pool.take() is first and pool.take() == ('third',)
 
 
+def test_what_was_lent_comes_back_to_its_stream():
+    from chainwright.runtime import Kept
+    from chainwright.runtime.cuda.schedule import StreamPool
+
+    streams = [cupy.cuda.Stream(non_blocking=True) for _ in range(2)]
+    made = iter([('first',), ('second',)])
+    pool, holder = StreamPool(lambda: next(made), cupy.cuda.get_current_stream), Kept(())
+    with streams[0]:
+        first = pool.take()
+        pool.lend(first, holder)
+    del holder
+    with streams[1]:
+        assert pool.take() == ('second',)
+    with streams[0]:
+        assert pool.take() is first
+
+
 def test_on_the_second_device():
     plain, compiled, shape = pair('mlp')
     if cupy.cuda.runtime.getDeviceCount() < 2:
