@@ -26,8 +26,7 @@ Buffers = tuple[Any, ...]
 LARGE = 1 << 20  # bytes of an arena, from which on it is shared
 _SLACK = 1.3  # how many times what was lent at a time is held: pieces of it do not fit all
 _PART = 8 << 20  # bytes of an arena, from which on it shows in what a process takes
-_IDLE, _IDLE_BYTES = 4, 1 << 20  # sets of buffers kept for calls to come; more if they are small
-_ref = weakref.ref
+IDLE, _IDLE_BYTES = 4, 1 << 20  # sets of buffers kept for calls to come; more if they are small
 _ROOMY = 1.25  # how many times as large the memory may be that something is put in which lasts
 
 
@@ -47,7 +46,7 @@ class Pool:
         self.back = deque[Any]()  # such references, of those that are gone
         self.idle: list[Buffers] = []
         #: Sets that are kept: as many as there were at a time, for each time step for instance.
-        self.room = max(_IDLE, _IDLE_BYTES // size if size else 0)
+        self.room = max(IDLE, _IDLE_BYTES // size if size else 0)
 
     def take(self) -> Buffers:
         try:
@@ -65,7 +64,7 @@ class Pool:
 
     def lend(self, buffers: Buffers, holder: Any) -> None:
         """What was taken comes back when an object is gone."""
-        self.lent[_ref(holder, self.back.append)] = buffers
+        self.lent[weakref.ref(holder, self.back.append)] = buffers
         if len(self.back) > self.room:
             self.put_away()
 
@@ -166,7 +165,7 @@ class Blocks:
 
     def lend(self, block: Block, holder: Any) -> None:
         """It comes back when an object is gone."""
-        self._held[_ref(holder, self._back.append)] = block
+        self._held[weakref.ref(holder, self._back.append)] = block
 
     def trim(self) -> None:
         """Let go of all that is idle: define-by-run has its turn, and needs memory of its own."""

@@ -19,7 +19,7 @@ from chainwright.ir import Graph, Stage, build, stages
 from chainwright.ir.alias import roots_of
 from chainwright.ir.passes import PASSES_ANYWHERE
 
-from ..arenas import MakePools, Pool
+from ..arenas import IDLE, MakePools, Pool
 from ..options import OPTIONS
 from ..schedule import Backward, Runner, Schedule, programs_of
 from .graphs import GraphedProgram
@@ -42,7 +42,7 @@ class StreamPool(Pool):
 
     def __init__(self, new: Callable[[], tuple[Any, ...]], stream: Callable[[], Any]) -> None:
         self._new, self._stream = new, stream
-        self.lent, self.back, self.room = {}, deque(), 4
+        self.lent, self.back, self.room = {}, deque(), IDLE
         self._idle: dict[int, list[tuple[Any, ...]]] = {}
         self._home: dict[int, int] = {}
 
