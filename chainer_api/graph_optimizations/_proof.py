@@ -12,7 +12,6 @@ import logging
 import math
 import re
 import threading
-import weakref
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from chainer import configuration
@@ -28,6 +27,7 @@ from ._dry_any_size import AnySizeDry
 from ._interpreter import TooMuch
 from ._lean import Code, Need
 from ._making import without_collection
+from ._of_site import OfSite
 from ._own import OwnObject
 from ._residual import MISS, PLAIN, NotProvable, Residual, Sym, is_number
 from ._tree import Application
@@ -241,12 +241,12 @@ class Due:
         return None
 
 
-class Proofs:
+class Proofs(OfSite):
     """Those of one decorated method."""
 
     def __init__(self, site: Site) -> None:
-        #: Weak, since parameters that proofs hold are to go with the site; and its account.
-        self._site, self._account = weakref.ref(site), site.account
+        super().__init__(site)
+        self._account = site.account
         self.proofs: tuple[Proof, ...] = ()
         self._waited: dict[int, int] = {}  # by forms of arguments; see _WAITED
         self._lost = 0
@@ -256,13 +256,6 @@ class Proofs:
         self._last: Application | None = None  # where one ends that could be
         self._lock = threading.Lock()
         self.why_not: dict[tuple[str, str], int] = {}
-
-    @property
-    def site(self) -> Site:
-        """It is there as long as anybody calls its method."""
-        site = self._site()
-        assert site is not None
-        return site
 
     def call(self, settings: Any, chain: Any, args: Any, kw: Any, form: int | None) -> Any:
         """The result of a call, or MISS where it needs its Python, and the proof to be checked.

@@ -8,12 +8,12 @@ way would make them faster.
 
 from __future__ import annotations
 
-import weakref
 from typing import TYPE_CHECKING
 
 from chainer import configuration
 
 from ._comparison import Comparison
+from ._of_site import OfSite
 from ._report import line_of, way_of
 
 if TYPE_CHECKING:
@@ -29,20 +29,14 @@ _FIRST_REST = 512  # calls, and later four times as many each time, up to 64 tim
 _TOLD = 3  # rests that a report tells of
 
 
-class Rests:
+class Rests(OfSite):
     """Those of one method."""
 
     def __init__(self, site: Site) -> None:
-        self._ref = weakref.ref(site)  # no cycle: what a site holds goes with it
+        super().__init__(site)
         self.steps = Comparison()  # with programs, and without them
         self.plainly = 0  # calls that are still to go plainly, to be compared
         self.count = 0  # how often programs have rested since steps were slower
-
-    @property
-    def _site(self) -> Site:
-        site = self._ref()
-        assert site is not None
-        return site
 
     def is_compared(self, calls: int) -> bool:
         """Whether a call, after so many, is to go without programs, so that steps are compared.
@@ -52,7 +46,7 @@ class Rests:
         if self.plainly > 0:
             self.plainly -= 1
             return True
-        site, steps = self._site, self.steps
+        site, steps = self.site, self.steps
         ledger, account = site.ledger, site.account
         # What has to wait for its first programs would be kept from them by a rest.
         asked = ledger.hits or site.loops_are_open or (
@@ -77,7 +71,7 @@ class Rests:
 
     def _are_slower(self) -> None:
         """Steps are slower than without programs."""
-        site = self._site
+        site = self.site
         if site.loops_are_open:
             reason = "calls were slower with the turns of loops as calls: loops are closed"
             site.ledger.add("slower", reason, line_of(site.method))
@@ -87,7 +81,7 @@ class Rests:
 
     def rest(self) -> None:
         """Leave the method alone for a while, unless programs become faster at once."""
-        site = self._site
+        site = self.site
         if site.proofs.become_lean():
             return
         before, self.count = self.count, self.count + 1
