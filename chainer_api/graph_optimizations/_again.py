@@ -2,9 +2,9 @@
 
 In: an optimizer's links, parameters and rules, after an update of all of them by sweeps. Out: their
 parameters, and the arrays of the next sweeps, without a look at each. What may not happen: anything
-of these that has changed, and passes for the same. So native code compares the versions of links,
+of these that has changed, and passes for the same. So native code compares the attributes of links,
 parameters, rules, hyperparameters and states (``runtime/native/words.py``), and counts the updates
-of the rules itself, since each count makes a new version.
+of the rules itself, since each count is a change.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from chainer.link import Chain, ChainList, Link, _all_params
 from chainer.variable import Parameter
-from chainwright.runtime.native import words
+from chainwright.runtime.native import looks, words
 
 if TYPE_CHECKING:
     from ._update import Plan
@@ -34,9 +34,9 @@ def _known(found: _Words | None) -> _Words:
     return found
 
 
-def _object(obj: Any) -> _Words:
+def _object(obj: Any, held: list[Any]) -> _Words:
     """An object with all of its attributes."""
-    return [*_known(words.class_of(obj)), *_known(words.instance_words(obj))]
+    return [*_known(words.class_of(obj)), *_known(words.instance_words(obj, held))]
 
 
 def _tree(link: Any, held: list[Any]) -> _Words:
@@ -46,7 +46,7 @@ def _tree(link: Any, held: list[Any]) -> _Words:
         Link.params, Chain.params, ChainList.params
     ):
         raise Unknown
-    found = [*_object(link), *_known(words.set_words(d["_params"]))]
+    found = [*_object(link, held), *_known(words.set_words(d["_params"]))]
     # What is held cannot give its place in memory to something else.
     held += d["_params"]
     children: list[Any] = []
@@ -55,21 +55,20 @@ def _tree(link: Any, held: list[Any]) -> _Words:
         found += _known(words.set_words(d["_children"]))
         children = [d[name] for name in d["_children"]]
     elif params is ChainList.params:
-        found += words.list_words(d["_children"])
-        held += d["_children"]
+        found += words.list_words(d["_children"], held)
         children = d["_children"]
     for child in children:
         found += _tree(child, held)
     return found
 
 
-def _parameter(param: Any) -> _Words:
+def _parameter(param: Any, held: list[Any]) -> _Words:
     """A parameter, whose gradient is cleared by forgetting it."""
     if type(param) is not Parameter or param._array is None or "cleargrad" in param.__dict__:
         raise Unknown
     if Parameter.cleargrad is not _cleargrad:
         raise Unknown
-    return _object(param)
+    return _object(param, held)
 
 
 class Gradients:
@@ -101,23 +100,23 @@ class Gradients:
 
     def _find(self, link: Link) -> None:
         self._calls, self._wait = 0, min(4 * self._wait, 1 << 20)
-        self._same = words.comparison() if words.are_native() else None
+        self._same = looks.comparison() if looks.are_native() else None
         if self._same is None:
             return
         held: list[Any] = []
         try:
             found, params = _tree(link, held), _all_params(link)
-            found += [word for param in params for word in _parameter(param)]
+            found += [word for param in params for word in _parameter(param, held)]
         except (Unknown, AttributeError, KeyError, TypeError):
             return
-        self.known = [param._node for param in params], words.table_of(found), held
+        self.known = [param._node for param in params], looks.table_of(found), held
 
 
 class Again:
     """What an update needs, if :meth:`holds`."""
 
     def __init__(self, target: Link, plan: Plan) -> None:
-        same, count = words.comparison(), words.counting()
+        same, count = looks.comparison(), looks.counting()
         if same is None or count is None:
             raise Unknown
         self._same, self._count = same, count
@@ -130,17 +129,20 @@ class Again:
                 found += self._of_entry(entry)
                 rules.append(entry.rule)
         self._dicts = [rule.__dict__ for rule in rules]
-        self._rules = words.counting_table(self._dicts, "t")
+        of_rules = looks.counting_table(self._dicts, "t")
+        if of_rules is None:
+            raise Unknown
+        self._rules = of_rules
         counts = {rule.t for rule in rules}
         if len(counts) != 1 or type(rules[0].t) is not int:
             raise Unknown
         self._t = rules[0].t
         for rule in rules:
-            found += [*_known(words.class_of(rule)), _known(words.instance_words(rule))[0]]
-            hooks = (rule._pre_update_hooks, rule._post_update_hooks)
-            for table in (rule._state, *hooks):
-                found += words.dict_words(table)
-        self._table = words.table_of(found)
+            found += _known(words.class_of(rule))
+            found += _known(words.instance_words(rule, self._held, {"t"}))
+            for table in (rule._state, rule._pre_update_hooks, rule._post_update_hooks):
+                found += _known(words.dict_words(table, self._held))
+        self._table = looks.table_of(found)
         self.uses = 0
         #: The nodes of the parameters, and of each part those of its entries.
         self.nodes = [param._node for param in self.params]
@@ -148,7 +150,8 @@ class Again:
                        for part in plan.parts]
 
     def _of_entry(self, entry: Any) -> _Words:
-        return [*_parameter(entry.param), *_object(entry.rule.hyperparam)]
+        held = self._held
+        return [*_parameter(entry.param, held), *_object(entry.rule.hyperparam, held)]
 
     def holds(self, target: Any, plan: Any) -> bool:
         """Whether all is as it was, but for the rules, which :meth:`begin` looks at."""

@@ -21,7 +21,7 @@ import numpy as np
 
 from chainer._tracing import note_holder
 from chainer.variable import Variable
-from chainwright.runtime.native import words
+from chainwright.runtime.native import looks, words
 from chainwright.runtime.trees import parsed
 
 from ._direct import Direct
@@ -65,30 +65,23 @@ def _is_plain(value: Any) -> bool:
 class Watch:
     """Expressions that are what they were as long as the words are: their values, and the words.
 
-    ``volatile`` are the ids of objects whose attributes change although the guards hold.
+    ``volatile`` are the addresses of words that change although the guards hold.
     """
 
     def __init__(self, names: dict[str, Any], chain: Any, volatile: set[int]) -> None:
         self.names, self.volatile = names, volatile
         self.known: dict[str, Any] = {"chain": chain}
-        #: What is watched, by the id of the object that it belongs to.
-        self.watched: dict[int, list[words.Word]] = {}
-        #: Objects that are known by their place in memory, which nothing else is to get.
+        #: What is watched: addresses with what stands there, in their order.
+        self.watched: dict[int, int] = {}
+        #: What is held for it.
         self.held: list[Any] = []
 
-    @property
-    def words(self) -> list[words.Word]:
-        return [word for found in self.watched.values() for word in found]
-
-    def _watch(self, owner: Any, found: Sequence[words.Word] | None) -> None:
-        if found is None or id(owner) in self.volatile:
+    def _watch(self, found: Sequence[words.Word] | None) -> None:
+        if found is None or not self.volatile.isdisjoint([at for at, _ in found]):
             raise Moving
-        there = self.watched.setdefault(id(owner), [])
-        there += [word for word in found if word not in there]
-
-    def _watch_items(self, items: list[Any]) -> None:
-        self._watch(items, words.list_words(items))
-        self.held += items
+        for at, word in found:
+            if self.watched.setdefault(at, word) != word:
+                raise Moving
 
     def value(self, node: ast.expr) -> Any:
         """What an expression is.
@@ -144,7 +137,7 @@ class Watch:
         if kind in (ast.In, ast.NotIn):
             if type(b) is not dict or type(a) is not str:
                 raise Moving
-            self._watch(b, words.dict_words(b))
+            self._watch(words.entry_words(b, a, self.held))
         elif kind not in (ast.Is, ast.IsNot) and not (_is_plain(a) and _is_plain(b)):
             raise Moving
         if kind not in _COMPARED:
@@ -159,12 +152,12 @@ class Watch:
             raise Moving
         obj = self.value(node.args[0])
         if f.id == "type":
-            self._watch(obj, words.class_of(obj))
+            self._watch(words.class_of(obj))
             return type(obj)
         if type(obj) is list:
-            self._watch_items(obj)
+            self._watch(words.list_words(obj, self.held))
         elif type(obj) is dict:
-            self._watch(obj, words.dict_words(obj))
+            self._watch(words.size_words(obj))
         elif type(obj) is not tuple:
             raise Moving
         return len(obj)
@@ -172,9 +165,9 @@ class Watch:
     def _subscript(self, node: ast.Subscript) -> Any:
         obj, key = self.value(node.value), self.value(node.slice)
         if type(obj) is dict and type(key) is str:
-            self._watch(obj, words.dict_words(obj))
+            self._watch(words.entry_words(obj, key, self.held))
         elif type(obj) is list and type(key) is int:
-            self._watch_items(obj)
+            self._watch(words.list_words(obj, self.held))
         elif not (type(obj) is tuple and type(key) is int):
             raise Moving
         return obj[key]
@@ -190,16 +183,16 @@ class Watch:
             found = getattr(obj, name)
             if found is None:
                 raise Moving
-            self._watch(obj, words.member_words(obj, found))
+            self._watch(words.member_words(obj, found, self.held))
             return found
         return self._of_instance(obj, name)
 
     def _of_array(self, obj: np.ndarray, name: str) -> Any:
-        known = words.facts()
+        known = looks.facts()
         if name not in _OF_ARRAYS or known is None:
             raise Moving
-        self._watch(obj, words.class_of(obj))
-        self._watch(obj, words.array_words(obj, known.layout))
+        self._watch(words.class_of(obj))
+        self._watch(words.array_words(obj, known.layout))
         self.held.append(obj.dtype)
         return getattr(obj, name)
 
@@ -215,8 +208,8 @@ class Watch:
             raise Moving
         if getattr(obj, name) is not found:
             raise Moving
-        self._watch(obj, words.class_of(obj))
-        self._watch(obj, words.class_words(obj))
+        self._watch(words.class_of(obj))
+        self._watch(words.class_words(obj))
         return found
 
     def _of_instance(self, obj: Any, name: str) -> Any:
@@ -229,18 +222,17 @@ class Watch:
         raw = in_class(kind, name)
         if raw is not MISSING and name != "__dict__" and decides(raw):
             raise Moving
-        self._watch(obj, words.class_of(obj))
-        if name == "__dict__":
-            if type(raw) not in (GetSetDescriptorType, MemberDescriptorType):
-                raise Moving
-            self._watch(obj, words.instance_words(obj))
-            return obj.__dict__
+        self._watch(words.class_of(obj))
         found = obj.__dict__
+        if name == "__dict__" and type(raw) not in (GetSetDescriptorType, MemberDescriptorType):
+            raise Moving
         if is_module:
-            self._watch(obj, words.member_words(obj, found))
-            self._watch(found, words.dict_words(found))
+            self._watch(words.member_words(obj, found, self.held))
         else:
-            self._watch(obj, words.instance_words(obj))
+            self._watch(words.attributes_at(obj))
+        if name == "__dict__":
+            return found
+        self._watch(words.entry_words(found, name, self.held))
         if name in found:
             return found[name]
         if raw is MISSING or hasattr(type(raw), "__get__"):
@@ -248,14 +240,17 @@ class Watch:
         return raw
 
 
-def _words_of_plans(plans: Sequence[tuple[Any, int, Any]]) -> list[words.Word]:
+def _words_of_plans(
+    plans: Sequence[tuple[Any, int, Any]], held: list[Any],
+) -> list[words.Word]:
     """That the programs are there; whether pieces were dropped changes with each of their uses."""
     found = []
     for app, first, plan in plans:
-        own = words.instance_words(plan)
-        if app.plans.get(first) is not plan or not plan.ready() or own is None:
+        there = words.entry_words(app.plans, first, held)
+        own = words.instance_words(plan, held)
+        if app.plans.get(first) is not plan or not plan.ready() or there is None or own is None:
             raise Moving
-        found += [*words.dict_words(app.plans), *own]
+        found += [*there, *own]
     return found
 
 
@@ -282,17 +277,15 @@ class Brief:
             x for line, found in zip(guards, statements, strict=True)
             if (x := self._kept(line, *found))]
         self.watched, self._held = self._watch.watched, self._watch.held
-        self.table = words.table_of([*self._watch.words, *_words_of_plans(plans)])
+        of_plans = _words_of_plans(plans, self._held)
+        self.table = looks.table_of([*self.watched.items(), *of_plans])
         #: How many lines it has less.
         self.saved = first - 1 - len(kept)
         self._finish([*[f"    {line}" for line in kept], *lines[first:]])
 
     def changed_since(self, older: Brief) -> set[int]:
-        """The ids of objects that are not as they were then, though the guards hold."""
-        return {
-            owner for owner, found in older.watched.items()
-            if self.watched.get(owner, found) != found
-        }
+        """The addresses of words that are not as they were then, though the guards hold."""
+        return {at for at, word in older.watched.items() if self.watched.get(at, word) != word}
 
     def _finish(self, body: list[str]) -> None:
         given = {}
@@ -347,7 +340,7 @@ class Brief:
         if not isinstance(value, ast.Attribute) or not isinstance(target, ast.Name):
             return ""
         volatile, self._watch.volatile = self._watch.volatile, set()
-        before = {k: list(v) for k, v in self._watch.watched.items()}
+        before = dict(self._watch.watched)
         try:
             found = self._watch.value(value)
         except Moving:
@@ -366,7 +359,7 @@ class Brief:
             return line
         name, *form = found.groups()
         shape, dtype, strides = (self._names[k] for k in form)
-        fit, table = words.layouts(), words.layouts_table([(shape, dtype, strides)])
+        fit, table = looks.layouts(), looks.layouts_table([(shape, dtype, strides)])
         if fit is None or table is None:
             return line
         number = sum([k.startswith("layout") for k in self._names])
@@ -428,11 +421,11 @@ class Shortcut:
 
     def find(self, use: int, chain: Any, args: Any, kw: Any, carrier: Any) -> None:
         """Look for one, in a call for which the guards hold."""
-        if not words.are_native():
+        if not looks.are_native():
             self.at = use + _SOON  # LLVM, which takes time and memory, may not be there yet
             return
         self.at, self._tries, self._made_at = math.inf, self._tries + 1, use
-        self.same = words.comparison()
+        self.same = looks.comparison()
         if self.same is None:
             return
         try:

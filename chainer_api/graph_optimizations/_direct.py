@@ -21,7 +21,7 @@ from chainer.function_node import FunctionNode, next_number
 from chainer.variable import Variable
 from chainwright.runtime import OPTIONS, Kept, Schedule
 from chainwright.runtime.arenas import Pool
-from chainwright.runtime.native import words
+from chainwright.runtime.native import looks
 
 from ._account import clock
 from ._errors import noting, raising
@@ -397,8 +397,8 @@ def _late(t: _Text, piece: Piece, backward: Any, places: Sequence[int | None]) -
             t.names["laid_out"] = laid_out
             t.line(f"if {name} is not None: {name} = laid_out({name}, {piece.loose[late.leaf]})")
     given = "".join([f"{name}, " for name in names])
-    fit = words.layouts() if words.are_native() else None
-    table = None if fit is None else words.layouts_table(backward.forms)
+    fit = looks.layouts() if looks.are_native() else None
+    table = None if fit is None else looks.layouts_table(backward.forms)
     if table is not None:
         t.names |= {"fit": fit, "table": table}
         t.line(f"if not fit((table, {given})):")

@@ -24,7 +24,7 @@ from chainer.optimizer_hooks._elementwise import ElementwiseHook
 from chainer.variable import Parameter
 from chainwright.ir import Graph
 from chainwright.runtime import pass_on
-from chainwright.runtime.native import words
+from chainwright.runtime.native import looks
 from chainwright.runtime.sweeps import DONE, RAISED, Items, Sweep, SweepCode, same_walk
 from chainwright.tracer import Recorder
 
@@ -238,12 +238,12 @@ class Part:
         for held in self._known_to_all:
             held.others.add(self)
         self.numbers = np.zeros(self.width * len(self.groups), self.key.dtype)
-        self._write = words.numbers()
+        self._write = looks.numbers()
         for group in self.groups.values():
             place = self.numbers[group.first : group.first + self.width]
             table = None
             if self._write is not None:
-                table = words.numbers_table(place, self._present, self._largest)
+                table = looks.numbers_table(place, self._present, self._largest)
             self._numbered.append((group, table))
         self.sweep = self.code.over(Items(arrays, [e.group.first for e in self.entries]))
         self.known = [self.sweep.code, self.numbers]

@@ -1,6 +1,6 @@
 """Native code that compares words of memory with what stood there, for Python to call.
 
-A second function counts: it sets an entry of dictionaries whose versions are such words. A third
+A second function counts: it sets an entry of dictionaries whose values are such words. A third
 one compares the layouts of arrays, and a fourth one writes Python's numbers into an array.
 
 In: an int64 array: how many words there are, the address of ``PyBool_FromLong``, then an address
@@ -21,9 +21,6 @@ FLOAT_VALUE = 16  # bytes from the beginning of a float to its value
 N_WORDS, ANSWER, WORDS = range(3)
 
 
-VERSION = 24  # bytes from the beginning of a dictionary to its version
-
-
 def words_text(layout: Layout) -> str:
     """The functions, of CPython's form for one argument; they need the GIL."""
     return "\n".join([_unchanged(layout), _count(layout), _layouts(), _numbers(layout)])
@@ -40,7 +37,7 @@ def _numbers(layout: Layout) -> str:
     kind, none = f.item(table, FLOAT_TYPE, "ptr"), f.item(table, NONE, "ptr")
     place, wide = f.item(table, PLACE, "ptr"), f.get(f"icmp ne i64 {f.item(table, WIDE)}, 0")
     largest = f.item(table, LARGEST, "double")
-    size = f.field("%arrays", layout.tuple_items - 8, "i64")
+    size = f.field("%arrays", layout.type + 8, "i64")  # of what has items it is behind the class
     _answer_no(f, f.get(f"icmp ne i64 {size}, {f.add(n, 1)}"), answer)
     items = f.moved("%arrays", layout.tuple_items + 8)
     written = f.variable()
@@ -81,21 +78,24 @@ def _layouts() -> str:
 def _count(layout: Layout) -> str:
     """Set the entry of all dictionaries, if the words are as they were.
 
-    After these come the addresses of ``PyDict_SetItem``, of the key and of the value.
+    After these come the addresses of ``PyDict_SetItem`` and of the key, the number of dictionaries,
+    of each its address and which of the words is that of its value, and the address of the value.
     """
     f = Function(f"ptr @{COUNT}(ptr %self, ptr %array)")
     table = f.field("%array", layout.data)
     answer, n = f.item(table, ANSWER, "ptr"), f.item(table, N_WORDS)
     rest = f.at(table, f.add(f.mul(n, 2), WORDS))
-    set_item, key, value = (f.item(rest, k, "ptr") for k in range(3))
+    set_item, key, n_dicts = f.item(rest, 0, "ptr"), f.item(rest, 1, "ptr"), f.item(rest, 2)
+    dicts = f.at(rest, 3)
+    value = f.item(dicts, f.mul(n_dicts, 2), "ptr")
     _leave_if_changed(f, table, answer)
-    with f.loop(n) as k:
-        pair = f.at(table, f.add(f.mul(k, 2), WORDS))
-        version = f.item(pair, 0, "ptr")
-        arguments = f"ptr {f.moved(version, -VERSION)}, ptr {key}, ptr {value}"
+    with f.loop(n_dicts) as k:
+        one = f.at(dicts, f.mul(k, 2))
+        arguments = f"ptr {f.item(one, 0, 'ptr')}, ptr {key}, ptr {value}"
         failed = f.get(f"icmp ne i32 {f.call(set_item, arguments, 'i32')}, 0")
         f.leave(failed, "ptr null")  # Python raises what was set
-        f.do(f"store i64 {f.item(version, 0)}, ptr {f.at(pair, 1)}")
+        pair = f.at(table, f.add(f.mul(f.item(one, 1), 2), WORDS))
+        f.do(f"store i64 {f.item(f.item(pair, 0, 'ptr'), 0)}, ptr {f.at(pair, 1)}")
     return f.text(f"ptr {f.call(answer, 'i64 1', 'ptr')}")
 
 
@@ -111,7 +111,7 @@ def _unchanged(layout: Layout) -> str:
 def _leave_if_changed(f: Function, table: str, answer: str) -> None:
     with f.loop(f.item(table, N_WORDS)) as k:
         pair = f.at(table, f.add(f.mul(k, 2), WORDS))
-        found = f.get(f"load i64, ptr {f.item(pair, 0, 'ptr')}")
+        found = f.get(f"load i64, ptr {f.item(pair, 0, 'ptr')}, align 4")
         _answer_no(f, f.get(f"icmp ne i64 {found}, {f.item(pair, 1)}"), answer)
 
 

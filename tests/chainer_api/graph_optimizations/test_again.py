@@ -10,9 +10,9 @@ import chainer
 import chainer.functions as F
 import chainer.links as L
 from chainer import optimizer_hooks, optimizers
-from chainwright.runtime.native import words
+from chainwright.runtime.native import looks
 
-pytestmark = pytest.mark.skipif(words.counting() is None, reason="another Python")
+pytestmark = pytest.mark.skipif(looks.counting() is None, reason="another Python")
 STEPS = 40  # until the change
 
 

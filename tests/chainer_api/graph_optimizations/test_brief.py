@@ -14,9 +14,9 @@ import chainer
 import chainer.functions as F
 import chainer.links as L
 from chainer.graph_optimizations import _proof
-from chainwright.runtime.native import words
+from chainwright.runtime.native import looks
 
-pytestmark = pytest.mark.skipif(words.comparison() is None, reason="another Python")
+pytestmark = pytest.mark.skipif(looks.comparison() is None, reason="another Python")
 CALLS = 24  # until the change
 _numbers = itertools.count()
 
@@ -256,8 +256,8 @@ def test_a_chain_goes_without_collection():
 
 
 def test_nothing_is_loaded_for_it(monkeypatch):
-    monkeypatch.setattr(words, "are_native", lambda: False)
-    monkeypatch.setattr(words, "comparison", None)
+    monkeypatch.setattr(looks, "are_native", lambda: False)
+    monkeypatch.setattr(looks, "comparison", None)
     model, _ = made(True)
     for k in range(CALLS):
         stepped(model, k)
@@ -265,7 +265,7 @@ def test_nothing_is_loaded_for_it(monkeypatch):
 
 
 def test_all_is_equal_where_words_tell_nothing(monkeypatch):
-    monkeypatch.setattr(words, "comparison", lambda: None)
+    monkeypatch.setattr(looks, "comparison", lambda: None)
     model, plain = made(True)[0], made(False)[0]
     for k in range(CALLS):
         assert stepped(model, k) == stepped(plain, k)

@@ -14,9 +14,9 @@ import chainer.functions as F
 import chainer.links as L
 from chainer.graph_optimizations import _direct
 from chainer.graph_optimizations._node import StaticScheduleFunction
-from chainwright.runtime.native import words
+from chainwright.runtime.native import looks
 
-pytestmark = pytest.mark.skipif(words.comparison() is None, reason="another Python")
+pytestmark = pytest.mark.skipif(looks.comparison() is None, reason="another Python")
 WARM, CALLS = 24, 12
 
 

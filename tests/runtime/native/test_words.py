@@ -1,13 +1,15 @@
 """Words of memory tell each change of what they watch, and nothing else."""
 
+import collections
 import types
+import weakref
 
 import numpy as np
 import pytest
 
-from chainwright.runtime.native import words
+from chainwright.runtime.native import looks, words
 
-pytestmark = pytest.mark.skipif(words.comparison() is None, reason="another Python")
+pytestmark = pytest.mark.skipif(looks.comparison() is None, reason="another Python")
 
 
 class Thing:
@@ -25,11 +27,11 @@ def made():
 
 
 def watched(thing):
-    known = words.facts()
-    found = [*words.class_of(thing), *words.instance_words(thing)]
-    found += [*words.class_of(thing.items), *words.list_words(thing.items)]
+    known, held = looks.facts(), []
+    found = [*words.class_of(thing), *words.instance_words(thing, held)]
+    found += [*words.class_of(thing.items), *words.list_words(thing.items, held)]
     found += [*words.class_of(thing.array), *words.array_words(thing.array, known.layout)]
-    return words.table_of([*found, *words.dict_words(thing.table)])
+    return looks.table_of([*found, *words.dict_words(thing.table, held)]), held
 
 
 def rename(thing):
@@ -76,8 +78,8 @@ CHANGES = {
 
 @pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES)
 def test_a_change_is_told(change):
-    same, thing = words.comparison(), made()
-    table = watched(thing)
+    same, thing = looks.comparison(), made()
+    table, held = watched(thing)
     assert same(table) is True
     assert thing.items[1] == "two" and thing.kind and thing.array.sum() == 6
     thing.array[...] = 5  # contents of arrays are nobody's business
@@ -88,9 +90,9 @@ def test_a_change_is_told(change):
 
 def test_what_is_behind_a_changed_word_is_not_looked_at():
     thing = made()
-    first = words.instance_words(thing)
+    first = words.instance_words(thing, [])
     thing.more = 1
-    assert words.comparison()(words.table_of([*first, (8, 0)])) is False
+    assert looks.comparison()(looks.table_of([*first, (8, 0)])) is False
 
 
 def test_the_code_of_a_function_is_a_member():
@@ -100,11 +102,12 @@ def test_the_code_of_a_function_is_a_member():
     def g():
         return 2
 
-    same, table = words.comparison(), words.table_of(words.member_words(f, f.__code__))
+    same, held = looks.comparison(), []
+    table = looks.table_of(words.member_words(f, f.__code__, held))
     assert same(table) is True
     f.__code__ = g.__code__
     assert same(table) is False
-    assert words.member_words(f, object()) is None
+    assert words.member_words(f, object(), []) is None
 
 
 def test_classes_that_nobody_can_change_have_no_version():
@@ -118,6 +121,129 @@ def test_classes_without_a_version_are_not_known(monkeypatch):
     assert len(words.class_of([])) == 1
 
 
+class Slots:
+    __slots__ = ("value",)  # no weak references to it
+
+
+things = []  # that live, as objects do whose attributes a method reads
+
+
+def dictionaries():
+    """Those that share keys with others, of strings, of any keys, large ones, with gaps."""
+    thing, gaps = made(), {str(k): [k] for k in range(20)}
+    for key in ("0", "7", "19"):
+        del gaps[key]
+    thing.a = []
+    things.append(thing)
+    return {
+        "shared": thing.__dict__, "strings": {"a": [], "b": thing}, "any": {1: [], "a": {}},
+        "gaps": {**gaps, "a": 1.5}, "gaps as they are": gaps | {"a": Slots()},
+        "large": {"a": "text", **{str(k): k for k in range(1000)}},
+    }
+
+
+def replaced(d, key, value):
+    """Another entry in the place of the last one."""
+    last, old = d.popitem()
+    d[key] = value
+    return last, old
+
+
+OF_ENTRIES = {
+    "another value": lambda d: d.__setitem__("a", object()),
+    "taken away": lambda d: d.pop("a"),
+    "taken away, and back": lambda d: d.__setitem__("a", [d.pop("a")]),
+    "cleared": lambda d: d.clear(),
+}
+NOT_OF_IT = {
+    "another key": lambda d: d.__setitem__(next(k for k in d if k != "a"), object()),
+    "looked at": lambda d: [d.get("a"), d.items(), d == {}, list(d), str(d)],
+    "the same again": lambda d: d.__setitem__("a", d["a"]),
+}
+
+
+@pytest.mark.parametrize("kind", dictionaries())
+@pytest.mark.parametrize("change", OF_ENTRIES)
+def test_a_change_of_an_entry_is_told(kind, change):
+    d, held = dictionaries()[kind], []
+    same, table = looks.comparison(), looks.table_of(words.entry_words(d, "a", held))
+    assert same(table) is True
+    OF_ENTRIES[change](d)
+    assert same(table) is False
+
+
+@pytest.mark.parametrize("kind", dictionaries())
+@pytest.mark.parametrize("change", NOT_OF_IT)
+def test_other_entries_do_not_matter(kind, change):
+    d, held = dictionaries()[kind], []
+    same, table = looks.comparison(), looks.table_of(words.entry_words(d, "a", held))
+    NOT_OF_IT[change](d)
+    assert same(table) is True
+
+
+@pytest.mark.parametrize("kind", dictionaries())
+@pytest.mark.parametrize("change", [
+    lambda d: d.__setitem__("new", 1),
+    lambda d: replaced(d, "new", d[next(reversed(d))]),
+    lambda d: d.update(new=2, more=3),
+], ids=["added", "in the place of another", "with others"])
+def test_an_entry_that_there_was_not(kind, change):
+    d, held = dictionaries()[kind], []
+    same, table = looks.comparison(), looks.table_of(words.entry_words(d, "new", held))
+    assert same(table) is True
+    change(d)
+    assert same(table) is False
+
+
+def test_an_attribute_that_other_objects_have():
+    """Of keys that objects share one may be without a value."""
+    one, other, held = made(), made(), []
+    one.first, other.second = 1, 2
+    one.second = 3
+    del one.second
+    same = looks.comparison()
+    table = looks.table_of(words.entry_words(one.__dict__, "second", held))
+    assert same(table) is True
+    one.second = 4
+    assert same(table) is False
+
+
+def test_what_is_new_at_the_place_of_what_is_gone():
+    """An object that gets the address of one that is gone is another one."""
+    same = looks.comparison()
+    made_of = (lambda: np.zeros(3), lambda: int("9" * 30), lambda: "".join("words"))
+    for make in (list, dict, made, Slots, *made_of):
+        for _ in range(200):
+            d, held = {"a": make()}, []
+            table = looks.table_of(words.entry_words(d, "a", held))
+            del d["a"]
+            d.clear()
+            d["a"] = make()
+            assert same(table) is False
+
+
+def test_objects_do_not_live_longer():
+    thing, held = made(), []
+    gone = weakref.ref(thing.array)
+    table = looks.table_of(words.instance_words(thing, held))
+    thing.array = None
+    assert gone() is None and looks.comparison()(table) is False
+
+
+def test_dictionaries_of_other_classes_are_not_known():
+    d = collections.OrderedDict(a=1)
+    assert words.entry_words(d, "a", []) is words.dict_words(d, []) is None
+
+
+def test_values_that_do_not_matter():
+    thing, held = made(), []
+    same, table = looks.comparison(), looks.table_of(words.instance_words(thing, held, {"table"}))
+    thing.table = {}
+    assert same(table) is True
+    thing.array = None
+    assert same(table) is False
+
+
 SETS = {
     "added": lambda s: s.add("c"),
     "removed": lambda s: s.discard("a"),
@@ -129,8 +255,8 @@ SETS = {
 
 @pytest.mark.parametrize("change", SETS.values(), ids=SETS)
 def test_a_change_of_a_set_is_told(change):
-    same, items = words.comparison(), {"a", "b"}
-    table = words.table_of(words.set_words(items))
+    same, items = looks.comparison(), {"a", "b"}
+    table = looks.table_of(words.set_words(items))
     assert same(table) is True and "a" in items
     change(items)
     assert same(table) is False
@@ -145,7 +271,7 @@ def test_counting_changes_all_or_nothing():
     for thing in things:
         thing.t = 4
     dicts = [thing.__dict__ for thing in things]
-    table, count, numbers = words.counting_table(dicts, "t"), words.counting(), [5, 1 << 70, 7]
+    table, count, numbers = looks.counting_table(dicts, "t"), looks.counting(), [5, 1 << 70, 7]
     for n in numbers[:2]:
         table[-1] = id(n)
         assert count(table) is True
@@ -175,8 +301,8 @@ OTHERS = {
 @pytest.mark.parametrize("name", OTHERS)
 def test_layouts(name):
     array, scalar = np.ones((2, 3), "f"), np.zeros((), "d")
-    fit = words.layouts()
-    table = words.layouts_table([(a.shape, a.dtype, a.strides) for a in (array, scalar)])
+    fit = looks.layouts()
+    table = looks.layouts_table([(a.shape, a.dtype, a.strides) for a in (array, scalar)])
     other = OTHERS[name](array)
     assert fit((table, array, scalar)) is True
     assert fit((table, array + 1, np.ones(()))) is True
@@ -186,9 +312,9 @@ def test_layouts(name):
 
 
 def test_layouts_that_nobody_knows():
-    assert words.layouts_table([((2,), np.dtype(">f4"), (4,))]) is None
-    assert words.layouts_table([((2,), np.dtype([("a", "f")]), (4,))]) is None
-    assert words.layouts_table([((2,), np.dtype("S3"), (3,))]) is None
+    assert looks.layouts_table([((2,), np.dtype(">f4"), (4,))]) is None
+    assert looks.layouts_table([((2,), np.dtype([("a", "f")]), (4,))]) is None
+    assert looks.layouts_table([((2,), np.dtype("S3"), (3,))]) is None
 
 
 @pytest.mark.parametrize("dtype", ["f", "d"])
@@ -198,8 +324,8 @@ def test_numbers(dtype):
     for exponent in (0, 30, -30, -40, -45, -60, -300):
         given = [float(x) for x in random.standard_normal(4) * 10.0**exponent]
         place = np.zeros(4, dtype)
-        table = words.numbers_table(place, (True, False, True, True, False, True), 1e38)
-        assert words.numbers()((table, given[0], None, *given[1:3], None, given[3])) is True
+        table = looks.numbers_table(place, (True, False, True, True, False, True), 1e38)
+        assert looks.numbers()((table, given[0], None, *given[1:3], None, given[3])) is True
         assert place.tobytes() == np.array(given).astype(dtype).tobytes()
 
 
@@ -208,8 +334,8 @@ def test_numbers(dtype):
 ], ids=str)
 def test_numbers_that_are_left_to_python(other):
     place = np.zeros(2, "f")
-    table = words.numbers_table(place, (True, True, False), 1e38)
-    write = words.numbers()
+    table = looks.numbers_table(place, (True, True, False), 1e38)
+    write = looks.numbers()
     for given in ((other, 1.0, None), (1.0, other, None)):
         assert write((table, *given)) is False
     assert write((table, 1.0, 2.0, 3.0)) is False
