@@ -893,6 +893,7 @@ class Objects(Computing):
         if type(value) is functools.partial:
             inner = self.getattr(function, "func")
             first = list(self.iterate(self.getattr(function, "args")))
+            _has_no_gaps(first)
             named = self.items_of(self.getattr(function, "keywords"))
             return self.call(inner, [*first, *args], {**named, **kw})
         if type(value) is MethodType:
@@ -928,6 +929,7 @@ class Objects(Computing):
         if issubclass(cls, Variable):
             return self.dry.variable(cls, args, kw)
         if cls is functools.partial and args:
+            _has_no_gaps(args)
             return Partial(args[0], args[1:], kw)
         if cls is weakref.ref and type(args[0]) is OwnObject and self.in_library():
             return Weak(args[0])
@@ -977,6 +979,14 @@ class Objects(Computing):
 
 class _Empty:
     pass
+
+
+_GAP = getattr(functools, "Placeholder", _Empty)  # from 3.14 on: an argument that is given later
+
+
+def _has_no_gaps(args: list[Any]) -> None:
+    if any(v is _GAP for v in args):
+        raise NotProvable("functools.partial with a placeholder")
 
 
 def _has(cls: type, name: str) -> bool:

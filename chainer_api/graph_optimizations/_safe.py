@@ -13,7 +13,7 @@ import random
 import sys
 import warnings
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Iterator
 from types import (
     ClassMethodDescriptorType,
     GetSetDescriptorType,
@@ -87,7 +87,8 @@ islower isupper join ljust lower lstrip partition removeprefix removesuffix repl
 rjust rpartition rsplit rstrip split splitlines startswith strip title upper zfill
 """.split())
 _CLASS_OF_OBJECTS = vars(object)["__class__"]
-_SUMS_EXACTLY = sys.version_info >= (3, 12)  # sum() of floats has the errors of its steps in mind
+# sum() has the errors of its steps in mind: with floats, and since 3.14 with complex numbers.
+_SUMS_EXACTLY = sys.version_info >= (3, 12)
 #: Draws from NumPy's global generator.
 _DRAWS = """
 beta binomial chisquare choice dirichlet exponential f gamma geometric gumbel hypergeometric laplace
@@ -119,10 +120,24 @@ def name_of(function: Any) -> str:
     return f"{module}.{name}" if module and module != "builtins" else name
 
 
-def _handles(*functions: Any) -> Any:
+def _handles(*functions: Any, named: Collection[str] | None = ()) -> Any:
+    """Put functions on the list; of keyword arguments ``handle`` minds those that are ``named``.
+
+    None: all. Whatever another one means in this Python or in a later one, nothing is proved of it.
+    """
+
     def register(handle: Any) -> Any:
-        for f in functions:
-            _handlers[f] = handle
+        if named is None:
+            _handlers.update(dict.fromkeys(functions, handle))
+            return handle
+
+        def checked(interp: Any, function: Any, args: list[Any], kw: dict[str, Any]) -> Any:
+            for name in kw:
+                if name not in named:
+                    raise NotProvable(f"{name_of(function)} is given {name}=")
+            return handle(interp, function, args, kw)
+
+        _handlers.update(dict.fromkeys(functions, checked))
         return handle
 
     return register
@@ -270,7 +285,7 @@ def _ufunc_method(interp: Any, f: np.ufunc, name: str, args: list[Any], kw: dict
 @_handles(np.fill_diagonal, np.copyto, np.put, np.place, np.putmask)
 def _fill(interp: Any, function: Any, args: list[Any], kw: dict[str, Any]) -> Any:
     target = args[0]
-    if kw or type(target) is not Sym or type(target.value) is not np.ndarray:
+    if type(target) is not Sym or type(target.value) is not np.ndarray:
         raise NotProvable(name_of(function))
     interp.dry.changes(target)
     function(*interp.native(args))
@@ -281,7 +296,7 @@ def _fill(interp: Any, function: Any, args: list[Any], kw: dict[str, Any]) -> An
 
 @_handles(
     random.random, random.uniform, random.randrange, random.randint, random.gauss,
-    random.normalvariate, random.betavariate, random.expovariate, random.getrandbits,
+    random.normalvariate, random.betavariate, random.expovariate, random.getrandbits, named=None,
 )  # fmt: skip
 def _draw_of_python(interp: Any, function: Any, args: list[Any], kw: dict[str, Any]) -> Any:
     for v in (*args, *kw.values()):
@@ -292,7 +307,7 @@ def _draw_of_python(interp: Any, function: Any, args: list[Any], kw: dict[str, A
     return interp.fresh(f"{interp.residual.const(function)}({', '.join(parts)})", value)
 
 
-@_handles(random.choice)
+@_handles(random.choice, named=("seq",))
 def _choice_of_python(interp: Any, function: Any, args: list[Any], kw: dict[str, Any]) -> Any:
     (values,) = [*args, *kw.values()]
     n = interp.residual.fix(interp.length(values))
@@ -341,7 +356,7 @@ def _operator(interp: Any, function: Any, args: list[Any], kw: dict[str, Any]) -
 # -- built-in functions
 
 
-@_handles(int, float, complex, round, divmod, pow)
+@_handles(int, float, complex, round, divmod, pow, named=None)
 def _number(interp: Any, function: Any, args: list[Any], kw: dict[str, Any]) -> Any:
     if args and not isinstance(args[0], (str, bytes)):
         first = args[0]
@@ -371,7 +386,7 @@ def _bool(interp: Any, function: Any, args: list[Any], kw: dict[str, Any]) -> An
 
 @_handles(str, repr)
 def _str(interp: Any, function: Any, args: list[Any], kw: dict[str, Any]) -> Any:
-    if kw or len(args) > 1:
+    if len(args) > 1:
         raise NotProvable("str() of bytes")
     return function(*[interp.residual.fix(v) for v in args])
 
@@ -388,18 +403,23 @@ def _range(interp: Any, function: Any, args: list[Any], kw: dict[str, Any]) -> A
     return range(*[operator.index(interp.residual.fix(v)) for v in args])
 
 
-@_handles(enumerate)
+@_handles(enumerate, named=("start",))
 def _enumerate(interp: Any, function: Any, args: list[Any], kw: dict[str, Any]) -> Any:
     start = kw.get("start", args[1] if len(args) > 1 else 0)
     return enumerate(interp.iterate(args[0]), interp.residual.fix(start))
 
 
-@_handles(zip)
+@_handles(zip, named=("strict",))
 def _zip(interp: Any, function: Any, args: list[Any], kw: dict[str, Any]) -> Any:
+    return _side_by_side(interp, args, kw)
+
+
+def _side_by_side(interp: Any, args: list[Any], kw: dict[str, Any]) -> Iterator[tuple[Any, ...]]:
+    """What ``zip`` gives."""
     strict = interp.residual.fix(kw.get("strict", False))
     iterators = [interp.iterate(v) for v in args]
     if len({id(i) for i in iterators}) < len(iterators):
-        raise NotProvable("zip() of one iterator several times")
+        raise NotProvable("one iterator is gone through in several places at once")
 
     def pairs() -> Any:
         while iterators:
@@ -409,7 +429,7 @@ def _zip(interp: Any, function: Any, args: list[Any], kw: dict[str, Any]) -> Any
                     found.append(next(i))
                 except StopIteration:
                     if strict and (k or any(next(j, ABSENT) is not ABSENT for j in iterators)):
-                        raise NotProvable("zip() of arguments of different lengths") from None
+                        raise NotProvable("arguments of different lengths") from None
                     return
             yield tuple(found)
 
@@ -420,7 +440,7 @@ def _zip(interp: Any, function: Any, args: list[Any], kw: dict[str, Any]) -> Any
 ABSENT = object()
 
 
-@_handles(warnings.warn)
+@_handles(warnings.warn, named=("stacklevel",))
 def _warn(interp: Any, function: Any, args: list[Any], kw: dict[str, Any]) -> Any:
     """A warning of the library's own, as from its line or its caller's; the user's may go anywhere.
     """
@@ -428,7 +448,6 @@ def _warn(interp: Any, function: Any, args: list[Any], kw: dict[str, Any]) -> An
     level = r.fix(kw.get("stacklevel", 1))
     if (
         not frames[-1].library
-        or kw.keys() - {"stacklevel"}
         or len(args) != 2
         or type(level) is not int
         or not 0 < level <= len(frames)
@@ -473,12 +492,16 @@ class _Warning(NamedTuple):
         warnings.warn_explicit(text, category, file, line, names["__name__"], registry, names)
 
 
-@_handles(map, itertools.starmap)
+@_handles(map, named=("strict",))
 def _map(interp: Any, function: Any, args: list[Any], kw: dict[str, Any]) -> Any:
     f, *rest = args
-    if function is itertools.starmap:
-        return (interp.call(f, [*interp.iterate(v)], {}) for v in interp.iterate(rest[0]))
-    return (interp.call(f, list(vs), {}) for vs in zip(*map(interp.iterate, rest), strict=False))
+    return (interp.call(f, list(vs), {}) for vs in _side_by_side(interp, rest, kw))
+
+
+@_handles(itertools.starmap)
+def _starmap(interp: Any, function: Any, args: list[Any], kw: dict[str, Any]) -> Any:
+    f, values = args
+    return (interp.call(f, [*interp.iterate(v)], {}) for v in interp.iterate(values))
 
 
 @_handles(filter)
@@ -495,12 +518,12 @@ def _pairwise(interp: Any, function: Any, args: list[Any], kw: dict[str, Any]) -
     return itertools.pairwise(interp.iterate(args[0]))
 
 
-@_handles(itertools.accumulate)
+@_handles(itertools.accumulate, named=("func", "initial"))
 def _accumulate(interp: Any, accumulate: Any, args: list[Any], kw: dict[str, Any]) -> Any:
     values, *function = args
     named = {**kw}
     function = function or [named.pop("func", None)]
-    if len(function) > 1 or named.keys() - {"initial"}:
+    if len(function) > 1:
         raise NotProvable("other arguments of accumulate()")
 
     def step(a: Any, b: Any) -> Any:
@@ -516,11 +539,15 @@ def _islice(interp: Any, function: Any, args: list[Any], kw: dict[str, Any]) -> 
     return itertools.islice(interp.iterate(args[0]), *[interp.residual.fix(n) for n in args[1:]])
 
 
-@_handles(itertools.product, itertools.combinations)
+@_handles(itertools.product, named=("repeat",))
 def _product(interp: Any, function: Any, args: list[Any], kw: dict[str, Any]) -> Any:
-    if function is itertools.combinations:
-        return function(interp.iterate(args[0]), interp.residual.fix(args[1]))
     return function(*map(interp.iterate, args), repeat=interp.residual.fix(kw.get("repeat", 1)))
+
+
+@_handles(itertools.combinations, named=("r",))
+def _combinations(interp: Any, function: Any, args: list[Any], kw: dict[str, Any]) -> Any:
+    values, r = [*args, *kw.values()]
+    return function(interp.iterate(values), interp.residual.fix(r))
 
 
 @_handles(itertools.chain)
@@ -528,14 +555,15 @@ def _chain(interp: Any, function: Any, args: list[Any], kw: dict[str, Any]) -> A
     return (v for values in args for v in interp.iterate(values))
 
 
-@_handles(itertools.repeat)
+@_handles(itertools.repeat, named=("times",))
 def _repeat(interp: Any, function: Any, args: list[Any], kw: dict[str, Any]) -> Any:
-    return itertools.repeat(args[0], *[interp.residual.fix(n) for n in args[1:]])
+    value, *times = [*args, *kw.values()]
+    return itertools.repeat(value, *[interp.residual.fix(n) for n in times])
 
 
-@_handles(functools.reduce)
+@_handles(functools.reduce, named=("initial",))
 def _reduce(interp: Any, function: Any, args: list[Any], kw: dict[str, Any]) -> Any:
-    f, values, *start = args
+    f, values, *start = [*args, *kw.values()]
     return functools.reduce(
         lambda a, b: interp.call(f, [a, b], {}), interp.iterate(values), *start
     )
@@ -589,7 +617,7 @@ def _set(interp: Any, function: Any, args: list[Any], kw: dict[str, Any]) -> Any
     return function([interp.key(v) for v in (interp.iterate(args[0]) if args else ())])
 
 
-@_handles(dict, OrderedDict)
+@_handles(dict, OrderedDict, named=None)
 def _dict(interp: Any, function: Any, args: list[Any], kw: dict[str, Any]) -> Any:
     found = function()
     if args:
@@ -604,13 +632,13 @@ def _dict(interp: Any, function: Any, args: list[Any], kw: dict[str, Any]) -> An
     return found
 
 
-@_handles(sum)
+@_handles(sum, named=("start",))
 def _sum(interp: Any, function: Any, args: list[Any], kw: dict[str, Any]) -> Any:
     total = kw.get("start", args[1] if len(args) > 1 else 0)
     if type(total) in (str, bytes):
         raise NotProvable("sum() of texts")
     for v in interp.iterate(args[0]):
-        if _SUMS_EXACTLY and float in (interp.class_of(total), interp.class_of(v)):
+        if _SUMS_EXACTLY and not {float, complex}.isdisjoint(map(interp.class_of, (total, v))):
             raise NotProvable("a sum of Python's floating-point numbers")
         total = interp.binary("Add", total, v)
     return total
@@ -621,7 +649,7 @@ def _any(interp: Any, function: Any, args: list[Any], kw: dict[str, Any]) -> Any
     return function(interp.truth(v) for v in interp.iterate(args[0]))
 
 
-@_handles(min, max)
+@_handles(min, max, named=("key", "default"))
 def _extreme(interp: Any, function: Any, args: list[Any], kw: dict[str, Any]) -> Any:
     key = kw.pop("key", None)
     values, found = list[Any](), list[Any]()  # the key is asked for each as it comes
@@ -641,7 +669,7 @@ def _extreme(interp: Any, function: Any, args: list[Any], kw: dict[str, Any]) ->
     return values[keys.index(function(keys))]
 
 
-@_handles(sorted)
+@_handles(sorted, named=("key", "reverse"))
 def _sorted(interp: Any, function: Any, args: list[Any], kw: dict[str, Any]) -> Any:
     key = kw.get("key")
     if type(args[0]) in (set, frozenset):
@@ -746,7 +774,7 @@ def _apply(interp: Any, function: Any, args: list[Any], kw: dict[str, Any]) -> A
     return interp.dry.apply(func, list(interp.iterate(inputs)))
 
 
-@_handles(chainer_grad)
+@_handles(chainer_grad, named=None)
 def _grad(interp: Any, function: Any, args: list[Any], kw: dict[str, Any]) -> Any:
     given = dict(zip(inspect.signature(function).parameters, args, strict=False), **kw)
     outputs, inputs = (list(interp.iterate(given.pop(name))) for name in ("outputs", "inputs"))
@@ -771,7 +799,7 @@ def _array_module(interp: Any, function: Any, args: list[Any], kw: dict[str, Any
     return np
 
 
-@_handles(configuration.using_config)
+@_handles(configuration.using_config, named=("config",))
 def _using_config(interp: Any, function: Any, args: list[Any], kw: dict[str, Any]) -> Any:
     name, value = (interp.residual.fix(v) for v in args[:2])
     config = kw.get("config", args[2] if len(args) > 2 else configuration.config)
@@ -786,7 +814,7 @@ def _backprop_mode(interp: Any, function: Any, args: list[Any], kw: dict[str, An
     return Context("enable_backprop", function.__name__ == "force_backprop_mode")
 
 
-@_handles(reporter.report)
+@_handles(reporter.report, named=None)
 def _report(interp: Any, function: Any, args: list[Any], kw: dict[str, Any]) -> Any:
     if not reporter._thread_local.reporters:
         return interp.run_function(function, args, kw)  # which finds that nobody listens
@@ -795,7 +823,8 @@ def _report(interp: Any, function: Any, args: list[Any], kw: dict[str, Any]) -> 
         raise NotProvable("a reporter of another class listens")
     known = interp.residual.const(reporter.Reporter)
     interp.residual.guard(f"not {held}.reporters or type({held}.reporters[-1]) is not {known}")
-    values, observer = ([*args, None])[:2] if not kw else (args[0], kw.get("observer"))
+    given = dict(zip(inspect.signature(function).parameters, args, strict=False), **kw)
+    values, observer = given["values"], given.get("observer")
     if observer is not None:  # it may not be registered, which is a KeyError
         names = f"{held}.reporters[-1]._observer_names"
         interp.residual.guard(f"id({interp.ref(observer)}) not in {names}")
@@ -806,9 +835,15 @@ def _report(interp: Any, function: Any, args: list[Any], kw: dict[str, Any]) -> 
 # -- methods of built-in classes
 
 
+_CONTAINERS = frozenset({list, tuple, dict, OrderedDict, set, frozenset})
+
+
 def method(interp: Any, owner: Any, name: str, args: list[Any], kw: dict[str, Any]) -> Any:
     """Call a method of a list, a dictionary, an array, a string ..."""
     kind = type(owner)
+    cls = interp.class_of(owner)
+    if kw and cls in _CONTAINERS and name not in ("sort", "update"):
+        raise NotProvable(f"the method {name} of a {cls.__name__} is given names")
     if kind is np.ufunc:
         return _ufunc_method(interp, owner, name, args, kw)
     if kind is Sym:

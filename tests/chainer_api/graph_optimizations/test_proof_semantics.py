@@ -8,6 +8,7 @@ import collections
 import functools
 import itertools
 import logging
+import sys
 
 import numpy as np
 import pytest
@@ -492,6 +493,115 @@ def key_by_which_a_set_is_sorted():
         return self.named[sorted({"a", "b"}, key=lambda v: RANKS[v])[0]](x)
 
     return changing(forward, change)
+
+
+def given(function):
+    """Of a model whose attributes, given by name to a function of Python's, are others at the end.
+    """
+
+    def make():
+        def change(self, k):
+            late = k >= 15
+            self.w, self.m, self.late = 5.0 if late else 1.0, 1 if late else 2, late
+            self.numbers = [1e16 + 0j, 1 + 0j, -1e16 + 2j] if late else [1 + 0j, 2 + 1j]
+
+        return changing(lambda self, x: self.a(x) * float(function(self)), change)
+
+    make.__name__ = function.__name__
+    return fault(make)
+
+
+@given
+def start_of_a_sum(self):
+    return sum([2.0, 3.0, np.float32(1)], start=self.w)
+
+
+@given
+def start_of_accumulated_items(self):
+    return [*itertools.accumulate([2, 3], func=lambda a, b: a * b, initial=self.m)][-1]
+
+
+@given
+def start_of_counting(self):
+    return [*enumerate("ab", start=self.m)][1][0]
+
+
+@given
+def times_of_an_item(self):
+    return len([*itertools.repeat(2.0, times=self.m)])
+
+
+@given
+def size_of_combinations(self):
+    return len([*itertools.combinations([1, 2, 3], r=self.m)])
+
+
+@given
+def times_of_a_product(self):
+    return len([*itertools.product([1, 2, 3], repeat=self.m)])
+
+
+@given
+def number_if_there_is_none(self):
+    return max([], default=self.w)
+
+
+@given
+def order_of_a_list(self):
+    items = [1.0, 2.0]
+    items.sort(reverse=self.late)
+    return items[0]
+
+
+@given
+def place_of_an_item_that_there_is_not(self):
+    empty = collections.OrderedDict()
+    return empty.pop("a", default=self.w) + empty.setdefault("a", default=self.w)
+
+
+@given
+def base_of_a_number(self):
+    return int("11", base=self.m + 2)
+
+
+@given
+def digits_of_a_number(self):
+    return round(1.2345, ndigits=self.m)
+
+
+@given
+def power_by_a_modulus(self):
+    return pow(7, 2, mod=self.m + 3)
+
+
+@given
+def splits_of_a_text(self):
+    return len("a b c".split(maxsplit=self.m))
+
+
+@given
+def sum_of_complex_numbers(self):
+    """Which has the errors of its steps in mind from Python 3.14 on."""
+    return abs(sum(self.numbers))
+
+
+if sys.version_info >= (3, 14):
+
+    @given
+    def start_of_reduced_items(self):
+        return functools.reduce(lambda a, b: a * b, [2.0, 3.0], initial=self.w)
+
+    @given
+    def items_side_by_side(self):
+        try:
+            return sum(map(lambda a, b: a * b, [1.0, 2.0], [3.0, 4.0, 5.0], strict=self.late))
+        except ValueError:
+            return 0.5
+
+    @given
+    def argument_that_is_given_later(self):
+        f = functools.partial(lambda *args: args[0], functools.Placeholder, self.m)
+        return f(self.w)
 
 
 @fault
