@@ -14,7 +14,7 @@ from collections.abc import Iterable
 from types import CodeType, FunctionType, ModuleType
 from typing import Any
 
-from chainwright.runtime.trees import parsed
+from chainwright.runtime.trees import parsed, unheard
 from chainwright.tracer import is_library
 
 _FUTURE = sum(getattr(__future__, name).compiler_flag for name in __future__.all_feature_names)
@@ -153,7 +153,8 @@ def surrounded(
 
 def compiled_as(module: ast.Module, code: CodeType) -> CodeType:
     """The code of a module, as that of the file of ``code`` is compiled."""
-    return compile(module, code.co_filename, "exec", code.co_flags & _FUTURE, dont_inherit=True)
+    with unheard():
+        return compile(module, code.co_filename, "exec", code.co_flags & _FUTURE, dont_inherit=True)
 
 
 def _compiles_to(node: Any, code: CodeType, modules: Iterable[str]) -> bool:

@@ -61,7 +61,7 @@ def _facts() -> list[str] | None:
 
 def _libraries() -> Iterator[Path]:
     """The files of NumPy and of the libraries for numbers that this process has loaded."""
-    maps = Path("/proc/self/maps").read_text()
+    maps = os.fsdecode(Path("/proc/self/maps").read_bytes())
     found = {line[line.index("/") :] for line in maps.splitlines() if "/" in line}
     for path in sorted(found):
         # Other packages bring a BLAS of their own.

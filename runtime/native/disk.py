@@ -23,7 +23,7 @@ _KINDS = ".o", ".part", ".facts", ".rules"
 def processor() -> list[str] | None:
     """Lines that name this processor; None where nothing is known."""
     try:
-        first, _, _ = Path("/proc/cpuinfo").read_text().partition("\n\n")
+        first, _, _ = Path("/proc/cpuinfo").read_text("utf-8").partition("\n\n")
     except OSError:
         return None
     wanted = "vendor_id", "cpu family", "model", "stepping", "flags", "Features", "CPU "

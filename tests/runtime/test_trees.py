@@ -2,10 +2,11 @@
 
 import ast
 import threading
+import warnings
 
 import pytest
 
-from chainwright.runtime.trees import parsed
+from chainwright.runtime.trees import parsed, unheard
 
 
 def fails(times, monkeypatch):
@@ -53,3 +54,20 @@ def test_a_handler_may_come_to_it_in_the_middle(monkeypatch):
     thread.start()
     thread.join(20)
     assert [ast.unparse(tree) for tree in found[1:]] == ["y = 2", "x = 1"]
+
+
+def test_what_was_said_is_not_said_again():
+    """Neither as a warning nor as an exception; and others are heard."""
+    before = list(warnings.filters)
+    for action in ("error", "always"):
+        with warnings.catch_warnings(record=True) as heard:
+            warnings.simplefilter(action)
+            assert parsed(r"x = '\d'").body
+            with unheard():
+                compile(parsed("x is 1"), "a.py", "exec")
+                thread = threading.Thread(target=lambda: warnings.warn("of another thread"))
+                if action == "always":
+                    thread.start()
+                    thread.join()
+        assert [str(one.message) for one in heard] == ["of another thread"] * (action == "always")
+    assert warnings.filters == before

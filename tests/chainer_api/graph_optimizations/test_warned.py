@@ -1,6 +1,7 @@
 """Warnings: define-by-run's, in its words and order, from its lines, by the filters of these."""
 
 import gc
+import linecache
 import threading
 import warnings
 import weakref
@@ -8,6 +9,7 @@ import weakref
 import numpy as np
 import pytest
 from compare import pair
+from open_loops import open_loops
 from trust import CALLS, Base, check, table, total, variable
 
 import chainer
@@ -393,3 +395,45 @@ def test_ignored_warnings_cost_no_proof():
         for k in range(20):
             model(variable(k))
     assert model.schedule_manager.report()[0].without_python > 10
+
+
+# -- What Python says of a text ------
+
+
+SAID = '''
+import chainer.functions as F
+class Model(Base):
+    def forward(self, x):
+        h = x
+        for k in range(self.turns):
+            if k is 77:
+                print("\\d")
+            h = F.tanh(self.a(h))
+        return h
+'''
+
+
+@pytest.mark.parametrize("action", ["always", "error"])
+def test_opened_loops_say_nothing_that_was_said_of_their_text(action):
+    name, space = "<said of a text>", {"Base": Base}
+    linecache.cache[name] = len(SAID), None, SAID.splitlines(True), name
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        exec(compile(SAID, name, "exec"), space)
+    assert len(said) == 2
+
+    def outcomes(decorate):
+        np.random.seed(0)
+        model, found = type("Model", (space["Model"],), {"forward": decorate(
+            space["Model"].forward)})(), []
+        for k in range(40):
+            model.turns = 4 + k % 5
+            y = model(variable(k))
+            total(y).backward()
+            found.append(y.array.tobytes())
+        return found
+
+    with warnings.catch_warnings(record=True) as heard, open_loops():
+        warnings.simplefilter(action, SyntaxWarning)
+        assert outcomes(chainer.static_graph) == outcomes(lambda f: f)
+    assert not heard
