@@ -12,7 +12,6 @@ import contextlib
 import faulthandler
 import functools
 import mmap
-import multiprocessing
 import os
 import pickle
 import random
@@ -26,6 +25,8 @@ import weakref
 from multiprocessing import connection
 
 import numpy
+
+from chainer import _processes
 
 _POSIX = os.name == 'posix'
 _SMALL = 1 << 14  # bytes up to which an array, or a whole answer, goes through the pipe
@@ -122,7 +123,7 @@ class Worker:
     """This process's end of one worker."""
 
     def __init__(self, dataset, n_slots, slot_size):
-        context = _context()
+        context = _processes.context()
         self.submitted = 0
         self.under_way = collections.deque()
         self._n_slots = n_slots
@@ -131,10 +132,9 @@ class Worker:
         self._slots_in_use = {}
         self._doing = context.RawArray('d', (_IDLE, 0.))
         self._pipe, theirs = context.Pipe()
-        self.process = context.Process(
+        self.process = _processes.started(
             target=_work, name='MultiprocessIterator worker', daemon=True,
             args=(theirs, dataset, self._doing, n_slots, slot_size))
-        self.process.start()
         theirs.close()
         self._log = None
         if _POSIX:
@@ -261,9 +261,12 @@ class Worker:
         doing = 'between two examples' if self.index is None else (
             f'while loading dataset index {self.index}')
         log = self._logged()
+        has_begun = bool(self._doing[1])  # since when it has been at some example
+        advice = '' if has_begun else _processes.advice()
         return (f'worker process {self.process.pid} of a MultiprocessIterator '
-                f'{_how_it_ended(self.process.exitcode)} {doing}. Read that example without '
-                'processes, through a SerialIterator, to see more' + (f':\n{log}' if log else '.'))
+                f'{_how_it_ended(self.process.exitcode)} {doing}.{advice} Read that example '
+                'without processes, through a SerialIterator, to see more'
+                + (f':\n{log}' if log else '.'))
 
 
 def _how_it_ended(exitcode):
@@ -436,17 +439,6 @@ class _Memory:
         # the memory before.
         self._map = new_map
         self._slot_size = size // self._n_slots
-
-
-def _context():
-    """How processes are made: on Linux by fork, unless somebody has said otherwise.
-
-    Code that was written for the original, before Python 3.14, expects that: its datasets may be
-    objects that cannot be pickled, and its scripts may do their work as they are imported.
-    """
-    if sys.platform == 'linux' and multiprocessing.get_start_method(allow_none=True) is None:
-        return multiprocessing.get_context('fork')
-    return multiprocessing.get_context()
 
 
 def _send_file(pipe, descriptor):

@@ -1,6 +1,5 @@
 """An iterator that loads with threads."""
-import functools
-from multiprocessing import pool
+from concurrent import futures
 
 from chainer.iterators import _prefetch
 
@@ -41,16 +40,12 @@ class MultithreadIterator(_prefetch.PrefetchIterator):
 
     def _load(self, indices, state):
         if self._threads is None:
-            self._threads = pool.ThreadPool(self.n_threads)
-        read = functools.partial(_read, self.dataset)
-        return self._threads.map_async(read, indices, chunksize=1)
+            self._threads = futures.ThreadPoolExecutor(self.n_threads)
+        return [self._threads.submit(_read, self.dataset, index) for index in indices]
 
     def _collect(self, loading):
-        examples = loading.get()
-        for example in examples:
-            if isinstance(example, _Raised):
-                raise example.error
-        return examples
+        futures.wait(loading)
+        return [example.result() for example in loading]
 
     def __next__(self):
         """The next batch, a list of examples; raises ``StopIteration`` at the end, and
@@ -72,15 +67,7 @@ class MultithreadIterator(_prefetch.PrefetchIterator):
         threads, self._threads = self._threads, None
         if threads is not None:
             self._forget_batches()
-            threads.terminate()
-
-
-class _Raised:
-    """Holds what a dataset raised. A thread pool would lose some of it: it waits forever for a
-    thread that ``sys.exit`` ended, and takes ``StopIteration`` for the end of the batch."""
-
-    def __init__(self, error):
-        self.error = error
+            threads.shutdown(wait=False, cancel_futures=True)
 
 
 def _read(dataset, index):
@@ -88,4 +75,4 @@ def _read(dataset, index):
         return dataset[index]
     except BaseException as error:
         error.add_note(f'(in a thread of a MultithreadIterator, at dataset index {index})')
-        return _Raised(error)
+        raise

@@ -62,7 +62,7 @@ class LogReport(extension.Extension):
             _files.write_whole(path, self._write)
 
     def _write(self, path):
-        with open(path, 'w') as file:
+        with open(path, 'w', encoding='ascii') as file:
             json.dump(self._log, file, indent=4)
 
     def serialize(self, serializer):

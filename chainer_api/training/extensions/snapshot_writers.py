@@ -4,7 +4,6 @@ A writer is called with the name of a file, a folder, and a dictionary of arrays
 :func:`chainer.training.extensions.snapshot`. Whatever the way, a file gets its name when it is
 whole and on the disk.
 """
-import multiprocessing
 import os
 import queue
 import threading
@@ -12,6 +11,7 @@ import warnings
 
 import numpy
 
+from chainer import _processes
 from chainer.serializers import npz
 from chainer.training import _files
 
@@ -152,7 +152,7 @@ class ProcessWriter(StandardWriter):
 
     def create_worker(self, filename, outdir, target, **kwds):
         """A process that saves."""
-        return multiprocessing.Process(
+        return _processes.context().Process(
             target=self.save, args=(filename, outdir, target, self._savefun), kwargs=kwds)
 
 
@@ -252,11 +252,11 @@ class ProcessQueueWriter(QueueWriter):
 
     def create_queue(self):
         """A queue for processes."""
-        return multiprocessing.JoinableQueue()
+        return _processes.context().JoinableQueue()
 
     def create_consumer(self, q):
         """A process."""
-        return multiprocessing.Process(target=self.consume, args=(q,))
+        return _processes.context().Process(target=self.consume, args=(q,))
 
 
 class _Serializable(dict):
