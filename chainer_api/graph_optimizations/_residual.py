@@ -207,8 +207,8 @@ class Residual:
             )
             return value
         if isinstance(value, np.dtype):
-            k, v = self.const(value), self.name()
-            self.guard(f"({v} := {text}) is not {k} and {v} != {k}")
+            v = self.name()
+            self.guard(f"({v} := {text}) is not {self.const(value)} and {self._other(v, value)}")
             return value
         return self.made(text, value, self.objects)
 
@@ -219,8 +219,8 @@ class Residual:
         if value is None or isinstance(value, (type, np.dtype, ModuleType, FunctionType)):
             v = self.name()
             self.line(f"{v} = {text}")
-            k = self.const(value)
-            self.guard(f"{v} is not {k}" + ("" if kind is not np.dtype else f" and {v} != {k}"))
+            other = f" and {self._other(v, value)}" if isinstance(value, np.dtype) else ""
+            self.guard(f"{v} is not {self.const(value)}{other}")
             return value
         if known is not None and id(value) in known and not is_number(value):
             # Two ways to one object: that must be so in other calls, too.
@@ -238,6 +238,11 @@ class Residual:
         if known is not None and not is_number(value):
             known[id(value)] = sym
         return sym
+
+    def _other(self, name: str, dtype: np.dtype[Any]) -> str:
+        """That a value is no such dtype; equal to it are texts and classes, too."""
+        k = self.const(dtype)
+        return f"(type({name}) is not type({k}) or {name} != {k})"
 
     def was_there(self, sym: Sym) -> bool:
         """Whether it is there before the call, and is no item of what the call makes."""

@@ -809,3 +809,20 @@ def test_a_method_that_does_much_besides_is_not_read_to_its_end():
     assert report.without_python == 0
     assert any("does too much" in event.reason for event in report.events)
     assert report.spent["prove"] < 10.0
+
+
+def test_a_dtype_is_not_its_name(caplog):
+    """They are equal, and a node has the one or the other: the proof of one is none of the other."""
+
+    class Casting(Model):
+        @chainer.static_graph
+        def forward(self, x):
+            return F.cast(self.a(x), self.n)
+
+    model = Casting()
+    with caplog.at_level(logging.WARNING, "chainwright"):
+        for k in range(200):
+            model.n = ("f", np.dtype("f"))[k // 20 % 2]
+            y = model(variable(k))
+    assert y.creator.type is model.n
+    assert not caplog.records and model.schedule_manager.report()[0].without_python > 30
