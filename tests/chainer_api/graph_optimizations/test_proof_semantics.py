@@ -812,7 +812,7 @@ def test_a_method_that_does_much_besides_is_not_read_to_its_end():
 
 
 def test_a_dtype_is_not_its_name(caplog):
-    """They are equal, and a node has the one or the other: the proof of one is none of the other."""
+    """They are equal, and a node has one or the other: no proof of the one is one of the other."""
 
     class Casting(Model):
         @chainer.static_graph
