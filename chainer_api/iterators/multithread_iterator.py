@@ -1,6 +1,8 @@
 """An iterator that loads with threads."""
-from concurrent import futures
+import functools
+from multiprocessing import pool
 
+from chainer import _processes
 from chainer.iterators import _prefetch
 
 
@@ -40,12 +42,16 @@ class MultithreadIterator(_prefetch.PrefetchIterator):
 
     def _load(self, indices, state):
         if self._threads is None:
-            self._threads = futures.ThreadPoolExecutor(self.n_threads)
-        return [self._threads.submit(_read, self.dataset, index) for index in indices]
+            self._threads = _Threads(self.n_threads)
+        read = functools.partial(_read, self.dataset)
+        return self._threads.map_async(read, indices, chunksize=1)
 
     def _collect(self, loading):
-        futures.wait(loading)
-        return [example.result() for example in loading]
+        examples = loading.get()
+        for example in examples:
+            if isinstance(example, _Raised):
+                raise example.error
+        return examples
 
     def __next__(self):
         """The next batch, a list of examples; raises ``StopIteration`` at the end, and
@@ -67,7 +73,22 @@ class MultithreadIterator(_prefetch.PrefetchIterator):
         threads, self._threads = self._threads, None
         if threads is not None:
             self._forget_batches()
-            threads.shutdown(wait=False, cancel_futures=True)
+            threads.terminate()
+
+
+class _Threads(pool.ThreadPool):
+    """Threads for which nothing is settled about processes: see :mod:`chainer._processes`."""
+
+    def __init__(self, n):
+        pool.Pool.__init__(self, n, context=_processes.context())
+
+
+class _Raised:
+    """Holds what a dataset raised. A thread pool would lose some of it: it waits forever for a
+    thread that ``sys.exit`` ended, and takes ``StopIteration`` for the end of the batch."""
+
+    def __init__(self, error):
+        self.error = error
 
 
 def _read(dataset, index):
@@ -75,4 +96,4 @@ def _read(dataset, index):
         return dataset[index]
     except BaseException as error:
         error.add_note(f'(in a thread of a MultithreadIterator, at dataset index {index})')
-        raise
+        return _Raised(error)
