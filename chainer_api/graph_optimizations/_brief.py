@@ -20,7 +20,6 @@ from typing import Any
 import numpy as np
 
 from chainer._tracing import note_holder
-from chainer.variable import Variable
 from chainwright.runtime.native import looks, words
 from chainwright.runtime.trees import parsed
 
@@ -330,27 +329,7 @@ class Brief:
             pass
         if isinstance(statement, ast.If):
             return self._fewer_compared(statement.test) or self._by_layout(line)
-        if isinstance(statement, ast.Assign):
-            return self._pinned(statement) or line
         return line
-
-    def _pinned(self, statement: ast.Assign) -> str:
-        """The same object again, of one whose other attributes change."""
-        value, target = statement.value, statement.targets[0]
-        if not isinstance(value, ast.Attribute) or not isinstance(target, ast.Name):
-            return ""
-        volatile, self._watch.volatile = self._watch.volatile, set()
-        before = dict(self._watch.watched)
-        try:
-            found = self._watch.value(value)
-        except Moving:
-            return ""
-        finally:
-            self._watch.volatile, self._watch.watched = volatile, before
-        if not type(found).__flags__ & IS_MADE or type(found) is Variable:
-            return ""
-        self._watch.known[target.id] = found
-        return f"if {ast.unparse(value)} is not {target.id}: return undone(carrier)"
 
     def _by_layout(self, line: str) -> str:
         """The layout of an array, compared by native code."""
