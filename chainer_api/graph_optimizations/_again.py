@@ -46,17 +46,22 @@ def _tree(link: Any, held: list[Any]) -> _Words:
         Link.params, Chain.params, ChainList.params
     ):
         raise Unknown
-    found = [*_object(link, held), *_known(words.set_words(d["_params"]))]
-    # What is held cannot give its place in memory to something else.
-    held += d["_params"]
+    names = ["params", "_params", *d["_params"]]
     children: list[Any] = []
     if params is Chain.params:
-        held += d["_children"]
-        found += _known(words.set_words(d["_children"]))
+        names += ["_children", *d["_children"]]
         children = [d[name] for name in d["_children"]]
     elif params is ChainList.params:
-        found += words.list_words(d["_children"], held)
+        names.append("_children")
         children = d["_children"]
+    found = [*_known(words.class_of(link)), *_known(words.attributes_at(link))]
+    for name in names:
+        found += _known(words.entry_words(d, name, held))
+    found += _known(words.set_words(d["_params"], held))
+    if params is Chain.params:
+        found += _known(words.set_words(d["_children"], held))
+    elif params is ChainList.params:
+        found += words.list_words(children, held)
     for child in children:
         found += _tree(child, held)
     return found

@@ -33,7 +33,6 @@ _AT_ONCE, _TRIES = 3, 6  # times that a brief way is looked for again: soon, and
 _SOON = 64  # uses until it is asked again for native code
 _LONG = 1024  # uses after which it was no mistake
 _LEAST = 8  # guards fewer, or it is no gain
-_PLAIN = (str, bytes, bool, int, float, type(None), type(Ellipsis), np.dtype)
 _OF_LAYOUT = re.compile(
     r"if type\((v\d+)\) is not ndarray or \1\.shape != (k\d+) or \1\.dtype is not (k\d+) and "
     r"\1\.dtype != \3 or \1\.strides != (k\d+): return MISS"
@@ -52,13 +51,6 @@ _COMPARED: dict[type, Callable[[Any, Any], bool]] = {
 
 class Moving(Exception):
     """The expression may be another thing in the next call."""
-
-
-def _is_plain(value: Any) -> bool:
-    """Whether to compare it runs no code of anybody's."""
-    if type(value) is tuple:
-        return all(map(_is_plain, value))
-    return type(value) in _PLAIN or isinstance(value, np.dtype)
 
 
 class Watch:
@@ -137,7 +129,7 @@ class Watch:
             if type(b) is not dict or type(a) is not str:
                 raise Moving
             self._watch(words.entry_words(b, a, self.held))
-        elif kind not in (ast.Is, ast.IsNot) and not (_is_plain(a) and _is_plain(b)):
+        elif kind not in (ast.Is, ast.IsNot) and not (words.is_plain(a) and words.is_plain(b)):
             raise Moving
         if kind not in _COMPARED:
             raise Moving
@@ -157,7 +149,9 @@ class Watch:
             self._watch(words.list_words(obj, self.held))
         elif type(obj) is dict:
             self._watch(words.size_words(obj))
-        elif type(obj) is not tuple:
+        elif type(obj) is tuple:
+            self._watch(words.tuple_words(obj, self.held))
+        else:
             raise Moving
         return len(obj)
 
@@ -167,7 +161,9 @@ class Watch:
             self._watch(words.entry_words(obj, key, self.held))
         elif type(obj) is list and type(key) is int:
             self._watch(words.list_words(obj, self.held))
-        elif not (type(obj) is tuple and type(key) is int):
+        elif type(obj) is tuple and type(key) is int:
+            self._watch(words.tuple_words(obj, self.held))
+        else:
             raise Moving
         return obj[key]
 

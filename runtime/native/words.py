@@ -17,7 +17,7 @@ import functools
 import sys
 import sysconfig
 import weakref
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Sequence
 from types import ModuleType
 from typing import Any, NamedTuple
 
@@ -30,7 +30,7 @@ _KNOWN = {(3, 11), (3, 12), (3, 13), (3, 14), (3, 15)}
 _TAG = 384  # of a class: tp_version_tag, four bytes and four of padding
 _DICT = -24  # of an object with a managed dictionary: where that is, once somebody has asked for it
 _MANAGED, _HEAP = 1 << 4, 1 << 9  # flags of classes
-_SIZE, _ITEMS = 16, 24  # of a list, and the address of its items
+_SIZE, _ITEMS = 16, 24  # of a list or a tuple, and the address of a list's items
 # Of a dictionary: how many entries it has, its keys, and its values where it shares the keys.
 _USED, _KEYS, _VALUES = 16, 32, 40
 # Of keys: a word that has their size and kind (and the upper half of a count of references, which
@@ -41,6 +41,7 @@ _FIRST = 8 if sys.version_info >= (3, 13) else 0  # of the values of a dictionar
 _REFERENT = 16  # of a weak reference; None once the object is gone
 _MASK, _TABLE = 16, 24  # of a set, after its head: how many places, and the address of these
 _SMALL = 64
+_PLAIN = (str, bytes, bool, int, float, type(None), type(Ellipsis))
 _read = ctypes.c_int64.from_address
 
 Word = tuple[int, int]
@@ -53,9 +54,11 @@ def word_at(address: int) -> Word:
 def class_of(obj: Any) -> list[Word] | None:
     """The class of an object, and everything that is looked up there; None if not known."""
     found = class_words(type(obj))
-    if found is None:
-        return None
-    return [(id(obj) + object.__basicsize__ - 8, id(type(obj))), *found]
+    return None if found is None else [_class_at(obj), *found]
+
+
+def _class_at(obj: Any) -> Word:
+    return id(obj) + object.__basicsize__ - 8, id(type(obj))
 
 
 def class_words(cls: type) -> list[Word] | None:
@@ -67,17 +70,27 @@ def class_words(cls: type) -> list[Word] | None:
     return [(at, version)] if version & 0xFFFFFFFF else None
 
 
+def is_plain(value: Any) -> bool:
+    """Whether it is known by what it is equal to, and to compare it runs no code of anybody's."""
+    if type(value) is tuple:
+        return all(map(is_plain, value))
+    return type(value) in _PLAIN or isinstance(value, np.dtype)
+
+
 def stays(obj: Any, held: list[Any]) -> list[Word]:
     """What tells that an object has not given its place in memory to another one.
 
-    Its life does not depend on it, but where it cannot be referred to weakly; ``held`` gets what is
-    to be held as long as the words are looked at.
+    Its life does not depend on it, unless it is :func:`plain <is_plain>`. What cannot be referred
+    to weakly (a list) may be another one of its class: what is read of it has words of its own.
+    ``held`` gets what is to be held as long as the words are looked at.
     """
+    if is_plain(obj):
+        held.append(obj)
+        return []
     try:
         ref = weakref.ref(obj)
     except TypeError:
-        held.append(obj)
-        return []
+        return [_class_at(obj)]
     held.append(ref)
     return [(id(ref) + _REFERENT, id(obj))]
 
@@ -202,18 +215,30 @@ def instance_words(
 def list_words(items: list[Any], held: list[Any]) -> list[Word]:
     """The items of a list, by identity."""
     start = _read(id(items) + _ITEMS).value
-    words = [(id(items) + _SIZE, len(items)), (id(items) + _ITEMS, start)]
+    return [(id(items) + _SIZE, len(items)), (id(items) + _ITEMS, start),
+            *_item_words(start, items, held)]
+
+
+def tuple_words(items: tuple[Any, ...], held: list[Any]) -> list[Word]:
+    """The items of a tuple: another one may have come to its place."""
+    return [(id(items) + _SIZE, len(items)),
+            *_item_words(id(items) + tuple.__basicsize__, items, held)]
+
+
+def _item_words(start: int, items: Sequence[Any], held: list[Any]) -> list[Word]:
+    words = []
     for k, item in enumerate(items):
         words += [(start + 8 * k, id(item)), *stays(item, held)]
     return words
 
 
-def set_words(items: set[Any] | frozenset[Any]) -> list[Word] | None:
+def set_words(items: set[Any] | frozenset[Any], held: list[Any]) -> list[Word] | None:
     """The items of a small set; None of a large one."""
     at = id(items) + object.__basicsize__
     mask, table = _read(at + _MASK).value, _read(at + _TABLE).value
     if not 0 <= mask < _SMALL:
         return None
+    held += items
     words = [word_at(at + k) for k in (0, 8, _MASK, _TABLE)]  # filled, used
     return words + [word_at(table + 8 * k) for k in range(2 * mask + 2)]  # items and hashes
 
@@ -319,11 +344,11 @@ def _references_tell() -> bool:
 
 
 def _sets_tell() -> bool:
-    items = {"a", "b"}
-    seen = [set_words(items)]
+    items, held = {"a", "b"}, list[Any]()
+    seen = [set_words(items, held)]
     for change in (lambda: items.add("c"), lambda: items.discard("a"), lambda: items.add("d")):
         change()
-        seen.append(set_words(items))
+        seen.append(set_words(items, held))
     words = seen[-1] or []
     there = {word for _, word in words}
     return all([a != b for a, b in zip(seen, seen[1:], strict=False)]) and there.issuperset(

@@ -1,6 +1,7 @@
 """Updates that are like the last one: whatever changes between two of them is seen at once."""
 
 import copy
+import sys
 import warnings
 
 import numpy as np
@@ -340,3 +341,19 @@ def test_all_gradients_are_cleared(change, monkeypatch):
         assert cleared(both[0], k) == cleared(both[1], k)
         if k % 8 == 0:
             assert cleared(shallow[0], k) == cleared(shallow[1], k)
+
+
+def test_what_else_a_link_has_does_not_matter(monkeypatch):
+    """It may change in each call, and nobody holds it."""
+    monkeypatch.setitem(vars(chainer.global_config), "static_target", "native")
+    model, rule = made(Compiled, optimizers.Adam)
+    model.kept, again = [], []
+    for k in range(2 * STEPS):
+        model.seen, model.a.seen = [k], (k, model.kept)
+        model.cleargrads()
+        model(*batch(k)).backward()
+        rule.update()
+        again.append(model.schedule_manager.gradients.known)
+    assert again[-1] is not None and again[-1] is again[-STEPS // 2]
+    model.a.seen = None
+    assert sys.getrefcount(model.kept) == sys.getrefcount([]) + 1

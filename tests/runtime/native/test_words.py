@@ -125,6 +125,10 @@ class Slots:
     __slots__ = ("value",)  # no weak references to it
 
 
+class OtherSlots:
+    __slots__ = ("value",)
+
+
 things = []  # that live, as objects do whose attributes a method reads
 
 
@@ -212,7 +216,7 @@ def test_what_is_new_at_the_place_of_what_is_gone():
     """An object that gets the address of one that is gone is another one."""
     same = looks.comparison()
     made_of = (lambda: np.zeros(3), lambda: int("9" * 30), lambda: "".join("words"))
-    for make in (list, dict, made, Slots, *made_of):
+    for make in (made, lambda: {1, 2}, *made_of):
         for _ in range(200):
             d, held = {"a": make()}, []
             table = looks.table_of(words.entry_words(d, "a", held))
@@ -222,12 +226,43 @@ def test_what_is_new_at_the_place_of_what_is_gone():
             assert same(table) is False
 
 
+def test_another_list_in_the_place_of_one_that_is_gone_is_known_by_its_items():
+    same, first, other = looks.comparison(), made(), made()
+    for make in (lambda x: [x], lambda x: (x,), lambda x: {"x": x}):
+        for _ in range(200):
+            d, held = {"a": make(first)}, []
+            found = words.entry_words(d, "a", held)
+            found += {list: words.list_words, tuple: words.tuple_words}.get(
+                type(d["a"]), lambda x, held: words.entry_words(x, "x", held))(d["a"], held)
+            table = looks.table_of(found)
+            assert same(table) is True
+            d["a"] = None
+            d["a"] = make(other)
+            assert same(table) is False
+
+
+def test_another_class_in_the_place_of_one_that_is_gone():
+    same = looks.comparison()
+    for _ in range(200):
+        d, held = {"a": Slots()}, []
+        table = looks.table_of(words.entry_words(d, "a", held))
+        d["a"] = None
+        d["a"] = OtherSlots()
+        assert same(table) is False
+
+
 def test_objects_do_not_live_longer():
+    """Neither those that are watched nor what is in lists, tuples and dictionaries of them."""
     thing, held = made(), []
-    gone = weakref.ref(thing.array)
-    table = looks.table_of(words.instance_words(thing, held))
-    thing.array = None
-    assert gone() is None and looks.comparison()(table) is False
+    gone = []
+    for container in (lambda x: x, lambda x: [x], lambda x: (x, 1), lambda x: {"a": x}):
+        array = np.ones(3)
+        gone.append(weakref.ref(array))
+        thing.array = container(array)
+        table = looks.table_of(words.instance_words(thing, held))
+        thing.array = array = None
+        assert looks.comparison()(table) is False
+    assert [ref() for ref in gone] == [None] * 4
 
 
 def test_dictionaries_of_other_classes_are_not_known():
@@ -255,15 +290,15 @@ SETS = {
 
 @pytest.mark.parametrize("change", SETS.values(), ids=SETS)
 def test_a_change_of_a_set_is_told(change):
-    same, items = looks.comparison(), {"a", "b"}
-    table = looks.table_of(words.set_words(items))
+    same, items, held = looks.comparison(), {"a", "b"}, []
+    table = looks.table_of(words.set_words(items, held))
     assert same(table) is True and "a" in items
     change(items)
     assert same(table) is False
 
 
 def test_large_sets_are_not_watched():
-    assert words.set_words(set(range(1000))) is None
+    assert words.set_words(set(range(1000)), []) is None
 
 
 def test_counting_changes_all_or_nothing():
