@@ -117,15 +117,32 @@ OPTIONS.graphs = lambda: configuration.peek('static_cuda_graphs')
 
 def _threads():
     given = configuration.peek('static_threads')
-    if given is None:
-        return blas_threads()
-    if type(given) is not int or given < 1:
-        raise ValueError(
-            f'chainer.config.static_threads must be None or a positive int, not {given!r}')
-    return given
+    return blas_threads() if given is None else given
 
 
 OPTIONS.threads = _threads
+
+
+def _one_of(*choices):
+    *first, last = map(repr, choices)
+    return choices.__contains__, f'{", ".join(first)} or {last}'
+
+
+_A_FLAG = lambda value: isinstance(value, (int, numpy.bool_)), 'True or False'
+configuration.allowed.update({
+    'static_budget': (
+        lambda value: value is None or isinstance(value, (int, float)) and value >= 0,
+        'None or a part of the time, as 0.1'),
+    'static_check': _one_of('spaced', 'first', 'always', 'never'),
+    'static_cuda_graphs': _A_FLAG,
+    'static_exact': _A_FLAG,
+    'static_profile': _A_FLAG,
+    'static_step': _A_FLAG,
+    'static_target': _one_of(*TARGETS),
+    'static_threads': (
+        lambda value: value is None or type(value) is int and value > 0,
+        'None or a positive int'),
+})
 
 
 def get_dtype(dtype=None, map_mixed16=None):

@@ -16,7 +16,8 @@ class GlobalConfig:
     """Settings shared by all threads of the process.
 
     Entries are plain attributes; any name may be set. A thread that has not set a name in its
-    :class:`LocalConfig` sees the value from here.
+    :class:`LocalConfig` sees the value from here. Of entries for static graphs a value that has no
+    meaning raises ``ValueError``.
 
     .. doctest::
 
@@ -27,6 +28,8 @@ class GlobalConfig:
     """
 
     def __setattr__(self, name, value):
+        if name in allowed:
+            _check(name, value)
         _tracing.global_config_version[0] += 1
         _changes(name)
         super().__setattr__(name, value)
@@ -40,6 +43,16 @@ class GlobalConfig:
         """Write all entries to ``file`` (by default standard output), one a line, sorted by
         name."""
         _show(vars(self), file)
+
+
+#: Of entries that not every value makes sense for: whether one does, and a text that says which.
+allowed = {}
+
+
+def _check(name, value):
+    is_allowed, which = allowed[name]
+    if not is_allowed(value):
+        raise ValueError(f'chainer.config.{name} must be {which}, not {value!r}')
 
 
 def _changes(name):
@@ -72,6 +85,8 @@ class LocalConfig:
         return getattr(self._global, name)
 
     def __setattr__(self, name, value):
+        if name in allowed:
+            _check(name, value)
         _changes(name)
         setattr(self._local, name, value)
 

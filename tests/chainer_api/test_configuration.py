@@ -188,13 +188,31 @@ def test_runtime_info(capsys):
     assert file.getvalue().splitlines() == lines
 
 
-@pytest.mark.parametrize('number', [0, -1, 2.0, 'two', True])
-def test_wrong_static_threads(number):
-    with chainer.using_config('static_threads', number), pytest.raises(ValueError, match='threads'):
-        _environment.OPTIONS.threads()
-
-
 def test_static_threads():
     with chainer.using_config('static_threads', 3):
         assert _environment.OPTIONS.threads() == 3
     assert _environment.OPTIONS.threads() >= 1
+
+
+@pytest.mark.parametrize('name, values, other', [
+    ('static_budget', (None, 0, 0.5), ('much', -1, float('nan'))),
+    ('static_check', ('spaced', 'first', 'always', 'never'), ('sometimes', None)),
+    ('static_cuda_graphs', (True, False), ('no', None)),
+    ('static_exact', (True, False, 1, np.bool_(False)), ('yes', None)),
+    ('static_profile', (True, False), ('yes', 0.5)),
+    ('static_step', (True, 0), ('yes',)),
+    ('static_target', ('auto', 'numpy', 'native'), ('cpu', None)),
+    ('static_threads', (None, 1, 8), (0, -3, '4', True, 2.)),
+])
+def test_values_that_have_no_meaning(name, values, other):
+    before = getattr(chainer.config, name)
+    for value in values:
+        with chainer.using_config(name, value):
+            assert getattr(chainer.config, name) is value
+    for value in other:
+        for config in (chainer.config, chainer.global_config):
+            with pytest.raises(ValueError, match=rf'chainer.config.{name} must be .*, not '):
+                setattr(config, name, value)
+        with pytest.raises(ValueError), chainer.using_config(name, value):
+            pass
+        assert getattr(chainer.config, name) is before
