@@ -55,8 +55,7 @@ def _tree(link: Any, held: list[Any]) -> _Words:
         names.append("_children")
         children = d["_children"]
     found = [*_known(words.class_of(link)), *_known(words.attributes_at(link))]
-    for name in names:
-        found += _known(words.entry_words(d, name, held))
+    found += _known(words.entry_words(d, held, *names))
     found += _known(words.set_words(d["_params"], held))
     if params is Chain.params:
         found += _known(words.set_words(d["_children"], held))
@@ -134,14 +133,6 @@ class Again:
                 found += self._of_entry(entry)
                 rules.append(entry.rule)
         self._dicts = [rule.__dict__ for rule in rules]
-        of_rules = looks.counting_table(self._dicts, "t")
-        if of_rules is None:
-            raise Unknown
-        self._rules = of_rules
-        counts = {rule.t for rule in rules}
-        if len(counts) != 1 or type(rules[0].t) is not int:
-            raise Unknown
-        self._t = rules[0].t
         for rule in rules:
             found += _known(words.class_of(rule))
             found += _known(words.instance_words(rule, self._held, {"t"}))
@@ -153,6 +144,18 @@ class Again:
         self.nodes = [param._node for param in self.params]
         self._parts = [(part, [entry.param._node for entry in part.entries])
                        for part in plan.parts]
+        self.enter()
+
+    def enter(self) -> None:
+        """Count from now on, after updates that were counted without it.
+
+        Raises:
+            Unknown: That cannot be done.
+        """
+        table, counts = looks.counting_table(self._dicts, "t"), {d["t"] for d in self._dicts}
+        if table is None or len(counts) != 1 or type(t := counts.pop()) is not int:
+            raise Unknown
+        self._rules, self._t = table, t
 
     def _of_entry(self, entry: Any) -> _Words:
         held = self._held

@@ -128,7 +128,7 @@ class Watch:
         if kind in (ast.In, ast.NotIn):
             if type(b) is not dict or type(a) is not str:
                 raise Moving
-            self._watch(words.entry_words(b, a, self.held))
+            self._watch(words.entry_words(b, self.held, a))
         elif kind not in (ast.Is, ast.IsNot) and not (words.is_plain(a) and words.is_plain(b)):
             raise Moving
         if kind not in _COMPARED:
@@ -158,7 +158,7 @@ class Watch:
     def _subscript(self, node: ast.Subscript) -> Any:
         obj, key = self.value(node.value), self.value(node.slice)
         if type(obj) is dict and type(key) is str:
-            self._watch(words.entry_words(obj, key, self.held))
+            self._watch(words.entry_words(obj, self.held, key))
         elif type(obj) is list and type(key) is int:
             self._watch(words.list_words(obj, self.held))
         elif type(obj) is tuple and type(key) is int:
@@ -227,7 +227,7 @@ class Watch:
             self._watch(words.attributes_at(obj))
         if name == "__dict__":
             return found
-        self._watch(words.entry_words(found, name, self.held))
+        self._watch(words.entry_words(found, self.held, name))
         if name in found:
             return found[name]
         if raw is MISSING or hasattr(type(raw), "__get__"):
@@ -241,7 +241,7 @@ def _words_of_plans(
     """That the programs are there; whether pieces were dropped changes with each of their uses."""
     found = []
     for app, first, plan in plans:
-        there = words.entry_words(app.plans, first, held)
+        there = words.entry_words(app.plans, held, first)
         own = words.instance_words(plan, held)
         if app.plans.get(first) is not plan or not plan.ready() or there is None or own is None:
             raise Moving

@@ -671,6 +671,7 @@ class Updates:
         self._hooked: Counter[type] = Counter()
         self._there: Any = None  # the updates of parameters on a GPU
         self._again: Again | None = None
+        self._left: Again | None = None  # one that was left for a look only
         # Updates in a row that were like the ones before, and how many it takes.
         self._alike, self._wait = 0, _ALIKE
 
@@ -792,10 +793,16 @@ class Updates:
         # What is watched from now on has to be what the plan was made of.
         if not plan.is_of(_all_params(target)) or not all([p.stands() for p in plan.parts]):
             return
+        again, self._left = self._left, None
         try:
-            self._again = Again(target, plan)
+            if again is not None and again.holds(target, plan):
+                again.enter()
+            else:
+                again = Again(target, plan)
         except (Unknown, AttributeError, KeyError, TypeError):
             self._alike = -_NEVER
+        else:
+            self._again = again
 
     def _leave(self, changed: bool = True) -> None:
         """The next update is not like the last one, or something is to be looked at."""
@@ -803,6 +810,7 @@ class Updates:
         if again is None:
             return
         again.leave()
+        self._left = None if changed else again
         if changed:
             self._alike = 0
             self._wait = _ALIKE if again.uses >= 4 * self._wait else 4 * self._wait

@@ -77,7 +77,7 @@ def counting_table(dicts: Sequence[dict[str, Any]], name: str) -> np.ndarray | N
     words: list[Word] = []
     to_set: list[int] = []
     for d in dicts:
-        found = place_words(d, name, [])
+        (found,) = place_words(d, [name], [])
         if found is None or name not in d:
             return None
         words += found

@@ -17,7 +17,7 @@ import functools
 import sys
 import sysconfig
 import weakref
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from types import ModuleType
 from typing import Any, NamedTuple
 
@@ -34,14 +34,16 @@ _SIZE, _ITEMS = 16, 24  # of a list or a tuple, and the address of a list's item
 # Of a dictionary: how many entries it has, its keys, and its values where it shares the keys.
 _USED, _KEYS, _VALUES = 16, 32, 40
 # Of keys: a word that has their size and kind (and the upper half of a count of references, which
-# is 0), two bytes of it, how many keys were ever added, and where the places begin.
-_FORM, _BITS, _KIND, _ADDED, _PLACES = 4, 9, 10, 24, 32
+# is 0), how many keys were ever added, and where the places begin; bits of the second word.
+_FORM, _ADDED, _PLACES = 4, 24, 32
+_BITS, _KIND = 8, 16
+_Head, _HeadOfKeys = ctypes.c_int64 * 6, ctypes.c_int64 * 4
 _ANY, _STRINGS, _SHARED = range(3)  # kinds; from shared keys none is ever taken away
 _FIRST = 8 if sys.version_info >= (3, 13) else 0  # of the values of a dictionary that shares keys
 _REFERENT = 16  # of a weak reference; None once the object is gone
 _MASK, _TABLE = 16, 24  # of a set, after its head: how many places, and the address of these
 _SMALL = 64
-_PLAIN = (str, bytes, bool, int, float, type(None), type(Ellipsis))
+_PLAIN = frozenset({str, bytes, bool, int, float, type(None), type(Ellipsis)})
 _read = ctypes.c_int64.from_address
 
 Word = tuple[int, int]
@@ -72,9 +74,10 @@ def class_words(cls: type) -> list[Word] | None:
 
 def is_plain(value: Any) -> bool:
     """Whether it is known by what it is equal to, and to compare it runs no code of anybody's."""
-    if type(value) is tuple:
-        return all(map(is_plain, value))
-    return type(value) in _PLAIN or isinstance(value, np.dtype)
+    kind = type(value)
+    if kind in _PLAIN:
+        return True
+    return all(map(is_plain, value)) if kind is tuple else isinstance(value, np.dtype)
 
 
 def stays(obj: Any, held: list[Any]) -> list[Word]:
@@ -117,20 +120,21 @@ def _entries_of(d: Any) -> _Entries | None:
     """None where that is not known."""
     if type(d) is not dict:
         return None
-    keys, values = _read(id(d) + _KEYS).value, _read(id(d) + _VALUES).value
-    bits, kind = (ctypes.c_uint8.from_address(keys + k).value for k in (_BITS, _KIND))
+    head = _Head.from_address(id(d))
+    at, values = head[_KEYS // 8], head[_VALUES // 8]
+    _, form, _, n = _HeadOfKeys.from_address(at)
+    bits, kind = form >> _BITS & 0xFF, form >> _KIND & 0xFF
     if kind not in (_ANY, _STRINGS, _SHARED) or (kind == _SHARED) is (values == 0):
         return None
-    added = word_at(keys + _ADDED)
-    n, size = added[1], 24 if kind == _ANY else 16
-    start = keys + _PLACES + (1 << bits) + size - 16  # behind a hash, which _ANY keys have
-    found = (ctypes.c_int64 * (n * size // 8)).from_address(start)[:: size // 8]
+    size = 24 if kind == _ANY else 16
+    start = at + _PLACES + (1 << bits) + size - 16  # behind a hash, which _ANY keys have
+    keys = memoryview(ctypes.string_at(start, n * size)).cast("q").tolist()[:: size // 8]
     keys_at = range(start, start + n * size, size)
     values_at = range(start + 8, start + 8 + n * size, size)
     if kind == _SHARED:
         values_at = range(values + _FIRST, values + _FIRST + 8 * n, 8)
-    words = [(id(d) + _KEYS, keys), word_at(keys + _FORM), (id(d) + _VALUES, values)]
-    return _Entries(words, added, found, keys_at, values_at, kind == _SHARED)
+    words = [(id(d) + _KEYS, at), word_at(at + _FORM), (id(d) + _VALUES, values)]
+    return _Entries(words, (at + _ADDED, n), keys, keys_at, values_at, kind == _SHARED)
 
 
 def _place_of(key: Any, d: dict[Any, Any], entries: _Entries) -> int | None:
@@ -141,32 +145,51 @@ def _place_of(key: Any, d: dict[Any, Any], entries: _Entries) -> int | None:
         return None
     for place, at in enumerate(entries.keys):
         if at:
-            other = ctypes.cast(at, ctypes.py_object).value
+            other = _at(at)
             if type(other) is type(key) and other == key:
                 return place
     return None
 
 
-def place_words(d: dict[Any, Any], key: str | int, held: list[Any]) -> list[Word] | None:
-    """Where a dictionary has the value of a key: the last word, if it has one. None if unknown."""
+def _at(address: int) -> Any:
+    """The object that is there."""
+    return ctypes.cast(address, ctypes.py_object).value
+
+
+def place_words(
+    d: dict[Any, Any], keys: Iterable[str | int], held: list[Any],
+) -> Iterator[list[Word] | None]:
+    """Where a dictionary has the value of each key: the last word, if it has one.
+
+    None if that is not known.
+    """
     entries = _entries_of(d)
-    if entries is None:
-        return None
-    place = _place_of(key, d, entries)
-    if place is None:
-        held += d  # so that other keys cannot be where these are
-        return entries.of_keys() if key not in d else None
-    words = list(entries.words)
-    if not entries.shared:
-        held.append(ctypes.cast(entries.keys[place], ctypes.py_object).value)
-        words.append((entries.keys_at[place], entries.keys[place]))
-    return [*words, (entries.values_at[place], id(d[key]) if key in d else 0)]
+    for key in keys:
+        place = None if entries is None else _place_of(key, d, entries)
+        if entries is None or place is None and key in d:
+            yield None
+        elif place is None:
+            held += d  # so that other keys cannot be where these are
+            yield entries.of_keys()
+        else:
+            value = (entries.values_at[place], id(d[key]) if key in d else 0)
+            if entries.shared:
+                yield [*entries.words, value]
+            else:
+                held.append(_at(entries.keys[place]))
+                yield [*entries.words, (entries.keys_at[place], entries.keys[place]), value]
 
 
-def entry_words(d: dict[Any, Any], key: str | int, held: list[Any]) -> list[Word] | None:
-    """What a dictionary has for a key, or that it has nothing; None if not known."""
-    words = place_words(d, key, held)
-    return words if words is None or key not in d else [*words, *stays(d[key], held)]
+def entry_words(d: dict[Any, Any], held: list[Any], *keys: str | int) -> list[Word] | None:
+    """What a dictionary has for keys, or that it has nothing; None if not known."""
+    found: list[Word] = []
+    for key, words in zip(keys, place_words(d, keys, held), strict=True):
+        if words is None:
+            return None
+        found += words
+        if key in d:
+            found += stays(d[key], held)
+    return found
 
 
 def dict_words(
@@ -176,16 +199,15 @@ def dict_words(
     entries = _entries_of(d)
     if entries is None:
         return None
-    words = entries.of_keys()
+    words, there = entries.of_keys(), {id(key): key for key in d}
     held += d
-    for place, at in enumerate(entries.values_at):
-        if not entries.keys[place]:
-            continue
-        key = ctypes.cast(entries.keys[place], ctypes.py_object).value
-        if key not in d:
+    for at, address in zip(entries.values_at, entries.keys, strict=True):
+        if address in there:
+            key = there[address]
+            if key not in apart_from:
+                words += [(at, id(d[key])), *stays(d[key], held)]
+        elif address:  # an attribute that this object has not
             words.append((at, 0))
-        elif key not in apart_from:
-            words += [(at, id(d[key])), *stays(d[key], held)]
     return words
 
 
@@ -289,16 +311,18 @@ def _places_tell() -> bool:
     for key in ("3", "19"):
         del gone[key]
     dicts: list[dict[Any, Any]] = [
-        {}, probe.__dict__, {1: 2.5, "a": []}, gone, {str(k): [k] for k in range(300)}]
+        {}, probe.__dict__, {1: 2.5, "a": []}, gone, {str(k): k for k in range(300)}]
     for d in dicts:
         held: list[Any] = []
-        for key, value in d.items():
-            found = place_words(d, key, held)
-            if not found or found[-1][1] != id(value) or not _are_as_they_were(found):
+        for key in [*d][::31] + [*d][-2:]:
+            (found,) = place_words(d, [key], held)
+            if not found or found[-1][1] != id(d[key]) or not _are_as_they_were(found):
                 return False
-        for found in (dict_words(d, held), entry_words(d, "none", held), size_words(d)):
-            if not found or not _are_as_they_were(found):
-                return False
+        words = [entry_words(d, held, "none"), size_words(d)]
+        if d is not dicts[-1]:  # large
+            words.append(dict_words(d, held))
+        if not all([found and _are_as_they_were(found) for found in words]):
+            return False
     return len(dict_words(gone, []) or []) > 2 * len(gone)
 
 
@@ -308,13 +332,15 @@ def _attributes_tell() -> bool:
     d = probe.__dict__
     if attributes_at(probe) is None:
         return False
-    for k in range(300):  # the code becomes a faster one on the way
-        before = entry_words(d, "x", held)
-        if not before or not _are_as_they_were(before):
-            return False
-        probe.x = [k]
-        if _are_as_they_were(before):
-            return False
+    before, values = entry_words(d, held, "x"), [[k] for k in range(300)]
+    for k, value in enumerate(values):  # the code becomes a faster one on the way
+        probe.x = value
+        if k % 16 == 0:
+            if not before or _are_as_they_were(before):
+                return False
+            before = entry_words(d, held, "x")
+            if not before or not _are_as_they_were(before):
+                return False
     changes: list[Callable[[], Any]] = [
         lambda: d.update(a=[]), lambda: d.pop("a"), lambda: d.setdefault("b", []),
         lambda: d.__setitem__("b", []), lambda: d.__delitem__("b"),

@@ -170,7 +170,7 @@ NOT_OF_IT = {
 @pytest.mark.parametrize("change", OF_ENTRIES)
 def test_a_change_of_an_entry_is_told(kind, change):
     d, held = dictionaries()[kind], []
-    same, table = looks.comparison(), looks.table_of(words.entry_words(d, "a", held))
+    same, table = looks.comparison(), looks.table_of(words.entry_words(d, held, "a"))
     assert same(table) is True
     OF_ENTRIES[change](d)
     assert same(table) is False
@@ -180,7 +180,7 @@ def test_a_change_of_an_entry_is_told(kind, change):
 @pytest.mark.parametrize("change", NOT_OF_IT)
 def test_other_entries_do_not_matter(kind, change):
     d, held = dictionaries()[kind], []
-    same, table = looks.comparison(), looks.table_of(words.entry_words(d, "a", held))
+    same, table = looks.comparison(), looks.table_of(words.entry_words(d, held, "a"))
     NOT_OF_IT[change](d)
     assert same(table) is True
 
@@ -193,7 +193,7 @@ def test_other_entries_do_not_matter(kind, change):
 ], ids=["added", "in the place of another", "with others"])
 def test_an_entry_that_there_was_not(kind, change):
     d, held = dictionaries()[kind], []
-    same, table = looks.comparison(), looks.table_of(words.entry_words(d, "new", held))
+    same, table = looks.comparison(), looks.table_of(words.entry_words(d, held, "new"))
     assert same(table) is True
     change(d)
     assert same(table) is False
@@ -206,7 +206,7 @@ def test_an_attribute_that_other_objects_have():
     one.second = 3
     del one.second
     same = looks.comparison()
-    table = looks.table_of(words.entry_words(one.__dict__, "second", held))
+    table = looks.table_of(words.entry_words(one.__dict__, held, "second"))
     assert same(table) is True
     one.second = 4
     assert same(table) is False
@@ -219,7 +219,7 @@ def test_what_is_new_at_the_place_of_what_is_gone():
     for make in (made, lambda: {1, 2}, *made_of):
         for _ in range(200):
             d, held = {"a": make()}, []
-            table = looks.table_of(words.entry_words(d, "a", held))
+            table = looks.table_of(words.entry_words(d, held, "a"))
             del d["a"]
             d.clear()
             d["a"] = make()
@@ -231,9 +231,9 @@ def test_another_list_in_the_place_of_one_that_is_gone_is_known_by_its_items():
     for make in (lambda x: [x], lambda x: (x,), lambda x: {"x": x}):
         for _ in range(200):
             d, held = {"a": make(first)}, []
-            found = words.entry_words(d, "a", held)
+            found = words.entry_words(d, held, "a")
             found += {list: words.list_words, tuple: words.tuple_words}.get(
-                type(d["a"]), lambda x, held: words.entry_words(x, "x", held))(d["a"], held)
+                type(d["a"]), lambda x, held: words.entry_words(x, held, "x"))(d["a"], held)
             table = looks.table_of(found)
             assert same(table) is True
             d["a"] = None
@@ -245,7 +245,7 @@ def test_another_class_in_the_place_of_one_that_is_gone():
     same = looks.comparison()
     for _ in range(200):
         d, held = {"a": Slots()}, []
-        table = looks.table_of(words.entry_words(d, "a", held))
+        table = looks.table_of(words.entry_words(d, held, "a"))
         d["a"] = None
         d["a"] = OtherSlots()
         assert same(table) is False
@@ -267,7 +267,7 @@ def test_objects_do_not_live_longer():
 
 def test_dictionaries_of_other_classes_are_not_known():
     d = collections.OrderedDict(a=1)
-    assert words.entry_words(d, "a", []) is words.dict_words(d, []) is None
+    assert words.entry_words(d, [], "a") is words.dict_words(d, []) is None
 
 
 def test_values_that_do_not_matter():
