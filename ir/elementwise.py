@@ -209,7 +209,8 @@ def _elementwise(
 
 
 register(
-    *(ufunc_row(name) for name in sorted(dir(np)) if is_single(name)),
+    # Of what is loaded: getattr(np, "f2py") would import it.
+    *(ufunc_row(name) for name in sorted(vars(np)) if is_single(name)),
     _elementwise("where", 3, _where_text, _select_dtype),
     _elementwise("clip", 3, _clip_text, _clip_dtype),
     # The operator, which is not the ufunc: NumPy squares where the exponent is 2.

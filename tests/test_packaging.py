@@ -98,3 +98,14 @@ def test_import_needs_no_optional_package():
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     assert done.stdout == ""
+
+
+def test_import_takes_nothing_along_that_takes_long():
+    """What looks at all attributes of NumPy imports its tests, and more, as it comes to them."""
+    code = (
+        "import sys, chainer\n"
+        "slow = 'numpy.testing numpy.f2py numpy.ma numpy.ctypeslib ssl http.client unittest'\n"
+        "print(*[name for name in slow.split() if name in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.stdout == "\n", done.stdout + done.stderr

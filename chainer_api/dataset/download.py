@@ -1,7 +1,6 @@
 """The folder on disk where data sets live, and how they get there."""
 import contextlib
 import hashlib
-import http.client
 import logging
 import os
 import shutil
@@ -9,7 +8,6 @@ import sys
 import tempfile
 import time
 import urllib.error
-import urllib.request
 
 from chainer.utils import _errors
 
@@ -129,6 +127,8 @@ def _locked(path):
 
 
 def _download_any(urls, path, checksum):
+    import http.client  # which takes long
+
     failures = []
     for url in urls:
         try:
@@ -175,6 +175,8 @@ def _download(url, path, checksum):
 
 def _fetch(url, partial):
     """Downloads into the file ``partial``, behind what it already holds."""
+    import urllib.request
+
     have = os.path.getsize(partial) if os.path.exists(partial) else 0
     request = urllib.request.Request(url, headers={'Range': f'bytes={have}-'} if have else {})
     try:
