@@ -181,12 +181,13 @@ def test_many_processes_at_once(folder):
 
 
 def test_the_blas_of_another_package_does_not_matter(monkeypatch):
-    maps = Path("/proc/self/maps").read_text()
+    maps = Path("/proc/self/maps").read_bytes()
     ours = list(module._libraries())
-    place = "7f00-7f01 r-xp 0 00:00 1   "
-    other = f"{place}/env/lib/python3.11/site-packages/scipy.libs/libopenblas.so\n"
-    system = f"{place}/usr/lib/libblas.so.3\n"
-    monkeypatch.setattr(Path, "read_text", lambda self: maps + other)
+    place = b"7f00-7f01 r-xp 0 00:00 1   "
+    other = place + b"/env/lib/python3.11/site-packages/scipy.libs/libopenblas.so\n"
+    other += place + b"/home/\xff/a.so\n"  # no text in any encoding
+    system = place + b"/usr/lib/libblas.so.3\n"
+    monkeypatch.setattr(Path, "read_bytes", lambda self: maps + other)
     assert list(module._libraries()) == ours
-    monkeypatch.setattr(Path, "read_text", lambda self: maps + other + system)
+    monkeypatch.setattr(Path, "read_bytes", lambda self: maps + other + system)
     assert set(module._libraries()) - set(ours) == {Path("/usr/lib/libblas.so.3")}
