@@ -14,14 +14,14 @@ import numpy as np
 from chainwright.codegen.native_target.functions import FUNCTIONS
 from chainwright.ir import Graph, make, placeholder
 from chainwright.ir.passes import prepare
-from chainwright.runtime.native import native_target
+from chainwright.runtime.native import fast_target
 
 CHUNK = 1 << 20
 
 
 def compiled(name, size):
     """A function over arrays of this many numbers, in native code that need not be exact."""
-    target = native_target(exact=False)
+    target = fast_target()
     x = placeholder('x', (size,), np.float32)
     y = make(name, x)
     graph = prepare(Graph((x,), (y,), (y,), name), target.passes)

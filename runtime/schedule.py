@@ -37,7 +37,7 @@ from .arenas import Buffers, MakePools, pools
 from .background import BACKGROUND
 from .interrupts import pass_on
 from .logs import LOGS, tell
-from .native import native_target
+from .native import fast_target, native_target
 from .native.engine import python_seconds
 from .options import OPTIONS, checked
 from .profile import Profile
@@ -214,7 +214,7 @@ class Schedule:
 
     def go_native(self) -> None:
         """Compile native code, to run from the next call on; if it fails, NumPy programs stay."""
-        native = native_target(self.exact)
+        native = native_target() if self.exact else fast_target()
         if native is None or self.native_programs is not None:
             return
         started, used = time.perf_counter(), python_seconds()

@@ -11,11 +11,8 @@ logger = logging.getLogger("chainwright")
 
 
 @functools.cache
-def native_target(exact: bool = True) -> NativeTarget | None:
+def native_target() -> NativeTarget | None:
     """The target, made at the first call; None, with one line in the log, where it cannot be."""
-    if not exact:
-        same = native_target()
-        return None if same is None else NativeTarget(same.machine, same.linker, exact=False)
     try:
         from . import convolution, pooling  # noqa: F401 - native forms of library ops
         from .answers import Answers
@@ -26,3 +23,10 @@ def native_target(exact: bool = True) -> NativeTarget | None:
     except (ImportError, OSError, RuntimeError, AttributeError, TypeError) as error:
         logger.info("programs of NumPy calls run, since there is no native code here: %s", error)
         return None
+
+
+@functools.cache
+def fast_target() -> NativeTarget | None:
+    """The same, of which the bits need not be those of NumPy's calls."""
+    same = native_target()
+    return None if same is None else NativeTarget(same.machine, same.linker, exact=False)

@@ -77,6 +77,15 @@ def test_without_llvmlite_numpy_programs_run(monkeypatch, caplog):
 
 
 @needs_native
+def test_a_process_has_one_engine():
+    """Two would load, and keep, all that native code shares twice."""
+    schedule = schedule_of_tanh("native")
+    outcome(schedule)
+    linker = available.native_target().linker
+    assert schedule.native_programs[0].linker is available.fast_target().linker is linker
+
+
+@needs_native
 def test_a_failure_leaves_the_programs_of_numpy(monkeypatch, caplog):
     def broken(*args, **kwargs):
         raise RuntimeError("no code today")
