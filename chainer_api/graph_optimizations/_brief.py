@@ -183,11 +183,10 @@ class Watch:
         return self._of_instance(obj, name)
 
     def _of_array(self, obj: np.ndarray, name: str) -> Any:
-        known = looks.facts()
-        if name not in _OF_ARRAYS or known is None:
+        if name not in _OF_ARRAYS:
             raise Moving
         self._watch(words.class_of(obj))
-        self._watch(words.array_words(obj, known.layout))
+        self._watch(words.array_words(obj))
         self.held.append(obj.dtype)
         return getattr(obj, name)
 

@@ -14,14 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from chainwright.codegen.native_target.driver import (
-    ARRAY_TYPE,
-    CHECKS,
-    HEAD,
-    N_BASES,
-    TEST,
-    Layout,
-)
+from chainwright.codegen.native_target.driver import ARRAY_TYPE, CHECKS, HEAD, N_BASES, TEST
 from chainwright.codegen.native_target.program import Base, check_of
 from chainwright.codegen.native_target.words import (
     COUNT,
@@ -44,7 +37,6 @@ _CHARS = frozenset("?bBhHiIlLqQefdgFDG")  # of dtypes that are known by their le
 class Facts(NamedTuple):
     """What is known of this process."""
 
-    layout: Layout
     answer: int  # the address of PyBool_FromLong
     set_item: int  # that of PyDict_SetItem
 
@@ -63,8 +55,8 @@ def _table(words: Sequence[Word]) -> list[int]:
 @functools.cache
 def comparison() -> Callable[[np.ndarray], bool] | None:
     """Tells whether all words of a table are as they were; None where that cannot be told."""
-    same = _builtin(UNCHANGED) if are_as_known() else None
-    return same if same is not None and _holds(same) else None
+    same = _builtin(UNCHANGED)
+    return same if same is not None and are_as_known() and _holds(same) else None
 
 
 def counting_table(dicts: Sequence[dict[str, Any]], name: str) -> np.ndarray | None:
@@ -163,10 +155,9 @@ def _builtin(name: str) -> Any:
 @functools.cache
 def facts() -> Facts | None:
     """None where arrays are kept otherwise than is known."""
-    found = layout()
-    if found is None:
+    if layout() is None:
         return None
-    return Facts(found, python_address("PyBool_FromLong"), python_address("PyDict_SetItem"))
+    return Facts(python_address("PyBool_FromLong"), python_address("PyDict_SetItem"))
 
 
 def _holds(same: Callable[[np.ndarray], bool]) -> bool:

@@ -53,6 +53,7 @@ def loop_of(ufunc: np.ufunc, dtypes: tuple[np.dtype[Any], ...]) -> tuple[int, in
     return None
 
 
+@functools.cache
 def layout() -> Layout | None:
     """Where tuples and arrays keep their facts; None if this Python or NumPy differs."""
     if sys.implementation.name != "cpython" or ctypes.sizeof(ctypes.c_void_p) != 8:

@@ -23,7 +23,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from chainwright.codegen.native_target.driver import Layout
+from .loops import layout
 
 # Versions of Python that this was tried with.
 _KNOWN = {(3, 11), (3, 12), (3, 13), (3, 14), (3, 15)}
@@ -265,11 +265,13 @@ def set_words(items: set[Any] | frozenset[Any], held: list[Any]) -> list[Word] |
     return words + [word_at(table + 8 * k) for k in range(2 * mask + 2)]  # items and hashes
 
 
-def array_words(array: np.ndarray, layout: Layout) -> list[Word]:
-    """Shape, dtype and strides of an array."""
-    at = id(array)
-    dims, strides = _read(at + layout.dims).value, _read(at + layout.strides).value
-    words = [word_at(at + k) for k in (layout.ndim, layout.descr, layout.dims, layout.strides)]
+def array_words(array: np.ndarray) -> list[Word] | None:
+    """Shape, dtype and strides of an array; None if not known."""
+    at, found = id(array), layout()
+    if found is None:
+        return None
+    dims, strides = _read(at + found.dims).value, _read(at + found.strides).value
+    words = [word_at(at + k) for k in (found.ndim, found.descr, found.dims, found.strides)]
     for start in (dims, strides):
         words += [word_at(start + 8 * k) for k in range(array.ndim)]
     return words
@@ -292,8 +294,10 @@ class _Probe:
 
 @functools.cache
 def are_as_known() -> bool:
-    """Whether words change with each change, and only then."""
-    if sys.version_info[:2] not in _KNOWN or sysconfig.get_config_var("Py_GIL_DISABLED"):
+    """Whether words change with each change, and only then; nothing is read elsewhere before."""
+    if layout() is None or sys.version_info[:2] not in _KNOWN:
+        return False
+    if sysconfig.get_config_var("Py_GIL_DISABLED"):
         return False
     return (
         _places_tell() and _attributes_tell() and _classes_tell() and _sets_tell()

@@ -27,10 +27,10 @@ def made():
 
 
 def watched(thing):
-    known, held = looks.facts(), []
+    held = []
     found = [*words.class_of(thing), *words.instance_words(thing, held)]
     found += [*words.class_of(thing.items), *words.list_words(thing.items, held)]
-    found += [*words.class_of(thing.array), *words.array_words(thing.array, known.layout)]
+    found += [*words.class_of(thing.array), *words.array_words(thing.array)]
     return looks.table_of([*found, *words.dict_words(thing.table, held)]), held
 
 
