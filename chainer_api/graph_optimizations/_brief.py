@@ -13,6 +13,7 @@ from __future__ import annotations
 import ast
 import math
 import re
+from collections import Counter
 from collections.abc import Callable, Sequence
 from types import FunctionType, GetSetDescriptorType, MemberDescriptorType, ModuleType
 from typing import Any
@@ -372,7 +373,9 @@ class Shortcut:
         #: The table and the code of a brief way, as long as there is one; together, for threads.
         self.found: tuple[np.ndarray, Callable[..., Any]] | None = None
         self._last: Brief | None = None
-        self._volatile = set[int]()
+        #: How often words have changed, by their addresses, and the one with which it was lost.
+        self._changes = Counter[int]()
+        self._lost_by: int | None = None
         self._tries = 0
         self.at = math.inf  # the use after which one is looked for
         self._made_at = 0.0
@@ -383,7 +386,8 @@ class Shortcut:
 
     def is_lost(self, use: int) -> None:
         """Something has changed; that may happen now and then, or in each call."""
-        self.found = None
+        found, self.found = self.found, None
+        self._lost_by = None if found is None else looks.first_change(found[0])
         if use - self._made_at >= _LONG:
             self._tries = 0
         self.at = use + (1 if self._tries < _AT_ONCE else 4**self._tries)
@@ -414,14 +418,21 @@ class Shortcut:
             self.found = brief.table, brief.replay
 
     def _made(self, chain: Any) -> Brief:
-        brief = Brief(self._lines, self._names, chain, self._volatile, self._plans)
+        brief = Brief(self._lines, self._names, chain, self._volatile(), self._plans)
         if self._last is not None:
             changed = brief.changed_since(self._last)
-            if changed:
-                self._volatile |= changed
-                brief = Brief(self._lines, self._names, chain, self._volatile, self._plans)
+            if self._lost_by is not None:  # it may be what it was again
+                changed.add(self._lost_by)
+            before = self._volatile()
+            self._changes.update(changed)
+            if self._volatile() != before:
+                brief = Brief(self._lines, self._names, chain, self._volatile(), self._plans)
         self._last = brief
         return brief
+
+    def _volatile(self) -> set[int]:
+        """Addresses of what changes again and again, while the guards hold or in between."""
+        return {at for at, times in self._changes.items() if times > 1}
 
 
 def _compared_ids(test: ast.expr) -> list[str] | None:

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from chainer import _tracing
-from chainer.function_node import FunctionNode, next_number
+from chainer.function_node import next_number
 from chainer.variable import Variable
 from chainwright.runtime import OPTIONS, Kept, Schedule
 from chainwright.runtime.arenas import Pool
@@ -26,7 +26,7 @@ from chainwright.runtime.native import looks
 from ._account import clock
 from ._errors import noting, raising
 from ._held import hold
-from ._node import SMALL_RESULT, StaticScheduleFunction
+from ._node import SMALL_RESULT, StaticScheduleFunction, pieces_exist
 from ._residual import defined
 from ._specs import laid_out
 from ._values import copied
@@ -258,7 +258,7 @@ def _hang(t: _Text, direct: Direct, own: dict[int, str]) -> None:
         "next_number": next_number, "hold": hold, "ground": piece._ground,
         "levels_of": piece.levels, "copied": copied, "backwards": piece._compiled[1],
     }
-    FunctionNode._pieces_exist = True
+    pieces_exist()
     n = len(piece._node_leaves)
     nodes = "".join([f"n{k}, " for k in range(n)])
     ranks = "".join([f"n{k}._rank, " for k in range(n)])

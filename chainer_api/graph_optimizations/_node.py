@@ -42,6 +42,15 @@ NUMBERS, SIZES = -1, -2  # where the numbers of a piece, and sizes, stand among 
 SMALL_RESULT = 4096  # bytes of a result of which a copy is kept
 
 
+def pieces_exist() -> None:
+    """Have backward mind programs, from the first one on.
+
+    Once: what is set on a class has whatever is known of it, and of those below it, found anew.
+    """
+    if not FunctionNode._pieces_exist:
+        FunctionNode._pieces_exist = True
+
+
 class StaticScheduleFunction(FunctionNode):
     """Functions that one program has computed, as a single node of the graph."""
 
@@ -69,8 +78,8 @@ class StaticScheduleFunction(FunctionNode):
         if _tracing.last_functions:
             others = () if live is leaves else live.values()
             _tracing.note_function(self, *leaves.values(), *others)
-        if not FunctionNode._pieces_exist:  # what is set on a class has it looked up anew
-            FunctionNode._pieces_exist = True
+        if not FunctionNode._pieces_exist:
+            pieces_exist()
         self._small_results: dict[int, bytes] = {}  # by slot; a caller may write into results
         self._retained: dict[int, Any] = {}  # arrays of results, or parts, that functions retain
 

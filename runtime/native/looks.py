@@ -20,15 +20,17 @@ from chainwright.codegen.native_target.words import (
     COUNT,
     FLOAT_VALUE,
     LAYOUTS,
+    N_WORDS,
     NUMBERS,
     NUMBERS_HEAD,
     UNCHANGED,
+    WORDS,
 )
 
 from .available import native_target
 from .loops import layout
 from .methods import builtin, python_address
-from .words import Word, are_as_known, list_words, place_words
+from .words import Word, are_as_known, list_words, place_words, word_at
 
 Form = tuple[tuple[int, ...], np.dtype[Any], tuple[int, ...]]  # shape, dtype, strides
 _CHARS = frozenset("?bBhHiIlLqQefdgFDG")  # of dtypes that are known by their letter
@@ -50,6 +52,13 @@ def _table(words: Sequence[Word]) -> list[int]:
     known = facts()
     assert known is not None
     return [len(words), known.answer, *[x for w in words for x in w]]
+
+
+def first_change(table: np.ndarray) -> int | None:
+    """The address of the first word that is not as it was; behind it nothing is looked at."""
+    end = WORDS + 2 * int(table[N_WORDS])
+    pairs = zip(table[WORDS:end:2].tolist(), table[WORDS + 1 : end : 2].tolist(), strict=True)
+    return next((at for at, word in pairs if word_at(at)[1] != word), None)
 
 
 @functools.cache

@@ -196,6 +196,22 @@ def test_what_changes_in_each_call_is_looked_at_and_the_rest_is_not(change):
         assert stepped(both[0][0], k) == stepped(both[1][0], k)
 
 
+@pytest.mark.parametrize("new", [False, True])
+def test_what_is_in_turn_this_and_that(new):
+    """The calls of each have a proof, and all other guards of it are left out."""
+    both = [made(compiled) for compiled in (True, False)]
+    for k in range(16 * CALLS):
+        for model, _ in both:
+            model.helper.kind = model.names = (["a", "b"], ["b", "a"])[k % 2]
+            if new and k == 8 * CALLS:  # the dictionary is another one inside
+                vars(model).update({f"a{n}": n for n in range(99)})
+        assert stepped(both[0][0], k) == stepped(both[1][0], k)
+    (site,) = both[0][0].schedule_manager._sites.values()
+    found = [proof.shortcut for proof in site.proofs.proofs]
+    assert len(found) == 2 and all(s._last.saved > 30 for s in found)
+    assert new or all(s.found is not None for s in found)
+
+
 @pytest.mark.parametrize("name", ["train", "enable_backprop", "dtype"])
 def test_settings_are_looked_at(name):
     both = [made(compiled)[0] for compiled in (True, False)]
