@@ -30,7 +30,7 @@ from chainwright.codegen.native_target.words import (
 from .available import native_target
 from .loops import layout
 from .methods import builtin, python_address
-from .words import Word, are_as_known, list_words, place_words, word_at
+from .words import Word, are_as_known, list_words, place_words
 
 Form = tuple[tuple[int, ...], np.dtype[Any], tuple[int, ...]]  # shape, dtype, strides
 _CHARS = frozenset("?bBhHiIlLqQefdgFDG")  # of dtypes that are known by their letter
@@ -55,10 +55,17 @@ def _table(words: Sequence[Word]) -> list[int]:
 
 
 def first_change(table: np.ndarray) -> int | None:
-    """The address of the first word that is not as it was; behind it nothing is looked at."""
-    end = WORDS + 2 * int(table[N_WORDS])
-    pairs = zip(table[WORDS:end:2].tolist(), table[WORDS + 1 : end : 2].tolist(), strict=True)
-    return next((at for at, word in pairs if word_at(at)[1] != word), None)
+    """The address of the first word that is not as it was; None if all are.
+
+    Native code alone looks: between two lines of Python another thread may take the memory away.
+    """
+    same, part, low, high = comparison(), table.copy(), 0, int(table[N_WORDS])
+    if same is None or same(part):
+        return None
+    while high - low > 1:  # the first ``low`` words are as they were, of ``high`` one is not
+        part[N_WORDS] = (low + high) // 2
+        low, high = (part[N_WORDS], high) if same(part) else (low, part[N_WORDS])
+    return int(table[WORDS + 2 * low])
 
 
 @functools.cache

@@ -42,7 +42,7 @@ _ANY, _STRINGS, _SHARED = range(3)  # kinds; from shared keys none is ever taken
 _FIRST = 8 if sys.version_info >= (3, 13) else 0  # of the values of a dictionary that shares keys
 _REFERENT = 16  # of a weak reference; None once the object is gone
 _MASK, _TABLE = 16, 24  # of a set, after its head: how many places, and the address of these
-_SMALL = 64
+_SMALL, _LARGE = 64, 1 << 20
 _PLAIN = frozenset({str, bytes, bool, int, float, type(None), type(Ellipsis)})
 _read = ctypes.c_int64.from_address
 
@@ -125,6 +125,8 @@ def _entries_of(d: Any) -> _Entries | None:
     _, form, _, n = _HeadOfKeys.from_address(at)
     bits, kind = form >> _BITS & 0xFF, form >> _KIND & 0xFF
     if kind not in (_ANY, _STRINGS, _SHARED) or (kind == _SHARED) is (values == 0):
+        return None
+    if not 0 <= n < _LARGE or bits > _LARGE.bit_length():  # or another thread has just replaced it
         return None
     size = 24 if kind == _ANY else 16
     start = at + _PLACES + (1 << bits) + size - 16  # behind a hash, which _ANY keys have

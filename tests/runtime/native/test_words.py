@@ -88,6 +88,18 @@ def test_a_change_is_told(change):
     assert same(table) is False
 
 
+def test_the_first_change():
+    thing = made()
+    table, held = watched(thing)
+    assert looks.first_change(table) is None
+    first, last = (int(at) for at in (table[2], table[-2]))
+    thing.table["a"] = 3  # the last word
+    assert looks.first_change(table) == last
+    thing.__class__ = Thing
+    assert looks.first_change(table) == first
+    assert looks.first_change(looks.table_of([(id(held) + 16, -1), (8, 0)])) == id(held) + 16
+
+
 def test_what_is_behind_a_changed_word_is_not_looked_at():
     thing = made()
     first = words.instance_words(thing, [])
