@@ -61,10 +61,15 @@ def test_numpy_programs_are_written_without_jinja(monkeypatch):
     compile(schedule.source, "programs", "exec")
 
 
+def forgets_targets():
+    for cached in (available.native_target, available.fast_target):
+        cached.cache_clear()
+
+
 def test_without_llvmlite_numpy_programs_run(monkeypatch, caplog):
     monkeypatch.setitem(sys.modules, "llvmlite", None)
     monkeypatch.setitem(sys.modules, "llvmlite.binding", None)
-    available.native_target.cache_clear()
+    forgets_targets()
     try:
         with caplog.at_level(logging.INFO, "chainwright"):
             schedules = [schedule_of_tanh("native") for _ in range(2)]
@@ -73,7 +78,7 @@ def test_without_llvmlite_numpy_programs_run(monkeypatch, caplog):
         assert [r.message for r in caplog.records if "NumPy calls" in r.message] != []
         assert len(caplog.records) == 1
     finally:
-        available.native_target.cache_clear()
+        forgets_targets()
 
 
 @needs_native
