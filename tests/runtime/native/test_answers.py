@@ -46,6 +46,10 @@ def counted(monkeypatch):
 
 
 def test_a_rule_is_tested_once_on_a_machine(folder, monkeypatch):
+    # What answers depend on is another test's: a thread of an earlier one may load a library now.
+    facts = module._facts()
+    assert facts is not None
+    monkeypatch.setattr(module, "_facts", lambda: facts)
     asked = counted(monkeypatch)
     first = machine()
     assert first.loop(np.tanh, (F, F)) and first.arithmetic("add", "f32")
