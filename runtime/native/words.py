@@ -128,9 +128,10 @@ def _entries_of(d: Any) -> _Entries | None:
         return None
     if not 0 <= n < _LARGE or bits > _LARGE.bit_length():  # or another thread has just replaced it
         return None
-    size = 24 if kind == _ANY else 16
-    start = at + _PLACES + (1 << bits) + size - 16  # behind a hash, which _ANY keys have
-    keys = memoryview(ctypes.string_at(start, n * size)).cast("q").tolist()[:: size // 8]
+    size, before = (24, 8) if kind == _ANY else (16, 0)  # of an entry; a hash, which some have
+    start = at + _PLACES + (1 << bits)
+    keys = memoryview(ctypes.string_at(start, n * size)).cast("q").tolist()
+    start, keys = start + before, keys[before // 8 :: size // 8]
     keys_at = range(start, start + n * size, size)
     values_at = range(start + 8, start + 8 + n * size, size)
     if kind == _SHARED:
