@@ -47,20 +47,18 @@ def _tree(link: Any, held: list[Any]) -> _Words:
     ):
         raise Unknown
     names = ["params", "_params", *d["_params"]]
-    children: list[Any] = []
+    children, of_children = list[Any](), _Words()
     if params is Chain.params:
         names += ["_children", *d["_children"]]
         children = [d[name] for name in d["_children"]]
+        of_children = _known(words.set_words(d["_children"], held))
     elif params is ChainList.params:
         names.append("_children")
         children = d["_children"]
+        of_children = words.list_words(children, held)
     found = [*_known(words.class_of(link)), *_known(words.attributes_at(link))]
     found += _known(words.entry_words(d, held, *names))
-    found += _known(words.set_words(d["_params"], held))
-    if params is Chain.params:
-        found += _known(words.set_words(d["_children"], held))
-    elif params is ChainList.params:
-        found += words.list_words(children, held)
+    found += [*_known(words.set_words(d["_params"], held)), *of_children]
     for child in children:
         found += _tree(child, held)
     return found

@@ -298,9 +298,8 @@ class _Probe:
 @functools.cache
 def are_as_known() -> bool:
     """Whether words change with each change, and only then; nothing is read elsewhere before."""
-    if layout() is None or sys.version_info[:2] not in _KNOWN:
-        return False
-    if sysconfig.get_config_var("Py_GIL_DISABLED"):
+    known = layout() is not None and sys.version_info[:2] in _KNOWN
+    if not known or sysconfig.get_config_var("Py_GIL_DISABLED"):
         return False
     return (
         _places_tell() and _attributes_tell() and _classes_tell() and _sets_tell()
