@@ -8,11 +8,12 @@ user's code from libraries'.
 from .blank import blank, let_go, virtual
 from .number import Number
 from .places import add_library, is_library, user_frame
-from .recarray import DIFFERENT_LAYOUTS, RecArray, Storage, root, unwrap
+from .recarray import DIFFERENT_LAYOUTS, TOO_FEW_ITEMS, RecArray, Storage, root, unwrap
 from .recorder import Escape, Recorder
 
 __all__ = [
     "DIFFERENT_LAYOUTS",
+    "TOO_FEW_ITEMS",
     "Escape",
     "Number",
     "RecArray",

@@ -10,8 +10,9 @@ version of the storage, and other views are derived anew from it when they are r
 
 from __future__ import annotations
 
+import math
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -27,7 +28,9 @@ if TYPE_CHECKING:
     from .recorder import Recorder
 
 
-#: Why a recording ends where NumPy decides by who holds an array.
+#: Why a recording ends where Python warns: a program would have done so when it is given up.
+TOO_FEW_ITEMS = "NumPy warns of too few items for a mean or a variance"
+#: Why one ends where NumPy decides by who holds an array.
 DIFFERENT_LAYOUTS = "large arrays in different layouts, of which one may be reused, are operands"
 _MANY_STEPS = 1 << 16  # of a product: multiplications from which on it is not computed
 
@@ -741,6 +744,12 @@ def _axes(axis: Any) -> Any:
     return tuple(int(a) for a in axis) if type(axis) in (tuple, list) else int(axis)
 
 
+def _items(shape: Sequence[int], axes: Any) -> int:
+    """How many items of an array come to each result of a reduction."""
+    axes = range(len(shape)) if axes is None else axes if type(axes) is tuple else (axes,)
+    return math.prod([shape[k] for k in axes])
+
+
 def _reduction(name: str, *extra: str) -> Callable[..., Any]:
     """A reduction with a row: ``extra`` are its arguments besides axis and keepdims, in order."""
     function = getattr(np, name)
@@ -757,6 +766,10 @@ def _reduction(name: str, *extra: str) -> Callable[..., Any]:
             settings["dtype"] = attrs["compute"] = np.dtype(given["dtype"])
         if "ddof" in given:
             settings["ddof"] = attrs["ddof"] = given["ddof"]
+        if name in ("mean", "var", "std"):
+            if _items(a.shape, settings["axis"]) <= settings.get("ddof", 0):
+                a.recorder.escape(TOO_FEW_ITEMS)
+                return function(a.held, **settings)
         return _unary(a, name, lambda r: function(r, **settings), **attrs)
 
     return handler

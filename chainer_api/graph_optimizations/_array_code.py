@@ -14,13 +14,14 @@ import numpy as np
 from chainwright import tracer
 from chainwright.ir import Graph
 from chainwright.runtime import OPTIONS
+from chainwright.runtime.trees import unheard
 from chainwright.tracer import Recorder
 
 
 def record(
     function: Callable[..., Any], layouts: list[Any], settings: dict[str, Any]
 ) -> Graph | None:
-    """The graph of a function; None where the layout of a result is NumPy's to decide.
+    """The graph of a function; None where NumPy decides on the layout of a result, or warns.
 
     Raises:
         RuntimeError: What it does cannot be recorded.
@@ -28,10 +29,10 @@ def record(
     rec = Recorder()
     arrays = [tracer.blank(*facts) for facts in layouts]
     inputs = tuple([rec.input(a, f"x{k}", "argument") for k, a in enumerate(arrays)])
-    with np.errstate(all="ignore"), tracer.virtual():
+    with np.errstate(all="ignore"), unheard(), tracer.virtual():
         results = function(*[rec.wrap(a) for a in arrays], **settings)
     if rec.escaped is not None:
-        if rec.escaped.reason == tracer.DIFFERENT_LAYOUTS:
+        if rec.escaped.reason in (tracer.DIFFERENT_LAYOUTS, tracer.TOO_FEW_ITEMS):
             return None
         raise RuntimeError(f"what it does cannot be recorded: {rec.escaped.reason}")
     made = results if type(results) is tuple else (results,)

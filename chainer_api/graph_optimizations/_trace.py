@@ -26,6 +26,7 @@ from chainwright import tracer
 from chainwright.ir import OPS, Graph, Node, Origin
 from chainwright.runtime import is_asynchronous, loops_are_native, pass_on
 from chainwright.runtime.kernels import recording
+from chainwright.runtime.trees import unheard
 from chainwright.tracer import Number, RecArray, Recorder, blank
 
 from ._backward import gradients, same_leaves
@@ -772,7 +773,7 @@ class Session:
         was, state.trace, run, state.run = state.trace, self, state.run, None
         try:
             loops = recording(loops_are_ops=self._loops_are_ops)
-            with np.errstate(all="ignore"), tracer.virtual(), loops:
+            with np.errstate(all="ignore"), unheard(), tracer.virtual(), loops:
                 yield
         finally:
             state.trace, state.run = was, run

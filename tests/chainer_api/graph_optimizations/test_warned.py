@@ -437,3 +437,39 @@ def test_opened_loops_say_nothing_that_was_said_of_their_text(action):
         warnings.simplefilter(action, SyntaxWarning)
         assert outcomes(chainer.static_graph) == outcomes(lambda f: f)
     assert not heard
+
+
+# -- Warned of by Python, not by arithmetic ------
+
+
+@pytest.mark.parametrize("sizes", [[0] * 12, [3, 1, 4, 2, 5, 6, 3, 0, 4, 1, 0, 7, 2, 0]])
+def test_batches_without_rows_warn_of_means_as_define_by_run_does(sizes):
+    """Such a mean is no error of arithmetic, for which a program ends before anything is told."""
+
+    class Plain(chainer.Chain):
+        def __init__(self):
+            super().__init__()
+            with self.init_scope():
+                self.norm = L.BatchNormalization(4)
+
+        def forward(self, x):
+            return self.norm(F.tanh(x)) * 2
+
+    class Compiled(Plain):
+        forward = chainer.static_graph(Plain.forward)
+
+    found = []
+    for kind in (Plain, Compiled):
+        model, steps = kind(), []
+        for k, n in enumerate(3 * sizes):
+            x = chainer.Variable(np.random.RandomState(k).rand(n, 4).astype("f"))
+            with warnings.catch_warnings(record=True) as told, \
+                    chainer.using_config("static_budget", None):
+                warnings.simplefilter("always")
+                model.cleargrads()
+                F.sum(model(x)).backward()
+            heard = [(str(w.message), w.filename, w.lineno) for w in told]
+            steps.append((heard, x.grad.tobytes(), model.norm.gamma.grad.tobytes()))
+        found.append(steps)
+    assert found[0] == found[1]
+    assert any("Mean of empty slice" in text for heard, *_ in found[0] for text, *_ in heard)
