@@ -118,7 +118,7 @@ class Schedule:
     #: Told of the seconds of Python, which other threads have waited for.
     on_native: Callable[[float], None] | None = None
     #: Asked, with the seconds that forward has run for, and how often it has, whether native code
-    #: is worth its time.
+    #: is worth its time; without it, that is so once it has run for ``_RAN``.
     native_pays: Callable[[float, int], bool] | None = None
     _left = -1  # calls until native code is asked for
     _ran, _runs = 0.0, 0  # seconds of forward, while it is waited for, and how often it has run
@@ -191,7 +191,7 @@ class Schedule:
             self._left -= 1
             return
         asked = self.native_pays
-        pays = self._ran >= _RAN and (asked is None or asked(self._ran, self._runs))
+        pays = self._ran >= _RAN if asked is None else asked(self._ran, self._runs)
         if pays or OPTIONS.budget() is None:
             self.ask_for_native()
 

@@ -32,7 +32,7 @@ _HORIZON = 200  # calls after which less is spent, where nothing has paid
 # 0.5 to 2 times as many calls as expected: of those expected to in 140, all but three in 230.
 _SOON = 140
 _TOLD = 0.5  # of the calls that the loop of a trainer is still to make: it may be ended before
-_GOES_ON = 0.25  # of the calls of a method that has had more, in which it may be expected later
+_GOES_ON = 0.5  # of the calls of a method that has had more, in which it may be expected later
 # Seconds, of all methods together, up to which it may be expected in as many as there were.
 _UNNOTICED = 0.02
 # What programs are expected to save, as long as none has run: of a call's time, at most; for each
@@ -48,7 +48,7 @@ _LESS_FOR_RESULT, _LONGER_FOR_RESULT, _FURTHER_RESULTS, _RESULT_OF_TURN = 0.1, 0
 _OF_PROGRAM = 25e-6
 # What a call and its backward save at least without the method's Python, besides what each function
 # of it saves; and without most guards. Seconds of the pace (12 small models: 75 to 500, 45 to 440).
-_GAIN_OF_PROOF, _GAIN_OF_PROVED, _GAIN_OF_SHORTCUT = 20e-6, 8e-6, 35e-6
+_GAIN_OF_PROOF, _GAIN_OF_PROVED, _GAIN_OF_SHORTCUT = 20e-6, 14e-6, 60e-6
 _FOR_CHECKS = 0.05  # of the time of calls: what checks may take that programs have not paid
 _DOUBTS = 4  # checks in a row that say so, where other threads may have changed something
 _LONG_AGO = 64  # calls since another thread has called
@@ -219,7 +219,7 @@ class Account:
         self._since = 0, 0
         self._settles_at = 0  # the call from which on that is likely to stay
         # The calls at which something was traced last, and first; functions that were.
-        self._traced_at, self._first_traced_at, self._traced = -math.inf, math.inf, 0
+        self._traced_at, self.first_traced_at, self._traced = -math.inf, math.inf, 0
 
     @property
     def _weight(self) -> float:
@@ -254,7 +254,7 @@ class Account:
         self.ledger.spent[what] += seconds
         if what == "trace":
             self._traced_at = self.calls
-            self._first_traced_at = min(self._first_traced_at, self.calls)
+            self.first_traced_at = min(self.first_traced_at, self.calls)
         return seconds
 
     def wait_for_trace(
@@ -304,8 +304,21 @@ class Account:
     def _served_share(self) -> float:
         """The part of the calls that programs serve, since there are some."""
         ledger = self.ledger
-        since = max(self.calls - self._first_traced_at, _KNOWN)
+        since = max(self.calls - self.first_traced_at, _KNOWN)
         return (ledger.with_python + ledger.without_python) / since
+
+    @property
+    def _saving(self) -> float:
+        """Seconds that programs save in a call already, on average; 0 as long as few have run.
+
+        What was spent on these comes back out of that, and does not stand in the way of what makes
+        them faster.
+        """
+        ledger = self.ledger
+        served = ledger.with_python + ledger.without_python - self._partly
+        if served < _KNOWN:
+            return 0.0
+        return self._served_share * max(ledger.saved - self._saved_partly, 0.0) / served
 
     def was_traced(self, applications: int) -> None:
         """So many functions were."""
@@ -396,9 +409,11 @@ class Account:
         """Whether native code of functions pays, by the seconds that they ``ran`` as NumPy calls.
 
         They are a good part of the time that calls have taken since the method had taken
-        ``since``, of those with these ``runs``; or come to what native code takes to be made.
+        ``since``, of those with these ``runs``; or come to what native code takes to be made. Of
+        several programs one is to be its part of that.
         """
         share = min(runs / max(self.calls - since_call, 1), 1.0)
+        share *= min(applications / max(self._traced, 1), 1.0)
         part = _GOOD_PART * share * (self.in_method - since)
         return ran >= min(part, NATIVE.of(applications))
 
@@ -441,7 +456,7 @@ class Account:
         gain = self._share(calls) * pace() * (_GAIN_OF_PROOF + _GAIN_OF_PROVED * applications)
         # Functions do not tell how long the user's own code is.
         seconds = max(PROVING.of(applications), self._longest_proof)
-        missing, tried = self._missing(seconds, gain), self.ledger.spent["prove"]
+        missing, tried = self._missing(seconds, gain + self._saving), self.ledger.spent["prove"]
         if tried + seconds <= _PROVED * PROVING.of(self._traced):
             return 0  # that was counted before the trace
         own = tried + seconds - _budget() / 2 * self._weight * self.in_method
@@ -453,7 +468,7 @@ class Account:
     def wait_for_shortcut(self) -> int:
         """In how many calls guards may be looked for that can be left out: it is read again."""
         seconds, gain = self._longest_proof, pace() * _GAIN_OF_SHORTCUT
-        return self._until(self._missing(seconds, gain), seconds, gain)
+        return self._until(self._missing(seconds, gain + self._saving), seconds, gain)
 
     def patience_with_proof(self, applications: int) -> float:
         """Seconds that reading a call may take at most: its Python may do more than it applies."""
@@ -472,7 +487,7 @@ class Account:
         differentiated."""
         seconds = self._seconds_to_compile(applications)
         gain = self._weight * self.plain * _GAIN_OF_TWICE
-        return self._until(self._missing(seconds, gain), seconds, gain)
+        return self._until(self._missing(seconds, gain + self._saving), seconds, gain)
 
     def wait_for_lean(
         self, applications: int, fewer: int, calls: int, else_rests: bool, probes: int
@@ -483,7 +498,7 @@ class Account:
         """
         gain = self._share(calls) * self._weight * fewer * AROUND_NODE
         seconds = self._seconds_to_compile(applications, probes)
-        missing = self._missing(seconds, gain)
+        missing = self._missing(seconds, gain + self._saving)
         if else_rests:
             missing = min(missing, seconds - _budget() / 2 * self._weight * self.in_method)
         return self._until(missing, seconds, gain)

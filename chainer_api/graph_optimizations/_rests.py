@@ -8,6 +8,7 @@ way would make them faster.
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 from chainer import configuration
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 
 TIMED = "timed, to know what programs save"
 _NOT_SERVED = 1024  # calls without any program, after which it is seen what it takes to look
+_LEARNS = 192  # calls after the first programs: native code and proofs come, steps tell little yet
 _COMPARED_AGAIN = 64  # calls after which it is seen again whether steps are slower
 # Calls until which it may be that steps are slower only since more is to be compiled, but not by so
 # much, as a logarithm; and how many until it is seen again.
@@ -53,6 +55,9 @@ class Rests(OfSite):
             calls >= _NOT_SERVED and (ledger.spent["trace"] or not site.waits))
         if not asked or site.sleep.rests_now or configuration.peek("static_budget") is None:
             steps.begins_anew(calls + _COMPARED_AGAIN)
+            return False
+        if ledger.hits and calls < (due := account.first_traced_at + _LEARNS) < math.inf:
+            steps.begins_anew(int(due))
             return False
         gains = bool(ledger.hits) and not account.gains_little
         plainly = steps.comes(calls, site.spent, account.plain, gains)

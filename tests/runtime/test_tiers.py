@@ -36,6 +36,25 @@ def test_native_code_takes_over_between_two_calls():
 
 
 @needs_native
+@pytest.mark.parametrize("pays", [True, False])
+def test_who_knows_what_native_code_gains_decides_however_brief_the_program_is(pays, monkeypatch):
+    monkeypatch.setattr(options.OPTIONS, "budget", lambda: 0.1)
+    schedule, alone, asked = schedule_of_tanh("auto"), schedule_of_tanh("auto"), []
+
+    def native_pays(ran, runs):
+        asked.append(runs)
+        return pays
+
+    schedule.native_pays = native_pays
+    for seed in range(6):
+        outcome(schedule, seed)
+        outcome(alone, seed)
+    assert BACKGROUND.wait(60)
+    assert asked == ([4] if pays else [4, 5, 6])
+    assert (schedule.native_programs is not None) is pays and alone.native_programs is None
+
+
+@needs_native
 def test_a_forward_run_of_numpy_and_its_backward_in_native_code():
     schedule, plain = schedule_of_tanh("numpy"), schedule_of_tanh("numpy")
     x, g = np.random.default_rng(1).standard_normal((2, 2, 3))

@@ -483,6 +483,8 @@ def test_native_code_is_for_what_takes_a_good_part_of_the_time(account, monkeypa
     assert pays(30, 100.0, 100, 11.0, 100) and not pays(30, 100.0, 100, 9.0, 100)
     assert pays(30, 100.0, 100, 2.6, 25) and not pays(30, 100.0, 100, 2.4, 25)  # of each fourth
     assert pays(3, 100.0, 100, 4.0, 100)  # or has taken longer than to make it
+    account.was_traced(300)  # in ten programs
+    assert pays(30, 100.0, 100, 1.1, 100) and not pays(30, 100.0, 100, 0.9, 100)
 
 
 def test_a_way_that_others_come_beside_is_less_likely(account):
@@ -509,6 +511,19 @@ def test_what_a_proof_has_taken_tells_what_the_next_one_takes(account, monkeypat
     assert account.wait_for_shortcut() == 0
     assert account.wait_for_proof(2, 200) > 0  # may be in vain, whatever programs save
     assert after(account, 20000).wait_for_proof(2, 20000) == 0
+
+
+def test_what_programs_save_pays_for_what_makes_them_faster(account, monkeypatch):
+    """Within as many calls as there were: what was spent on them does not stand in its way."""
+    monkeypatch.setattr(_account, "_GOES_ON", 1.0)
+    after(account, 200, spent=90.0, hits=100).spend("trace", _account.clock())
+    account.first_traced_at = 100
+    account._longest_proof = 10.0
+    assert account.wait_for_shortcut() > 0
+    account.ledger.saved = 50.0  # half a second in each of these calls
+    assert account.wait_for_shortcut() == account.wait_for_proof(10, 100) == 0
+    account.first_traced_at = -5000  # of the calls since then hardly any was served
+    assert account.wait_for_shortcut() > 0
 
 
 def test_what_native_code_has_taken_is_spent(account, monkeypatch):
@@ -971,6 +986,21 @@ def test_steps_with_programs_are_compared_with_others(slower, proved, monkeypatc
         assert site.ledger.saved <= 0.0
         assert site.sleep.calls + site.ledger.to_pass > 300
         assert "slower" in [event.kind for event in found.events]
+
+
+@pytest.mark.parametrize("learns", [100, 200])
+def test_steps_are_not_compared_while_programs_are_new(learns, monkeypatch):
+    """Native code and proofs are still to come: such steps do not tell what programs save."""
+    monkeypatch.setattr(_comparison, "_FIRST", 60)
+    monkeypatch.setattr(_rests, "_LEARNS", learns)
+    compiles_at_once(monkeypatch, True)
+    model, x, first = Model(), np.ones((2, 3), "f"), 0
+    for k in range(400):
+        model(x)
+        (site,) = model.schedule_manager._sites.values()
+        if site.rests.steps._window is not None:
+            first = first or k
+    assert learns <= first - site.account.first_traced_at < learns + 70
 
 
 @pytest.mark.parametrize("affords", [False, True])
