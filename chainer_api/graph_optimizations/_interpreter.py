@@ -27,7 +27,7 @@ from chainwright.tracer import is_library
 from ._account import clock
 from ._objects import VARIABLES, Objects
 from ._own import Closure, Super
-from ._residual import NotProvable, Sym
+from ._residual import NotProvable, Sym, TooMuch
 from ._source import syntax_of
 
 _STEPS = 2_000_000  # nodes of syntax trees that one proof may take
@@ -74,10 +74,6 @@ class _Break(Exception):
 
 class _Continue(Exception):
     pass
-
-
-class TooMuch(NotProvable):
-    """To read the method would take too long, each time."""
 
 
 class Raised(Exception):

@@ -24,12 +24,11 @@ from ._brief import Shortcut
 from ._carrier import Carrier
 from ._dry import Dry, NoWay
 from ._dry_any_size import AnySizeDry
-from ._interpreter import TooMuch
 from ._lean import Code, Need
 from ._making import without_collection
 from ._of_site import OfSite
 from ._own import OwnObject
-from ._residual import MISS, PLAIN, NotProvable, Residual, Sym, is_number
+from ._residual import MISS, PLAIN, NotProvable, Residual, Sym, TooMuch, is_number
 from ._tree import Application
 from ._warned import Hearing
 from ._ways import MANY

@@ -36,6 +36,10 @@ class NotProvable(Exception):
     """The Python of the method cannot be left out; the text says why."""
 
 
+class TooMuch(NotProvable):
+    """To read the method would take too long, each time."""
+
+
 class Sym:
     """A value from outside of the call, or one computed from such: known by its name there.
 
@@ -88,6 +92,8 @@ _UNIQUE = (
 )
 _ARRAY_FUNCTION = type(np.sum)  # of NumPy's Python functions, if it is a type of its own
 _UNIQUE = (*_UNIQUE, _ARRAY_FUNCTION)
+_MOST_VALUES = 10_000  # of which each takes 11 KiB and 70 us (ResNet-152 has some 3,000)
+_MOST_ITEMS = 1000  # of a list, say, that is compared in each call, which takes 0.25 us an item
 _SMALL = range(-5, 257)  # each of these is one object
 MISS = object()
 
@@ -226,6 +232,8 @@ class Residual:
             # Two ways to one object: that must be so in other calls, too.
             self.guard(f"{text} is not {known[id(value)].ref}")
             return known[id(value)]
+        if len(self.kinds) >= _MOST_VALUES:
+            raise TooMuch(f"the method reads, or computes, more than {_MOST_VALUES} values")
         sym = Sym(value, self.name(), self.count)
         sym.outside, self.kinds[sym.ref] = known is not None, kind
         first = _FIRST.match(text)
@@ -301,6 +309,8 @@ class Residual:
             except Incomparable as e:
                 raise NotProvable(f"{e} is used as plain data") from None
             unchanging = kind is tuple and all([type(item) in PLAIN for item in value])
+            if kind in (list, tuple, dict) and len(value) > _MOST_ITEMS and not unchanging:
+                raise TooMuch(f"a {kind.__name__} of more than {_MOST_ITEMS} items is read")
             exact = f"{v} is not {k} and " if unchanging else ""
             self.guard(f"{exact}differs({v}, {self.const(known)})")
             self.kept.append(known)

@@ -16,6 +16,7 @@ from trust import Base, Box, check, difference, run, table, total, variable
 
 import chainer
 import chainer.functions as F
+from chainer.graph_optimizations import _residual
 
 FAULTS, fault = table()
 
@@ -807,8 +808,51 @@ def test_a_method_that_does_much_besides_is_not_read_to_its_end():
         model(variable(0))
     (report,) = model.schedule_manager.report()
     assert report.without_python == 0
-    assert any("does too much" in event.reason for event in report.events)
+    reasons = [event.reason for event in report.events]
+    assert any("does too much" in why or "more than 10000 values" in why for why in reasons)
     assert report.spent["prove"] < 10.0
+
+
+@pytest.mark.parametrize("kind, through", [
+    (list, max), (list, lambda h: sum([v for v in h])), (tuple, lambda h: [*h][1]),
+    (dict.fromkeys, lambda h: max(h.values())), (set, max), (list, lambda h: float(h == [*h[:]])),
+])
+@pytest.mark.parametrize("items", [100, 3000])
+def test_long_containers_are_not_read_item_by_item(kind, through, items):
+    """A line of the proof, an object and 11 KiB each; or a comparison of all in each call."""
+
+    class Long(Model):
+        @chainer.static_graph
+        def forward(self, x):
+            return self.a(x) * through(self.history)
+
+    model = Long()
+    model.history = kind([0.5 + k for k in range(items)])
+    if kind == dict.fromkeys:
+        model.history = dict.fromkeys(range(items), 2.0)
+    wanted = (model.a(variable(3)) * through(model.history)).array.tobytes()
+    for _ in range(12):
+        assert model(variable(3)).array.tobytes() == wanted
+    (report,) = model.schedule_manager.report()
+    assert bool(report.without_python) is (items == 100)
+    assert any("items" in event.reason for event in report.events) is (items > 100)
+
+
+def test_a_method_that_reads_very_many_values_keeps_its_python(monkeypatch):
+    monkeypatch.setattr(_residual, "_MOST_VALUES", 8)
+
+    class Reads(Model):
+        @chainer.static_graph
+        def forward(self, x):
+            return self.a(x) * (self.n + self.log[0])
+
+    model = Reads()
+    model.log = [1]
+    for _ in range(12):
+        model(variable(0))
+    (report,) = model.schedule_manager.report()
+    assert report.hits and not report.without_python
+    assert any("more than 8 values" in event.reason for event in report.events)
 
 
 def test_a_dtype_is_not_its_name(caplog):
