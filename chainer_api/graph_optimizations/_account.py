@@ -270,15 +270,14 @@ class Account:
         """
         if self.spends_freely:
             return 0
-        ledger = self.ledger
-        served = ledger.with_python + ledger.without_python - self._partly
+        served = self._served
         if _budget() < math.inf:
             measure_pace()
         gain = expected = self._weight * self._expected_gain(applications, results, programs)
         later = self.calls >= _SOON  # native code may come by then
         gain *= GAIN_OF_ANY_SIZE[later] if probes else 1.0 - instead
         if served >= _KNOWN and not instead:
-            gain = (ledger.saved - self._saved_partly) / served
+            gain = self._saved_each
         share, least = max(self._share(calls), share), _LEAST * self._weight * self._in_programs
         if expected <= 0.0 and not self.of_turns:
             least = 0.0  # with so few functions in each, programs would slow it
@@ -308,17 +307,14 @@ class Account:
         return (ledger.with_python + ledger.without_python) / since
 
     @property
-    def _saving(self) -> float:
-        """Seconds that programs save in a call already, on average; 0 as long as few have run.
+    def _served(self) -> int:
+        """Calls of which no part went without programs that there are by now."""
+        return self.ledger.with_python + self.ledger.without_python - self._partly
 
-        What was spent on these comes back out of that, and does not stand in the way of what makes
-        them faster.
-        """
-        ledger = self.ledger
-        served = ledger.with_python + ledger.without_python - self._partly
-        if served < _KNOWN:
-            return 0.0
-        return self._served_share * max(ledger.saved - self._saved_partly, 0.0) / served
+    @property
+    def _saved_each(self) -> float:
+        """Seconds that programs have saved in each of these calls, of which there are some."""
+        return (self.ledger.saved - self._saved_partly) / self._served
 
     def was_traced(self, applications: int) -> None:
         """So many functions were."""
@@ -456,7 +452,7 @@ class Account:
         gain = self._share(calls) * pace() * (_GAIN_OF_PROOF + _GAIN_OF_PROVED * applications)
         # Functions do not tell how long the user's own code is.
         seconds = max(PROVING.of(applications), self._longest_proof)
-        missing, tried = self._missing(seconds, gain + self._saving), self.ledger.spent["prove"]
+        missing, tried = self._missing_beside_others(seconds, gain), self.ledger.spent["prove"]
         if tried + seconds <= _PROVED * PROVING.of(self._traced):
             return 0  # that was counted before the trace
         own = tried + seconds - _budget() / 2 * self._weight * self.in_method
@@ -468,7 +464,7 @@ class Account:
     def wait_for_shortcut(self) -> int:
         """In how many calls guards may be looked for that can be left out: it is read again."""
         seconds, gain = self._longest_proof, pace() * _GAIN_OF_SHORTCUT
-        return self._until(self._missing(seconds, gain + self._saving), seconds, gain)
+        return self._until(self._missing_beside_others(seconds, gain), seconds, gain)
 
     def patience_with_proof(self, applications: int) -> float:
         """Seconds that reading a call may take at most: its Python may do more than it applies."""
@@ -487,7 +483,7 @@ class Account:
         differentiated."""
         seconds = self._seconds_to_compile(applications)
         gain = self._weight * self.plain * _GAIN_OF_TWICE
-        return self._until(self._missing(seconds, gain + self._saving), seconds, gain)
+        return self._until(self._missing_beside_others(seconds, gain), seconds, gain)
 
     def wait_for_lean(
         self, applications: int, fewer: int, calls: int, else_rests: bool, probes: int
@@ -498,7 +494,7 @@ class Account:
         """
         gain = self._share(calls) * self._weight * fewer * AROUND_NODE
         seconds = self._seconds_to_compile(applications, probes)
-        missing = self._missing(seconds, gain + self._saving)
+        missing = self._missing_beside_others(seconds, gain)
         if else_rests:
             missing = min(missing, seconds - _budget() / 2 * self._weight * self.in_method)
         return self._until(missing, seconds, gain)
@@ -551,6 +547,15 @@ class Account:
             hope = min(math.sqrt(_HORIZON * together / max(self.calls, 1)) + paid, 1.0)
         earned = max(_budget() * hope * (self.in_method + lives.seconds), _CALLS * self._one)
         return self.ledger.owed + lives.owed + seconds - self._weight * earned - expected
+
+    def _missing_beside_others(self, seconds: float, gain: float) -> float:
+        """Likewise, for what makes programs faster that are there.
+
+        What was spent on these comes back out of what they save, and does not stand in its way.
+        """
+        if self._served >= _KNOWN:
+            gain += self._served_share * max(self._saved_each, 0.0)
+        return self._missing(seconds, gain)
 
     @property
     def _one(self) -> float:

@@ -55,7 +55,7 @@ from ._own import (
 from ._residual import PLAIN, NotProvable, Sym, TooMuch, attribute
 
 VARIABLES = (Variable, Parameter)
-_MOST_ITEMS = 256  # of a list, say, that the method goes through
+_MOST_READ = 256  # of a list, say, that the method goes through
 _REGISTER = (Link, Chain, ChainList)  # whose __setattr__ sets, and knows parameters besides
 
 
@@ -757,10 +757,10 @@ class Objects(Computing):
         if type(value) in VARIABLES or isinstance(value, np.ndarray):
             # Each when its turn comes, as Python does: a function is applied for it.
             return (self.getitem(obj, k) for k in range(r.fix(self.length(obj))))
-        if isinstance(value, (list, tuple, dict, set, frozenset)) and len(value) > _MOST_ITEMS:
+        if isinstance(value, (list, tuple, dict, set, frozenset)) and len(value) > _MOST_READ:
             # Each would be read, and compared, by a line of the proof.
             kind = type(value).__name__
-            raise TooMuch(f"the method goes through a {kind} of more than {_MOST_ITEMS} items")
+            raise TooMuch(f"the method goes through a {kind} of more than {_MOST_READ} items")
         if isinstance(value, (list, tuple)) and type(value).__iter__ in _ITERATORS:
             return self.unchanged(obj, [self.getitem(obj, k) for k in range(self.length(obj))])
         if type(value) in (dict, OrderedDict):

@@ -93,7 +93,7 @@ _UNIQUE = (
 _ARRAY_FUNCTION = type(np.sum)  # of NumPy's Python functions, if it is a type of its own
 _UNIQUE = (*_UNIQUE, _ARRAY_FUNCTION)
 _MOST_VALUES = 10_000  # of which each takes 11 KiB and 70 us (ResNet-152 has some 3,000)
-_MOST_ITEMS = 1000  # of a list, say, that is compared in each call, which takes 0.25 us an item
+_MOST_COMPARED = 1000  # of a list, say, that is compared in each call, which takes 0.25 us an item
 _SMALL = range(-5, 257)  # each of these is one object
 MISS = object()
 
@@ -309,8 +309,8 @@ class Residual:
             except Incomparable as e:
                 raise NotProvable(f"{e} is used as plain data") from None
             unchanging = kind is tuple and all([type(item) in PLAIN for item in value])
-            if kind in (list, tuple, dict) and len(value) > _MOST_ITEMS and not unchanging:
-                raise TooMuch(f"a {kind.__name__} of more than {_MOST_ITEMS} items is read")
+            if kind in (list, tuple, dict) and len(value) > _MOST_COMPARED and not unchanging:
+                raise TooMuch(f"a {kind.__name__} of more than {_MOST_COMPARED} items is read")
             exact = f"{v} is not {k} and " if unchanging else ""
             self.guard(f"{exact}differs({v}, {self.const(known)})")
             self.kept.append(known)
