@@ -814,7 +814,7 @@ def test_a_method_that_does_much_besides_is_not_read_to_its_end():
 
 
 @pytest.mark.parametrize("kind, through", [
-    (list, max), (list, lambda h: sum([v for v in h])), (tuple, lambda h: [*h][1]),
+    (list, max), (list, lambda h: len([v for v in h if v > 2])), (tuple, lambda h: [*h][1]),
     (dict.fromkeys, lambda h: max(h.values())), (set, max), (list, lambda h: float(h == [*h[:]])),
 ])
 @pytest.mark.parametrize("items", [100, 3000])
