@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -21,6 +21,7 @@ from numpy.lib.mixins import NDArrayOperatorsMixin
 from chainwright.ir import OPS, Node, Slot, freeze, make
 from chainwright.ir.frozen import Unknown
 from chainwright.ir.layout import dense_strides, reuse_matters
+from chainwright.ir.reductions import axes_of
 
 from .blank import LARGE, blank, emptied, is_virtual
 
@@ -744,12 +745,6 @@ def _axes(axis: Any) -> Any:
     return tuple(int(a) for a in axis) if type(axis) in (tuple, list) else int(axis)
 
 
-def _items(shape: Sequence[int], axes: Any) -> int:
-    """How many items of an array come to each result of a reduction."""
-    axes = range(len(shape)) if axes is None else axes if type(axes) is tuple else (axes,)
-    return math.prod([shape[k] for k in axes])
-
-
 def _reduction(name: str, *extra: str) -> Callable[..., Any]:
     """A reduction with a row: ``extra`` are its arguments besides axis and keepdims, in order."""
     function = getattr(np, name)
@@ -767,7 +762,8 @@ def _reduction(name: str, *extra: str) -> Callable[..., Any]:
         if "ddof" in given:
             settings["ddof"] = attrs["ddof"] = given["ddof"]
         if name in ("mean", "var", "std"):
-            if _items(a.shape, settings["axis"]) <= settings.get("ddof", 0):
+            items = math.prod([a.shape[k] for k in axes_of(settings["axis"], a.ndim)])
+            if items <= settings.get("ddof", 0):
                 a.recorder.escape(TOO_FEW_ITEMS)
                 return function(a.held, **settings)
         return _unary(a, name, lambda r: function(r, **settings), **attrs)

@@ -46,8 +46,9 @@ _LESS_FOR_RESULT, _LONGER_FOR_RESULT, _FURTHER_RESULTS, _RESULT_OF_TURN = 0.1, 0
 # Seconds of the pace that each program takes in a call besides, to come to it and to its backward:
 # one of one or two functions saves less (36 workloads of 1 to 25 functions).
 _OF_PROGRAM = 25e-6
-# What a call and its backward save at least without the method's Python, besides what each function
-# of it saves; and without most guards. Seconds of the pace (12 small models: 75 to 500, 45 to 440).
+# What a call and its backward save without the method's Python, besides what each function of it
+# saves; and without most guards. Seconds of the pace, rather little of what was measured (12 small
+# models: 75 to 500, 45 to 440).
 _GAIN_OF_PROOF, _GAIN_OF_PROVED, _GAIN_OF_SHORTCUT = 20e-6, 14e-6, 60e-6
 _FOR_CHECKS = 0.05  # of the time of calls: what checks may take that programs have not paid
 _DOUBTS = 4  # checks in a row that say so, where other threads may have changed something

@@ -56,7 +56,7 @@ class Rests(OfSite):
         if not asked or site.sleep.rests_now or configuration.peek("static_budget") is None:
             steps.begins_anew(calls + _COMPARED_AGAIN)
             return False
-        if ledger.hits and calls < (due := account.first_traced_at + _LEARNS) < math.inf:
+        if calls < (due := account.first_traced_at + _LEARNS) < math.inf:
             steps.begins_anew(int(due))
             return False
         gains = bool(ledger.hits) and not account.gains_little
