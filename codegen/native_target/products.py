@@ -374,6 +374,9 @@ class _Writer:
             self._load(f.moved(line, j * form.lanes * self.size), masks[j])
             for j in range(form.width)
         ]
+        if form.way == OUTER:  # rows of b are far apart: processors don't see what comes next
+            for j in range(form.width):
+                self._prefetch(f.moved(line, (form.width + j) * form.lanes * self.size))
         along = f.mul(k, t[A_DEEP])
         if form.way == ADDED:  # a line of each row is read: the next block's are elsewhere
             self._prefetch(f.moved(left[0], f.add(along, f.mul(t[A_ROW], 2 * form.height - 1))))
@@ -407,13 +410,13 @@ class _Writer:
                 self._check(totals)
 
     def _add_to(self, totals: list[list[str]]) -> None:
-        """Add the sums; volatile, since LLVM would take registers of the sums for the totals."""
+        """Add the sums."""
         f, kind = self.f, self.vector
         for row, others in zip(totals, self.sums, strict=True):
             for total, place in zip(row, others, strict=True):
-                was = f.get(f"load volatile {kind}, ptr {total}")
+                was = f.get(f"load {kind}, ptr {total}")
                 new = f.get(f"load {kind}, ptr {place}")
-                f.do(f"store volatile {kind} {f.get(f'fadd {kind} {was}, {new}')}, ptr {total}")
+                f.do(f"store {kind} {f.get(f'fadd {kind} {was}, {new}')}, ptr {total}")
 
     def _load_block(self, block: list[list[str]], lines: list[str], masks: list[str]) -> None:
         f, wide = self.f, self.form.lanes * self.size

@@ -54,9 +54,10 @@ _LEAST_DEPTH, _MOST_DEPTH = 128, 1 << 13
 class Machine:
     """What registers there are: bytes of one, and blocks that fit, by their way.
 
-    Known to be good: x86 with FMA, and vectors of 32 or 64 bytes. ``short`` is how long the
-    shortest side of a product may be: with more, NumPy's BLAS is as good, but for processors of AMD
-    with vectors of 64 bytes, of which it uses one half.
+    Known to be good: x86 with FMA, and vectors of 32 or 64 bytes. Blocks that are ``added`` have
+    sums and totals, for which 32 registers suffice; of 16 the sums get most, and the totals are in
+    memory. ``short`` is how long the shortest side of a product may be: with more, NumPy's BLAS is
+    as good, but for processors of AMD with vectors of 64 bytes, of which it uses one half.
     """
 
     def __init__(self, features: str, cpu: str = "") -> None:
@@ -65,7 +66,7 @@ class Machine:
         if "fma" in found and "avx2" in found:
             self.bytes, self.blocks = 32, {INNER: (3, 4), OUTER: (6, 2), ADDED: (6, 2)}
         if self.bytes and {"avx512f", "avx512vl", "avx512dq", "avx512bw"} <= found:
-            self.bytes, self.blocks = 64, {INNER: (4, 6), OUTER: (12, 2), ADDED: (12, 2)}
+            self.bytes, self.blocks = 64, {INNER: (4, 6), OUTER: (12, 2), ADDED: (12, 1)}
         self.short = 1024 if self.bytes == 64 and cpu.startswith("znver") else 128
 
 
