@@ -37,6 +37,8 @@ class Machine(Protocol):
 
     def multiplies(self, product: Product) -> bool: ...
 
+    def outer(self, product: Product, joined: bool) -> bool: ...
+
 
 class Place(NamedTuple):
     """An operand: a value or a number of the table, bytes from its start and to the next row."""

@@ -14,6 +14,7 @@ from chainwright.ir.passes import Pass, replace_nodes
 from ..numpy_target.writer import with_copies
 from .forms import Forms
 from .library import lowered, with_memory
+from .outer import outer_as_loops
 from .program import Linker, NativeProgram
 from .steps import Machine, work_of
 from .sums import sums_of_terms
@@ -71,7 +72,12 @@ class NativeTarget:
 
     @property
     def passes(self) -> tuple[Pass, ...]:
-        return (lowered, count_in_integers, self._sum_up, self._with_memory, self._fuse)
+        return (
+            lowered, count_in_integers, self._outer, self._sum_up, self._with_memory, self._fuse,
+        )  # fmt: skip
+
+    def _outer(self, graph: Graph) -> Graph:
+        return outer_as_loops(graph, self.machine.outer)
 
     def _sum_up(self, graph: Graph) -> Graph:
         return sums_of_terms(graph, lambda node: work_of(node, self.machine) is not None)

@@ -9,7 +9,7 @@ import ctypes
 import functools
 import logging
 import platform
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -26,6 +26,7 @@ from chainwright.codegen.native_target import (
 from chainwright.codegen.native_target.forms import Forms
 from chainwright.codegen.native_target.groups import Group
 from chainwright.codegen.native_target.matmul import product_region
+from chainwright.codegen.native_target.outer import is_outer, outer_product
 from chainwright.codegen.native_target.program import ANSWERS, Base, Segment
 from chainwright.codegen.native_target.reductions import reduce_loops, reduce_step
 from chainwright.codegen.native_target.settle import Flags, Settlement
@@ -139,6 +140,10 @@ class NumpyMachine:
     def multiplies(self, product: Product) -> bool:
         return self._ask_smaller(product, smaller_product, self._product_holds)
 
+    def outer(self, product: Product, joined: bool) -> bool:
+        short = smaller_product(product)
+        return self._ask(("outer", joined, short), lambda: _outer_holds(short, joined))
+
     def _ask_smaller(
         self, form: Any, smaller: Callable[[Any], Any], holds: Callable[[Any], bool]
     ) -> bool:
@@ -161,7 +166,7 @@ class NumpyMachine:
                     kept.add(key, found)
             self._known[key] = found
             if not found:
-                logger.info("native code leaves this to NumPy, whose bits differ: %s", key)
+                logger.info("native code does not do this, NumPy has other bits: %s", key)
         return found
 
     # -- the tests -----------------------------------------------------------------------------
@@ -237,14 +242,14 @@ class NumpyMachine:
     def _product_holds(self, form: Product) -> bool:
         if loop_of(np.matmul, (form.dtype,) * 3) is None:
             return False
-        parts = zip(form.shapes, form.strides, strict=True)
-        a, b, got = (laid_out(s, form.dtype, t, k) for k, (s, t) in enumerate(parts))
-        b = a if form.same else b
-        wanted = getattr(np, form.op)(a, b)
         one, other, result = (placeholder(n, (1,), form.dtype) for n in "abc")
         region = product_region(form, (one, other, result))
-        self._run([region], {one: a, other: b, result: got})
-        return same_bits(got, wanted)
+        for a, b in _factors(form):
+            got = _like(form.shapes[2], form.dtype, form.strides[2])
+            self._run([region], {one: a, other: b, result: got})
+            if not same_bits(got, getattr(np, form.op)(a, b)):
+                return False
+        return True
 
     def _run(self, regions: list[Region], arrays: dict[Node, np.ndarray]) -> None:
         """Run regions on arrays, which are handed over whole."""
@@ -268,6 +273,35 @@ def _is_of_numpy(asked: Any) -> bool:
     return isinstance(asked, str) or getattr(np, asked.__name__, None) is asked
 
 
+def _factors(form: Product) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """Operands of a product: of usual size, and where one item is one product, zeros and others."""
+    layouts = zip(form.shapes[:2], form.strides[:2], strict=True)
+    a, b = (laid_out(s, form.dtype, t, k) for k, (s, t) in enumerate(layouts))
+    b = a if form.same else b
+    yield a, b
+    if not is_outer(form):
+        return
+    # Products that are too small to be a number end as zeros of the one sign or of the other.
+    tiny = float(np.finfo(form.dtype).smallest_subnormal) ** 0.5
+    few = np.array([tiny, -tiny / 2, 0.0, 1.5, -0.0, -1.0, tiny / 3], form.dtype)
+    for k in range(few.size):
+        a[...], b[...] = np.resize(few, a.shape), np.resize(np.roll(few, k), b.shape)
+        yield a, b
+
+
+def _outer_holds(form: Product, joined: bool) -> bool:
+    """Whether NumPy's product of a column and a row is what a loop computes."""
+
+    def op(name: str, *operands: Any) -> Any:
+        return getattr(np, name)(*operands)
+
+    zero = form.dtype.type(0)
+    return all(
+        same_bits(outer_product(op, zero, a, b, joined), op(form.op, a, b))
+        for a, b in _factors(form)
+    )
+
+
 class _Trusting:
     """Says yes: what tests a rule may not ask for it."""
 
@@ -281,6 +315,9 @@ class _Trusting:
         return True
 
     def multiplies(self, product: Any) -> bool:
+        return True
+
+    def outer(self, product: Any, joined: bool) -> bool:
         return True
 
 
