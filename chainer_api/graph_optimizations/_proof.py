@@ -25,6 +25,7 @@ from ._carrier import Carrier
 from ._dry import Dry, NoWay
 from ._dry_any_size import AnySizeDry
 from ._lean import Code, Need
+from ._links import links_of
 from ._making import without_collection
 from ._of_site import OfSite
 from ._own import OwnObject
@@ -189,7 +190,7 @@ class Due:
 
     def __init__(self, proof: Proof, objects: Any, leaves: Any, chain: Any) -> None:
         self.proof, self._leaves = proof, leaves
-        self._links = [(link, dict(vars(link))) for link in chain.links()]
+        self._links = [(link, dict(vars(link))) for _, link in links_of(chain)]
         self._objects = {id(obj): obj for obj in objects if obj is not None}
         self._sets = {(id(objects[k]), name): what for k, name, what in proof.sets}
         self._containers = objects

@@ -24,6 +24,7 @@ from ._account import GAIN_OF_ANY_SIZE, GAIN_OF_TURNS, TIMED_EACH, Account, cloc
 from ._any_size import AnySizes, probes_for
 from ._errors import errors_are_heard
 from ._lean import Need
+from ._links import parameter_paths
 from ._lives import Lives
 from ._loops import OpenMethod, open_at
 from ._making import Maker
@@ -822,9 +823,9 @@ class Site:
     def _names(self, run: Run) -> dict[int, str]:
         """The paths of the parameters among the values of a call, by slot."""
         chain = self.chain()
-        paths = {} if chain is None else {id(p): name for name, p in chain.namedparams()}
+        paths = {} if chain is None else parameter_paths(chain)
         return {
-            slot: "self" + paths[id(x)].replace("/", ".") if id(x) in paths else x.name
+            slot: paths.get(id(x), x.name)
             for slot, x in run.values_by_slot()
             if isinstance(x, Parameter)
         }

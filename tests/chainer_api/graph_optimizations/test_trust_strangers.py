@@ -409,6 +409,79 @@ def generator_left_within_a_context(self, h):
     return self.bn(h)
 
 
+class _OtherThanLinks(Base):
+    """What was registered as a link becomes something else: the library cannot list it then."""
+
+    instead = None
+
+    def cleargrads(self):
+        for link in (self.a, self.bn):
+            link.cleargrads()
+
+    def forward(self, x):
+        h = self.bn(self.a(x))
+        return F.tanh(h) if self.b is None else self.b(h)
+
+    def step(self, k):
+        if k == CALLS // 2:
+            self.b = type(self).instead
+        return super().step(k)
+
+
+@fault
+def link_that_becomes_a_function():
+    """As people made extractors of features."""
+
+    class Model(_OtherThanLinks):
+        instead = staticmethod(F.identity)
+
+    return Model
+
+
+@fault
+def link_that_becomes_none():
+    """A head that is dropped."""
+    return _OtherThanLinks
+
+
+@fault
+def link_that_was_a_function_from_the_first_call_on():
+    class Model(_OtherThanLinks):
+        def __init__(self):
+            super().__init__()
+            self.b = lambda h: h * 2
+
+        def step(self, k):
+            return Base.step(self, k)
+
+    return Model
+
+
+@fault
+def methods_that_list_links_and_parameters():
+    """They are the user's, and nobody else calls them."""
+
+    class Model(Base):
+        called = 0
+
+        def namedparams(self, include_uninit=True):
+            self.called += 1
+            return super().namedparams(include_uninit)
+
+        def links(self, skipself=False):
+            self.called += 1
+            return super().links(skipself)
+
+        def children(self):
+            raise RuntimeError("not yet")
+
+        def forward(self, x):
+            self.c = self.b(F.tanh(self.a(x)))
+            return self.c
+
+    return Model
+
+
 @pytest.mark.parametrize("fault", FAULTS, ids=lambda f: f.__name__)
 def test_found_by_strangers(fault):
     check(fault, 2 * CALLS)
