@@ -964,7 +964,8 @@ class Run:
                     self._apply_now(app, func, settings)
                     func.number = self.places[k]
                     funcs[k] = None  # type: ignore[call-overload]
-        except BaseException:
+        except BaseException as error:
+            _tell_where(error, app)
             self.stopped, self.step = "an exception", matches_nothing
             self.funcs = []
             self._take_back(app)
@@ -1024,6 +1025,17 @@ def _owner(array: Any) -> Any:
     while (base := getattr(array, "base", None)) is not None:
         array = base
     return array
+
+
+def _tell_where(error: BaseException, app: Application) -> None:
+    """Note where a function stands that is applied late: its line is not in the traceback."""
+    origin = app.origin
+    if not isinstance(error, Exception) or origin is None or not origin.line:
+        return
+    lines = " < ".join([origin.place, *origin.via])
+    note = f"{origin.function} stands at {lines}; compiled methods compute it later than there"
+    if note not in getattr(error, "__notes__", ()):  # an exception may be raised again and again
+        error.add_note(note)
 
 
 def _written(guards: dict[int, tuple[Any, Any]]) -> dict[int, tuple[Any, Any]]:

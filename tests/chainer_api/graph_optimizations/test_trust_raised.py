@@ -338,3 +338,37 @@ class Several(Base):
 
 def test_backward_without_a_gradient_to_start_with():
     check(lambda: Several)
+
+
+def test_a_note_names_the_line_of_what_is_computed_late():
+    """Two tables look alike in a traceback that ends at the call."""
+
+    class Model(Base):
+        def __init__(self):
+            super().__init__()
+            with self.init_scope():
+                self.one, self.other = L.EmbedID(5, 4), L.EmbedID(5, 4)
+
+        @chainer.static_graph
+        def forward(self, x, y):
+            h = F.tanh(self.one(x))
+            return self.second(h, y)
+
+        def second(self, h, y):
+            return F.sum(h * self.other(y))
+
+    first = Model.forward.__wrapped__.__code__.co_firstlineno
+    model, rows = Model(), np.arange(4)
+    for _ in range(40):
+        model(rows, rows.copy())
+    assert model.schedule_manager.report()[0].hits > 30
+    told = []
+    for x, y in ((rows + 2, rows.copy()), (rows.copy(), rows + 2)):
+        with pytest.raises(IndexError) as caught:
+            model(x, y)
+        (note,) = caught.value.__notes__
+        told.append(note)
+        assert "out of bounds" in str(caught.value)
+    assert told[0].startswith(f"EmbedIDFunction stands at {__file__}:{first + 2};")
+    places = f"{__file__}:{first + 6} < {__file__}:{first + 3}"
+    assert told[1].startswith(f"EmbedIDFunction stands at {places};")
