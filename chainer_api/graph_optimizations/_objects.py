@@ -765,15 +765,19 @@ class Objects(Computing):
             return self.unchanged(obj, [self.getitem(obj, k) for k in range(self.length(obj))])
         if type(value) in (dict, OrderedDict):
             self.readable(obj)
-            keys = r.fix(tuple(value))
-            r.guard(f"tuple({obj.ref}) != {r.const(keys)}")
-            return self.unchanged(obj, keys)
+            return self.unchanged(obj, self._keys(obj))
         if type(value) in (set, frozenset):
-            ordered = tuple(value)
-            r.fix(ordered)
-            r.guard(f"tuple({obj.ref}) != {r.const(ordered)}")
-            return iter(ordered)
+            return iter(self._keys(obj))
         return self._iterate_object(obj)
+
+    def _keys(self, obj: Sym) -> tuple[Any, ...]:
+        """The keys of a dictionary, or the items of a set, in their order."""
+        r, keys = self.residual, self.residual.fix(tuple(obj.value))
+        if all([type(key) is str for key in keys]):
+            r.guard(f"tuple({obj.ref}) != {r.const(keys)}")
+        else:  # 1, 1.0 and True are equal
+            r.same_contents(f"tuple({obj.ref})", keys)
+        return keys
 
     def unchanged(self, obj: Sym, items: Any) -> Iterator[Any]:
         """The items of a container of the outside, as long as the call does not change it."""

@@ -304,17 +304,20 @@ class Residual:
                 f"{v} == 0 and repr({v}) != {repr(value)!r})"
             )
         else:
-            try:
-                known = image(value)
-            except Incomparable as e:
-                raise NotProvable(f"{e} is used as plain data") from None
             unchanging = kind is tuple and all([type(item) in PLAIN for item in value])
             if kind in (list, tuple, dict) and len(value) > _MOST_COMPARED and not unchanging:
                 raise TooMuch(f"a {kind.__name__} of more than {_MOST_COMPARED} items is read")
-            exact = f"{v} is not {k} and " if unchanging else ""
-            self.guard(f"{exact}differs({v}, {self.const(known)})")
-            self.kept.append(known)
+            self.same_contents(v, value, f"{v} is not {k} and " if unchanging else "")
             self._contents.append(sym)
+
+    def same_contents(self, text: str, value: Any, exact: str = "") -> None:
+        """What a text gives has the contents that it has now, with their types."""
+        try:
+            known = image(value)
+        except Incomparable as e:
+            raise NotProvable(f"{e} is used as plain data") from None
+        self.guard(f"{exact}differs({text}, {self.const(known)})")
+        self.kept.append(known)
 
     def type_of(self, sym: Sym) -> type:
         """The class of a value, the same in all calls."""

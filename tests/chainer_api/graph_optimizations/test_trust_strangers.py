@@ -409,6 +409,36 @@ def generator_left_within_a_context(self, h):
     return self.bn(h)
 
 
+class _EqualKeys(Base):
+    """Keys and items that are equal, and others: ``turns`` are there one after the other."""
+
+    def forward(self, x):
+        h = F.tanh(self.a(x))
+        for key in self.keys:
+            h = h * (1 + key)
+        return h, [type(key).__name__ for key in self.keys], str([*self.keys])
+
+    def step(self, k):
+        self.keys = self.turns[0 if k < CALLS else k % len(self.turns)]
+        return super().step(k)
+
+
+@fault
+def items_of_a_set_that_are_equal_and_others():
+    class Model(_EqualKeys):
+        turns = {1, 8}, {1.0, 8}, {True, 8}, {8, 1}, frozenset({1, 8.0})
+
+    return Model
+
+
+@fault
+def keys_of_a_dict_that_are_equal_and_others():
+    class Model(_EqualKeys):
+        turns = {1: 0, 0: 0}, {1.0: 0, 0: 0}, {True: 0, False: 0}, {1: 0, -0.0: 0}, {0: 0, 1: 0}
+
+    return Model
+
+
 class _OtherThanLinks(Base):
     """What was registered as a link becomes something else: the library cannot list it then."""
 
