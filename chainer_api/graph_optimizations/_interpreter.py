@@ -28,7 +28,7 @@ from ._account import clock
 from ._objects import VARIABLES, Objects
 from ._own import Closure, Super
 from ._residual import NotProvable, Sym, TooMuch
-from ._source import syntax_of
+from ._source import class_around, syntax_of
 
 _STEPS = 2_000_000  # nodes of syntax trees that one proof may take
 _BETWEEN_LOOKS = 512  # at the clock
@@ -125,7 +125,7 @@ class Interpreter(Objects):
         r = self.residual
         if not library:
             r.guard(f"{r.const(function)}.__code__ is not {r.const(function.__code__)}")
-        cls = _class_name(function)
+        cls = class_around(function.__code__)
         frame = Frame(node, {}, None, function, function.__code__.co_filename, cls)
         f = r.const(function)
         if not library and function.__defaults__:
@@ -758,11 +758,6 @@ _COMPOUND = {
     ast.Expr: "_expr_",
     ast.Global: "_global_",
 }
-
-
-def _class_name(function: FunctionType) -> str | None:
-    *outer, _ = function.__code__.co_qualname.split(".")
-    return outer[-1] if outer and outer[-1] != "<locals>" else None
 
 
 def _asks_for_none(node: ast.Compare) -> bool:

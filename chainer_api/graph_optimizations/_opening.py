@@ -37,7 +37,15 @@ from ._names import (
     names_set,
     names_shared,
 )
-from ._source import attributes_of, codes_in, compiled_as, remember, surrounded, syntax_of
+from ._source import (
+    attributes_of,
+    class_around,
+    codes_in,
+    compiled_as,
+    remember,
+    surrounded,
+    syntax_of,
+)
 from ._steady import ALONG, OPTIONS, along
 
 _NO_PLAIN_CALLS = CO_GENERATOR | CO_COROUTINE | CO_ASYNC_GENERATOR
@@ -123,7 +131,8 @@ def opened(
     if any([_name_of(n) in _LOOKS for n in ast.walk(node)]):
         return None
     try:
-        return _Method(method, copy.deepcopy(node), leads).opened()
+        node = _with_private_names(copy.deepcopy(node), class_around(method.__code__))
+        return _Method(method, node, leads).opened()
     except (SyntaxError, ValueError, RecursionError):  # a tree that the compiler does not take
         return None
 
@@ -134,6 +143,36 @@ def _name_of(node: ast.AST) -> str | None:
     if isinstance(node, ast.keyword):
         return node.arg
     return node.attr if isinstance(node, ast.Attribute) else None
+
+
+def _with_private_names(node: ast.FunctionDef, cls: str | None) -> ast.FunctionDef:
+    """The same function with the variables that its code has: ``__x`` of a class C is ``_C__x``.
+
+    Raises:
+        SyntaxError: Where a function or a class inside of it has such a name; these stand for more.
+    """
+    if cls is None or not cls.strip("_"):
+        return node
+
+    def of_code(name: str) -> str:
+        private = name.startswith("__") and not name.endswith("__")
+        return f"_{cls.lstrip('_')}{name}" if private else name
+
+    for n in ast.walk(node):
+        if isinstance(n, ast.Name):
+            n.id = of_code(n.id)
+        elif isinstance(n, ast.arg):
+            n.arg = of_code(n.arg)
+        elif isinstance(n, ast.ExceptHandler) and n.name is not None:
+            n.name = of_code(n.name)
+        elif isinstance(n, ast.alias):
+            own = n.asname or n.name.partition(".")[0]
+            n.asname = of_code(own) if n.asname or of_code(own) != own else None
+        elif isinstance(n, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)) and n is not node:
+            inside = [n.name, *[x.id for x in ast.walk(n) if isinstance(x, ast.Name)]]
+            if any([of_code(name) != name for name in inside]):
+                raise SyntaxError(f"{n.name} has names of its own")
+    return node
 
 
 class _Method:

@@ -113,6 +113,12 @@ def _lambdas(lines: list[str], first: int) -> list[Any]:
     return [n for n in _trees[key] if n.lineno <= first <= (n.end_lineno or n.lineno)]
 
 
+def class_around(code: CodeType) -> str | None:
+    """The name of the class in which a function stands that has this code; None where in none."""
+    *outer, _ = code.co_qualname.split(".")
+    return outer[-1] if outer and outer[-1] != "<locals>" else None
+
+
 def surrounded(
     node: Any, code: CodeType, more: Iterable[str] = (), modules: Iterable[str] = ()
 ) -> ast.Module:
@@ -121,8 +127,7 @@ def surrounded(
     It stands in its class, and in a function that has its free variables, and ``more``. Calls of
     attributes of imported ``modules`` are compiled in another way.
     """
-    *outer, _ = code.co_qualname.split(".")
-    cls = outer[-1] if outer and outer[-1] != "<locals>" else None
+    cls = class_around(code)
     body: Any
     if isinstance(node, ast.Lambda):
         body = ast.Expr(node)

@@ -220,6 +220,18 @@ class Methods:
         for x in reversed(enumerate(xs)):
             self.say(x)
 
+    def carries_private_names(self, __n):
+        __s = 0
+        import math as __math
+
+        for __k in range(__n):
+            try:
+                __s += __math.sqrt(__k * __n)
+                self.say([__j + __s for __j in range(2)] + [1 // (__k - 1)])
+            except ZeroDivisionError as __error:
+                self.say(str(__error))
+        return __s, __k if __n else None
+
     def with_files(self, n):
         s = 0
         for i in range(n):
@@ -270,6 +282,7 @@ def _gives(function, cls, argument):
         ("backwards", {1}),
         ("reads_what_it_has_said", (1, 2, 3)), ("has_a_zip_of_its_own", (1, 2, 3)),
         ("cannot_be_reversed", (1, 2)), ("with_files", 3), ("writes_what_comes_next", 6),
+        ("carries_private_names", 4), ("carries_private_names", 0),
     ],
 )  # fmt: skip
 def test_an_opened_method_does_what_it_did(name, argument, most):
@@ -641,6 +654,20 @@ class Left:
         for _ in range(3):
             n += 1
         return n
+
+
+class _Private:
+    def with_a_function(self, n):
+        def __double(x):
+            return 2 * x
+
+        for i in range(n):
+            n += __double(i)
+        return n
+
+
+def test_private_names_of_functions_inside_stay_as_they_are():
+    assert _opening.opened(_Private.with_a_function) is None
 
 
 @pytest.mark.parametrize("name", [n for n in vars(Left) if not n.startswith("_")])

@@ -512,6 +512,28 @@ def methods_that_list_links_and_parameters():
     return Model
 
 
+@fault
+def attributes_with_the_names_of_such_methods():
+    """``self.links = [('conv1', L...), ('relu', F.relu)]`` was a usual style."""
+
+    class Model(Base):
+        def __init__(self):
+            super().__init__()
+            self.links = [("a", self.a), ("tanh", F.tanh), ("b", self.b)]
+            self.children = self.namedlinks = self.params = 3
+
+        def cleargrads(self):
+            self.a.cleargrads()
+            self.b.cleargrads()
+
+        def forward(self, x):
+            for _, link in self.links:
+                x = link(x)
+            return x
+
+    return Model
+
+
 @pytest.mark.parametrize("fault", FAULTS, ids=lambda f: f.__name__)
 def test_found_by_strangers(fault):
     check(fault, 2 * CALLS)
