@@ -105,7 +105,9 @@ _GAIN_OF_TWICE = 0.5  # of what forward and backward take, where gradients are d
 _CHECKING = 0.4  # of what compiling takes: the first uses of programs are checked
 # So are those of turns, and for gradients that are differentiated: so much longer that takes.
 _LONGER_FOR_TURNS, _LONGER_TWICE = 1.5, 2.0
-_OF_STEPS = 0.2  # of a method's time: what may be spent on it where some programs slow its steps
+# Of a method's time: what may be spent on it where some programs slow its steps; and of its calls:
+# those that go a way which is likely to be what slows them.
+_OF_STEPS, _REST_OF_STEP = 0.2, 0.2
 _LONGER_ANY_SIZE = 1.3  # what the first programs for any sizes do not give has others made
 _PROVED = 1.0  # how many of these are proved later, mostly
 _FIRST_CALLS = 5  # which take longer than others; who pays for many of them waits for these
@@ -315,7 +317,8 @@ class Account:
     @property
     def _saved_each(self) -> float:
         """Seconds that programs have saved in each of these calls, of which there are some."""
-        return (self.ledger.saved - self._saved_partly) / self._served
+        saved = (self.ledger.saved - self._saved_partly) / self._served
+        return min(saved, self._weight * self.plain)  # of few calls: what others have saved is near
 
     def was_traced(self, applications: int) -> None:
         """So many functions were."""
@@ -435,11 +438,14 @@ class Account:
             return False
         return self.ledger.owed + seconds <= _budget() * self._weight * self.in_method
 
-    def affords_rest_of_step(self, applications: int) -> bool:
+    def affords_rest_of_step(self, applications: int, calls: int, share: float) -> bool:
         """Whether functions may be traced without which programs for others have made steps slower.
 
-        To leave these alone would lose what was spent on them.
+        To leave these alone would lose what was spent on them. But ``calls`` of those so far have
+        applied them, or such a ``share``: of calls that go many ways, no one is the rest.
         """
+        if max(self._share(calls), share) < _REST_OF_STEP:
+            return False
         seconds = self._seconds_to_compile(applications) + _PROVED * PROVING.of(applications)
         most = _OF_STEPS * self._weight * self.in_method
         return self.ledger.spent_on_programs + seconds <= most
@@ -567,6 +573,11 @@ class Account:
     def in_method(self) -> float:
         """Seconds that calls have taken."""
         return self.ledger.in_method
+
+    @property
+    def of_steps(self) -> float:
+        """About the seconds that calls have taken, and what comes of them."""
+        return self._weight * self.in_method
 
     def hurries(self) -> bool:
         """Whether what may be compiled is to be compiled at once."""
@@ -847,9 +858,6 @@ class Account:
             self._partly += 1
             return
         self.ledger.saved += calls * gain
-        if run.realized:
-            self._partly += 1
-            self._saved_partly += gain
         for piece in run.pieces:
             backward = piece.backward_meter
             backward.factor = factor
@@ -857,6 +865,9 @@ class Account:
                 piece.twice.corrects(factor)
             if backward.program:
                 gain += backward.gain
+        if run.realized:
+            self._partly += 1
+            self._saved_partly += gain
         self._gained(gain)
 
     def is_brief(self) -> bool:

@@ -22,12 +22,16 @@ if TYPE_CHECKING:
 
 TIMED = "timed, to know what programs save"
 _NOT_SERVED = 1024  # calls without any program, after which it is seen what it takes to look
-_LEARNS = 192  # calls after the first programs: native code and proofs come, steps tell little yet
+# Calls after the first programs, at most and at least: native code and proofs come, and steps tell
+# little yet. Where steps are long, that takes fewer of them: as many as come to so many seconds.
+_LEARNS, _LEARNS_SOON, _COMES_IN = 192, 48, 1.0
 _COMPARED_AGAIN = 64  # calls after which it is seen again whether steps are slower
-# Calls until which it may be that steps are slower only since more is to be compiled, but not by so
-# much, as a logarithm; and how many until it is seen again.
-_TO_COME, _MUCH, _WAITS = 2048, 0.14, 128
-_FIRST_REST = 512  # calls, and later four times as many each time, up to 64 times
+# Calls, and seconds of steps, until which it may be that these are slower only since more is to be
+# compiled, but not by so much, as a logarithm; and how many calls until it is seen again.
+_TO_COME, _SECONDS, _MUCH, _WAITS = 2048, 3.0, 0.14, 128
+# Calls, and later four times as many each time, up to 64 times; the first time, too, where steps
+# are slower by so much, at least, as a logarithm.
+_FIRST_REST, _BY_FAR = 512, 0.1
 _TOLD = 3  # rests that a report tells of
 
 
@@ -56,17 +60,19 @@ class Rests(OfSite):
         if not asked or site.sleep.rests_now or configuration.peek("static_budget") is None:
             steps.begins_anew(calls + _COMPARED_AGAIN)
             return False
-        if calls < (due := account.first_traced_at + _LEARNS) < math.inf:
+        learns = self._calls_until_it_comes(_LEARNS_SOON, _LEARNS)
+        if calls < (due := account.first_traced_at + learns) < math.inf:
             steps.begins_anew(int(due))
             return False
         gains = bool(ledger.hits) and not account.gains_little
         plainly = steps.comes(calls, site.spent, account.plain, gains)
         if slower_by := steps.slower_by:
-            is_early = calls < _TO_COME and site.waits and not site.loops_are_open
+            is_early = calls < _TO_COME and account.of_steps < _SECONDS
+            is_early = is_early and site.waits and not site.loops_are_open
             goes_on = site.completes() or is_early and slower_by < _MUCH
             steps.begins_anew(calls + (_WAITS if goes_on else _COMPARED_AGAIN))
             if not goes_on:
-                self._are_slower()
+                self._are_slower(slower_by)
         if plainly and site.calls_itself:  # those inside of a call are no calls
             self.plainly = plainly - 1
         elif plainly:
@@ -74,7 +80,13 @@ class Rests(OfSite):
             account.let_pass(plainly - 1)
         return plainly > 0
 
-    def _are_slower(self) -> None:
+    def _calls_until_it_comes(self, least: int, most: int) -> int:
+        """In how many calls what makes programs faster is there, by how long steps are."""
+        account = self.site.account
+        step = account.of_steps / max(account.calls, 1)
+        return min(max(int(_COMES_IN / max(step, 1e-9)), least), most)
+
+    def _are_slower(self, slower_by: float) -> None:
         """Steps are slower than without programs."""
         site = self.site
         if site.loops_are_open:
@@ -82,16 +94,20 @@ class Rests(OfSite):
             site.ledger.add("slower", reason, line_of(site.method))
             site.close_loops()
         site.account.has_saved_nothing()
-        self.rest()
+        self.rest(slower_by)
 
-    def rest(self) -> None:
+    def rest(self, slower_by: float = 0.0) -> None:
         """Leave the method alone for a while, unless programs become faster at once."""
         site = self.site
         if site.proofs.become_lean():
             return
         before, self.count = self.count, self.count + 1
-        site.sleep.begins_to_rest(_FIRST_REST << 2 * min(before, 3))
+        longer = before + (slower_by > _BY_FAR)
+        site.sleep.begins_to_rest(_FIRST_REST << 2 * min(longer, 3))
         if site.native_is_coming():
+            if not before:
+                comes_in = self._calls_until_it_comes(_WAITS, _FIRST_REST)
+                site.sleep.calls = min(site.sleep.calls, comes_in)
             return
         if calls := site.proofs.are_tried_in():
             # Programs that take longer with the method's Python may be faster without it.

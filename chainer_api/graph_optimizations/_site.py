@@ -264,8 +264,10 @@ class Site:
     def completes(self) -> bool:
         """Compile the way that waits: programs for some calls of a step may be what slows it."""
         waiting = self._waiting
-        if waiting is None or self._opened is not None or (
-                not self.account.affords_rest_of_step(waiting.functions)):
+        if waiting is None or self._opened is not None:
+            return False
+        share = self.forms.share(waiting.form, waiting.calls, waiting.app)
+        if not self.account.affords_rest_of_step(waiting.functions, waiting.calls, share):
             return False
         with self.lock:
             if waiting.app in self.ways and self._has_room(waiting.app, None):

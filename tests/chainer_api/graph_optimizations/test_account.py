@@ -872,6 +872,49 @@ def test_a_proof_is_tried_before_programs_are_left_alone(was_tried, unproved):
     assert bool(site.ledger.without_python) is not was_tried
 
 
+@pytest.mark.parametrize("by, seconds, coming, calls", [
+    (0.05, 1e-3, False, 512), (0.3, 1e-3, False, 2048),  # by far: for longer
+    (0.3, 1e-3, True, 512), (0.05, 1e-2, True, 128),  # until native code is there
+])  # fmt: skip
+def test_programs_rest_by_what_is_known_and_on_its_way(
+    by, seconds, coming, calls, unproved, monkeypatch
+):
+    (site,) = unproved.schedule_manager._sites.values()
+    monkeypatch.setattr(_account.Account, "of_steps", seconds * site.account.calls)
+    monkeypatch.setattr(_site.Site, "native_is_coming", lambda self: coming)
+    monkeypatch.setattr(_proof.Proofs, "are_tried_in", lambda self: 0)
+    site.rests.rest(by)
+    assert site.sleep.calls == calls
+    site.rests.rest(by)
+    assert site.sleep.calls >= 2048
+
+
+@pytest.mark.parametrize("seconds, calls", [(1e-4, 192), (1e-2, 100), (1.0, 48)])
+def test_long_steps_are_compared_sooner(seconds, calls, unproved, monkeypatch):
+    (site,) = unproved.schedule_manager._sites.values()
+    monkeypatch.setattr(_account.Account, "of_steps", seconds * site.account.calls)
+    monkeypatch.setattr(site.account, "first_traced_at", site.account.calls)
+    with chainer.using_config("static_budget", 0.1):
+        site.rests.is_compared(site.account.calls)
+    assert site.rests.steps.due == site.account.calls + calls
+
+
+@pytest.mark.parametrize("seconds, rests", [(1.0, False), (10.0, True)])
+def test_what_waits_to_be_compiled_excuses_slower_steps_for_some_seconds(
+    seconds, rests, unproved, monkeypatch
+):
+    (site,) = unproved.schedule_manager._sites.values()
+    monkeypatch.setattr(_account.Account, "of_steps", seconds)
+    monkeypatch.setattr(_site.Site, "waits", True)
+    monkeypatch.setattr(_site.Site, "completes", lambda self: False)
+    monkeypatch.setattr(_proof.Proofs, "are_tried_in", lambda self: 0)
+    monkeypatch.setattr(_comparison.Comparison, "comes", lambda self, *_: 0)
+    site.rests.steps.slower_by = 0.05
+    with chainer.using_config("static_budget", 0.1):
+        site.rests.is_compared(1000)
+    assert site.sleep.rests is rests
+
+
 def test_what_is_put_off_for_a_proof_that_does_not_come_is_left_alone(unproved, monkeypatch):
     monkeypatch.setattr(_account.Account, "wait_for_proof", lambda *_: 3)
     (site,) = unproved.schedule_manager._sites.values()
@@ -1006,7 +1049,7 @@ def test_steps_are_not_compared_while_programs_are_new(learns, monkeypatch):
 @pytest.mark.parametrize("affords", [False, True])
 def test_what_waits_is_compiled_where_programs_for_others_slow_the_steps(affords, monkeypatch):
     monkeypatch.setattr(_account, "COMPILING", Rate(1e6, 0.0))
-    monkeypatch.setattr(_account.Account, "affords_rest_of_step", lambda self, functions: affords)
+    monkeypatch.setattr(_account.Account, "affords_rest_of_step", lambda *_: affords)
     model, x = Model(), np.ones((2, 3), "f")
     for _ in range(20):
         model(x)
@@ -1020,12 +1063,29 @@ def test_what_waits_is_compiled_where_programs_for_others_slow_the_steps(affords
 
 
 def test_a_fifth_of_the_time_may_go_into_what_completes_a_step(account):
-    assert not after(account, 0).affords_rest_of_step(10)
+    assert not after(account, 0).affords_rest_of_step(10, 1, 0.5)
     account.ledger.in_method = 1e4
-    assert account.affords_rest_of_step(10)
+    assert account.affords_rest_of_step(10, 1, 0.5)
     account.ledger.spent["trace"] = 1e4
     account.ledger.saved = 1e5  # that may come to an end
-    assert not account.affords_rest_of_step(10)
+    assert not account.affords_rest_of_step(10, 1, 0.5)
+
+
+def test_calls_that_programs_serve_in_part_are_no_others(account):
+    """What these save in backward is not what the others, of which there are a few, have saved."""
+    after(account, 100)
+    account.ledger.with_python, account._partly = 104, 100
+    account.ledger.saved, account._saved_partly = 1.0, 0.98
+    assert 0.0 < account._saved_each < 0.006
+    account._saved_partly = -1e3
+    assert account._saved_each == account._weight * account.plain
+
+
+def test_of_many_ways_none_completes_a_step(account):
+    account.ledger.in_method = 1e4
+    account.seen, account.ways = 100, 50
+    assert not account.affords_rest_of_step(10, 3, 0.1)
+    assert account.affords_rest_of_step(10, 3, 0.4) and account.affords_rest_of_step(10, 40, 0.0)
 
 
 @pytest.mark.parametrize("waits", [False, True])
