@@ -199,6 +199,7 @@ class Account:
         self.plain = 0.0  # seconds of a call without programs
         self.ways = 1  # that calls have gone, as far as they were looked at
         self.seen = 0  # calls of which the way was noted
+        self.strayed = 0  # calls with programs of phrases, or that left their way: it was not noted
         #: Calls that come together, on average: the turns of a loop in one call of its method.
         self.together = 1.0
         self.calls = self._notings = 0
@@ -316,9 +317,14 @@ class Account:
 
     @property
     def _saved_each(self) -> float:
-        """Seconds that programs have saved in each of these calls, of which there are some."""
-        saved = (self.ledger.saved - self._saved_partly) / self._served
-        return min(saved, self._weight * self.plain)  # of few calls: what others have saved is near
+        """Seconds that programs have saved in each of these calls, of which there are some.
+
+        Where more calls were served in part, the few others do not tell: it is that of all.
+        """
+        saved, calls = self.ledger.saved - self._saved_partly, self._served
+        if self._partly > calls:
+            saved, calls = self.ledger.saved, calls + self._partly
+        return min(saved / calls, self._weight * self.plain)
 
     def was_traced(self, applications: int) -> None:
         """So many functions were."""
@@ -516,6 +522,12 @@ class Account:
         others = self.seen + ledger.with_python + ledger.without_python - 1 + self.ways - 1
         return max(calls - 1, 0.5) / max(others, calls - 1, 0.5)
 
+    @property
+    def known_share(self) -> float:
+        """Of how large a part of the calls without programs of their own the way was noted."""
+        seen = max(self.seen, 1)
+        return seen / (seen + self.strayed)
+
     def _lasts(self, seconds: float) -> None:
         """Calls have taken so long."""
         self.ledger.in_method += seconds
@@ -661,6 +673,7 @@ class Account:
         # On average: the calls of an evaluation do not tell what a way of training gains.
         weight -= self._usual_weight
         self._usual_weight += weight * (_OF_LATE if self.calls else 1.0)
+        self.strayed += (run.left or run.phrases is not None) and not run.noted
         app = run.app if run.phrases is None else run.phrases.root
         app.last = self.calls
         if run.programs:

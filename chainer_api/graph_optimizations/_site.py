@@ -261,12 +261,19 @@ class Site:
         self.ledger.plainly[TIMED] += 1
         return result
 
+    def _share_of(self, form: int | None, calls: int, app: Application) -> float:
+        """The part of the calls to come that go a way, by the forms of their arguments.
+
+        Those that nobody has noted have gone others, as far as is known.
+        """
+        return self.forms.share(form, calls, app) * self.account.known_share
+
     def completes(self) -> bool:
         """Compile the way that waits: programs for some calls of a step may be what slows it."""
         waiting = self._waiting
         if waiting is None or self._opened is not None:
             return False
-        share = self.forms.share(waiting.form, waiting.calls, waiting.app)
+        share = self._share_of(waiting.form, waiting.calls, waiting.app)
         if not self.account.affords_rest_of_step(waiting.functions, waiting.calls, share):
             return False
         with self.lock:
@@ -646,7 +653,7 @@ class Site:
         is_left = self._is_left_to_any_size(app, run.form)
         if run.syncs and least >= 2 and not is_left and self._has_room(app, run.form):
             functions = sum([a.weight for s in run.syncs for a in s.app.path(s.first)])
-            share = self.forms.share(run.form, least, app)
+            share = self._share_of(run.form, least, app)
             wait = self.account.wait_for_trace(
                 functions, least, _results(run.syncs), share, instead=self._gained(),
                 programs=_programs(run.syncs))
@@ -704,7 +711,7 @@ class Site:
                 self._waiting = None
             elif wait := self.account.wait_for_trace(
                 waiting.functions, waiting.calls, _results(waiting.syncs),
-                self.forms.share(waiting.form, waiting.calls, waiting.app), instead=self._gained(),
+                self._share_of(waiting.form, waiting.calls, waiting.app), instead=self._gained(),
                 programs=_programs(waiting.syncs),
             ):
                 self._is_left_alone_for(wait)

@@ -606,10 +606,28 @@ def test_functions_that_were_promised_in_vain_tell_of_no_plain_call(account):
     assert account.ledger.saved == pytest.approx(-3.1)
 
 
+def test_calls_whose_way_nobody_has_noted_have_gone_others(account):
+    run = Counted()
+    run.settings, run.phrases, run.app = settings_now(), None, Application(None)
+    run.programs, run.noted, run.noting, run.realized, run.between = 0, 0, 0.0, 0, 0.0
+    account.seen = 30
+    account.called(run, 1.0)
+    assert account.known_share == 1.0
+    run.left = True
+    for noted in (0, 1, 0):  # the way of the second one is known
+        run.noted = noted
+        account.called(run, 1.0)
+    assert account.known_share == 30 / 32
+    run.left, run.noted, run.phrases = False, 0, Counted()
+    run.phrases.root = run.app
+    account.called(run, 1.0)
+    assert account.known_share == 30 / 33
+
+
 class Counted:
     """A call of four functions that were counted."""
 
-    missed = 4
+    missed, left = 4, False
 
 
 def test_where_calls_go_several_ways_all_of_them_take_as_much_longer_as_functions_do(account):
@@ -1071,14 +1089,16 @@ def test_a_fifth_of_the_time_may_go_into_what_completes_a_step(account):
     assert not account.affords_rest_of_step(10, 1, 0.5)
 
 
-def test_calls_that_programs_serve_in_part_are_no_others(account):
-    """What these save in backward is not what the others, of which there are a few, have saved."""
-    after(account, 100)
-    account.ledger.with_python, account._partly = 104, 100
-    account.ledger.saved, account._saved_partly = 1.0, 0.98
-    assert 0.0 < account._saved_each < 0.006
-    account._saved_partly = -1e3
-    assert account._saved_each == account._weight * account.plain
+def test_the_calls_that_programs_serve_tell_what_they_save(account):
+    """Those served in part are no others, but where they are most of them."""
+    after(account, 1000, saved=1.0, hits=100)
+    assert account._saved_each == 0.01
+    account._partly, account._saved_partly = 40, 0.1
+    assert account._saved_each == pytest.approx(0.9 / 60)
+    account._partly, account._saved_partly = 96, -1.0  # 2.0 of four calls?
+    assert account._saved_each == 0.01
+    account.ledger.saved = 1e6
+    assert account._saved_each == account._weight * account.plain  # no call saves more
 
 
 def test_of_many_ways_none_completes_a_step(account):
