@@ -84,6 +84,8 @@ class Options:
         self.exact = exact
         if report is not None and not isinstance(report, (str, os.PathLike)):
             raise TypeError(f"static_graph: report must be the name of a file, not {report!r}")
+        if report == "":
+            raise ValueError("static_graph: report is '', which is the name of no file")
         self.report = report
 
     def decorate_turns(

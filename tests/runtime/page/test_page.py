@@ -266,6 +266,8 @@ def test_a_file_that_the_decorator_names(tmp_path):
     assert 'Model.forward' in Page((tmp_path / 'end.html').read_text()).text('h2')
     with pytest.raises(TypeError, match='report must be the name of a file'):
         chainer.static_graph(report=3)
+    with pytest.raises(ValueError, match='the name of no file'):
+        chainer.static_graph(report='')
 
 
 # -- in a browser
