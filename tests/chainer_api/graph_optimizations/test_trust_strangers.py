@@ -521,6 +521,7 @@ def attributes_with_the_names_of_such_methods():
             super().__init__()
             self.links = [("a", self.a), ("tanh", F.tanh), ("b", self.b)]
             self.children = self.namedlinks = self.params = 3
+            self._children = self._params = None
 
         def cleargrads(self):
             self.a.cleargrads()
