@@ -17,6 +17,7 @@ def links_of(chain: Any) -> Iterator[tuple[str, Link]]:
     """A chain and the links below it, each once, with their paths as Python writes them.
 
     >>> import chainer, chainer.links as L
+    >>> from chainer.graph_optimizations._links import links_of
     >>> model = chainer.Sequential(L.Linear(2, 2), chainer.Chain(a=L.Linear(2, 2)))
     >>> model[1].a = None
     >>> [path for path, link in links_of(model)]
