@@ -198,7 +198,7 @@ class Account:
         self.coarse_pieces: list[Piece] = []  # that are to be cut
         self.plain = 0.0  # seconds of a call without programs
         self.ways = 1  # that calls have gone, as far as they were looked at
-        self.seen = 0  # calls of which the way was noted
+        self.seen = self._seen_from = 0  # calls of which the way was noted; what that began with
         self.strayed = 0  # calls with programs of phrases, or that left their way: it was not noted
         #: Calls that come together, on average: the turns of a loop in one call of its method.
         self.together = 1.0
@@ -353,7 +353,8 @@ class Account:
 
     def forgets(self) -> None:
         """Ways are not known any more: what share goes them is to be seen anew."""
-        self.seen = -self.ledger.with_python - self.ledger.without_python
+        self.seen = self._seen_from = -self.ledger.with_python - self.ledger.without_python
+        self.strayed = 0
 
     def _until(self, missing: float, seconds: float, gain: float) -> int:
         """In how many calls ``seconds`` may be spent, of which so many are ``missing``.
@@ -525,7 +526,7 @@ class Account:
     @property
     def known_share(self) -> float:
         """Of how large a part of the calls without programs of their own the way was noted."""
-        seen = max(self.seen, 1)
+        seen = max(self.seen - self._seen_from, 1)
         return seen / (seen + self.strayed)
 
     def _lasts(self, seconds: float) -> None:

@@ -149,7 +149,8 @@ def _with_private_names(node: ast.FunctionDef, cls: str | None) -> ast.FunctionD
     """The same function with the variables that its code has: ``__x`` of a class C is ``_C__x``.
 
     Raises:
-        SyntaxError: Where a function or a class inside of it has such a name; these stand for more.
+        SyntaxError: Where a function or a class inside of it has such a name, or an import without
+            another name: these stand for more.
     """
     if cls is None or not cls.strip("_"):
         return node
@@ -166,8 +167,10 @@ def _with_private_names(node: ast.FunctionDef, cls: str | None) -> ast.FunctionD
         elif isinstance(n, ast.ExceptHandler) and n.name is not None:
             n.name = of_code(n.name)
         elif isinstance(n, ast.alias):
-            own = n.asname or n.name.partition(".")[0]
-            n.asname = of_code(own) if n.asname or of_code(own) != own else None
+            if n.asname is not None:
+                n.asname = of_code(n.asname)
+            elif of_code(own := n.name.partition(".")[0]) != own:
+                raise SyntaxError(f"{own} is imported under another name")
         elif isinstance(n, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)) and n is not node:
             inside = [n.name, *[x.id for x in ast.walk(n) if isinstance(x, ast.Name)]]
             if any([of_code(name) != name for name in inside]):

@@ -622,6 +622,11 @@ def test_calls_whose_way_nobody_has_noted_have_gone_others(account):
     run.phrases.root = run.app
     account.called(run, 1.0)
     assert account.known_share == 30 / 33
+    account.forgets()
+    account.seen += 10
+    assert account.known_share == 1.0
+    account.called(run, 1.0)
+    assert account.known_share == 10 / 11
 
 
 class Counted:
