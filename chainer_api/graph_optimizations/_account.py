@@ -427,7 +427,7 @@ class Account:
     def affords_native(self, applications: int) -> bool:
         """Whether native code may be made of programs that are slow, and may stay so without it."""
         seconds = self.ledger.owed + NATIVE.of(applications)
-        return seconds <= _budget() * self._weight * self.in_method
+        return seconds <= _budget() * self.of_steps
 
     def _wait(self, missing: float) -> int:
         """In how many calls there is to be enough for what seconds are missing for."""
@@ -443,7 +443,7 @@ class Account:
         seconds = self._weight * self._seconds_to_compile(applications)
         if self._comes_back_in(seconds, gain):
             return False
-        return self.ledger.owed + seconds <= _budget() * self._weight * self.in_method
+        return self.ledger.owed + seconds <= _budget() * self.of_steps
 
     def affords_rest_of_step(self, applications: int, calls: int, share: float) -> bool:
         """Whether functions may be traced without which programs for others have made steps slower.
@@ -454,7 +454,7 @@ class Account:
         if max(self._share(calls), share) < _REST_OF_STEP:
             return False
         seconds = self._seconds_to_compile(applications) + _PROVED * PROVING.of(applications)
-        most = _OF_STEPS * self._weight * self.in_method
+        most = _OF_STEPS * self.of_steps
         return self.ledger.spent_on_programs + seconds <= most
 
     def affords_proof(self, applications: int, calls: int) -> bool:
@@ -469,7 +469,7 @@ class Account:
         missing, tried = self._missing_beside_others(seconds, gain), self.ledger.spent["prove"]
         if tried + seconds <= _PROVED * PROVING.of(self._traced):
             return 0  # that was counted before the trace
-        own = tried + seconds - _budget() / 2 * self._weight * self.in_method
+        own = tried + seconds - _budget() / 2 * self.of_steps
         # However much programs save, proofs may be tried in vain; and where programs save nothing,
         # they may do so without the method's Python.
         missing = max(missing, own) if tried else min(missing, own)
@@ -510,7 +510,7 @@ class Account:
         seconds = self._seconds_to_compile(applications, probes)
         missing = self._missing_beside_others(seconds, gain)
         if else_rests:
-            missing = min(missing, seconds - _budget() / 2 * self._weight * self.in_method)
+            missing = min(missing, seconds - _budget() / 2 * self.of_steps)
         return self._until(missing, seconds, gain)
 
     def _share(self, calls: int) -> float:
@@ -631,7 +631,7 @@ class Account:
         if self.ledger.owed + seconds <= 0.0:
             return True
         spent = self.ledger.spent["check"] + seconds
-        return spent <= _FOR_CHECKS * self._weight * self.in_method
+        return spent <= _FOR_CHECKS * self.of_steps
 
     def allows_phrases(self) -> bool:
         """Whether calls may be noted to find phrases: of methods that are called often."""

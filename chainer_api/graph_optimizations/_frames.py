@@ -53,6 +53,16 @@ def applied(func: FunctionNode) -> tuple[Origin, bool, bool]:
     return Origin(file, line, func.label, via), direct, caught
 
 
+def tell_where(error: BaseException, origin: Origin | None) -> None:
+    """Note where a function stands that is applied late: its line is not in the traceback."""
+    if not isinstance(error, Exception) or origin is None or not origin.line:
+        return
+    lines = " < ".join([origin.place, *origin.via])
+    note = f"{origin.function} stands at {lines}; compiled methods compute it later than there"
+    if note not in getattr(error, "__notes__", ()):  # an exception may be raised again and again
+        error.add_note(note)
+
+
 def by_user() -> bool:
     """Whether the user's own code applies the function."""
     frame = sys._getframe(2)

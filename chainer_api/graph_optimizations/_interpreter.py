@@ -28,7 +28,7 @@ from ._account import clock
 from ._objects import VARIABLES, Objects
 from ._own import Closure, Super
 from ._residual import NotProvable, Sym, TooMuch
-from ._source import class_around, syntax_of
+from ._source import class_around, mangled, syntax_of
 
 _STEPS = 2_000_000  # nodes of syntax trees that one proof may take
 _BETWEEN_LOOKS = 512  # at the clock
@@ -512,10 +512,7 @@ class Interpreter(Objects):
         return self.lookup(node.id)
 
     def _mangled(self, name: str) -> str:
-        cls = self.frames[-1].cls
-        if cls is None or not name.startswith("__") or name.endswith("__"):
-            return name
-        return f"_{cls.lstrip('_')}{name}"
+        return mangled(name, self.frames[-1].cls)
 
     def _is_at(self, node: Any, name: Any) -> None:
         frame = self.frames[-1]

@@ -41,7 +41,7 @@ def parameter_paths(chain: Any) -> dict[int, str]:
     paths: dict[int, str] = {}
     for path, link in links_of(chain):
         found = vars(link)
-        for name in _names(found.get("_params")):
+        for name in _registered(found.get("_params")):
             if issubclass(type(found.get(name)), Parameter):
                 paths.setdefault(id(found[name]), f"{path}.{name}")
     return paths
@@ -52,11 +52,11 @@ def _children(path: str, found: dict[str, Any]) -> Iterator[tuple[str, Any]]:
     if type(children) is list:
         yield from [(f"{path}[{k}]", child) for k, child in enumerate(children)]
     else:
-        yield from [(f"{path}.{name}", found.get(name)) for name in _names(children)]
+        yield from [(f"{path}.{name}", found.get(name)) for name in _registered(children)]
 
 
-def _names(registered: Any) -> list[str]:
+def _registered(names: Any) -> list[str]:
     """The names that a link has registered; none where something else stands there."""
-    if not isinstance(registered, (set, frozenset)):
+    if not isinstance(names, (set, frozenset)):
         return []
-    return sorted([name for name in registered if type(name) is str])
+    return sorted([name for name in names if type(name) is str])

@@ -42,6 +42,7 @@ from ._source import (
     class_around,
     codes_in,
     compiled_as,
+    mangled,
     remember,
     surrounded,
     syntax_of,
@@ -146,18 +147,15 @@ def _name_of(node: ast.AST) -> str | None:
 
 
 def _with_private_names(node: ast.FunctionDef, cls: str | None) -> ast.FunctionDef:
-    """The same function with the variables that its code has: ``__x`` of a class C is ``_C__x``.
+    """The same function with its private variables named as in its code.
 
     Raises:
-        SyntaxError: Where a function or a class inside of it has such a name, or an import without
-            another name: these stand for more.
+        SyntaxError: Where a function or a class inside of it has a private name, or an import
+            without another name: these stand for more.
     """
-    if cls is None or not cls.strip("_"):
-        return node
 
     def of_code(name: str) -> str:
-        private = name.startswith("__") and not name.endswith("__")
-        return f"_{cls.lstrip('_')}{name}" if private else name
+        return mangled(name, cls)
 
     for n in ast.walk(node):
         if isinstance(n, ast.Name):

@@ -27,7 +27,7 @@ from chainwright.runtime import pass_on
 from ._account import clock
 from ._device import ARRAYS, gpu_of, is_writeable
 from ._errors import NO_ROOM, error_state, errors, errors_are_raised
-from ._frames import is_caught, user_line
+from ._frames import is_caught, tell_where, user_line
 from ._held import LARGE, references
 from ._matching import undo
 from ._python import LOCAL, refs
@@ -965,7 +965,7 @@ class Run:
                     func.number = self.places[k]
                     funcs[k] = None  # type: ignore[call-overload]
         except BaseException as error:
-            _tell_where(error, app)
+            tell_where(error, app.origin)
             self.stopped, self.step = "an exception", matches_nothing
             self.funcs = []
             self._take_back(app)
@@ -1025,17 +1025,6 @@ def _owner(array: Any) -> Any:
     while (base := getattr(array, "base", None)) is not None:
         array = base
     return array
-
-
-def _tell_where(error: BaseException, app: Application) -> None:
-    """Note where a function stands that is applied late: its line is not in the traceback."""
-    origin = app.origin
-    if not isinstance(error, Exception) or origin is None or not origin.line:
-        return
-    lines = " < ".join([origin.place, *origin.via])
-    note = f"{origin.function} stands at {lines}; compiled methods compute it later than there"
-    if note not in getattr(error, "__notes__", ()):  # an exception may be raised again and again
-        error.add_note(note)
 
 
 def _written(guards: dict[int, tuple[Any, Any]]) -> dict[int, tuple[Any, Any]]:

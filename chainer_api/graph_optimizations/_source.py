@@ -119,6 +119,17 @@ def class_around(code: CodeType) -> str | None:
     return outer[-1] if outer and outer[-1] != "<locals>" else None
 
 
+def mangled(name: str, cls: str | None) -> str:
+    """A name as the compiler has it in a class: ``__x`` of a class C is ``_C__x``.
+
+    >>> from chainer.graph_optimizations._source import mangled
+    >>> mangled("__x", "_C"), mangled("__x__", "C"), mangled("__x", None), mangled("__x", "__")
+    ('_C__x', '__x__', '__x', '__x')
+    """
+    own = (cls or "").lstrip("_")
+    return f"_{own}{name}" if own and name.startswith("__") and not name.endswith("__") else name
+
+
 def surrounded(
     node: Any, code: CodeType, more: Iterable[str] = (), modules: Iterable[str] = ()
 ) -> ast.Module:

