@@ -151,9 +151,15 @@ EXACT_COUNT = 1 << 24
 
 
 def _mean(node: Node) -> Node | None:
-    """NumPy's own mean is this sum and this division; the count must be exact in the dtype."""
+    """NumPy's own mean is this sum and this division; the count must be exact in the dtype.
+
+    Truth values it adds as float64: how many are true is as exact as an integer.
+    """
     (x,) = node.inputs
-    if x.dtype != node.dtype or node.dtype not in (np.float32, np.float64) or not node.size:
+    of_truths = x.dtype == np.bool_ and node.dtype == np.float64
+    if x.dtype != node.dtype and not of_truths or not node.size:
+        return None
+    if node.dtype not in (np.float32, np.float64):
         return None
     count = x.size // node.size
     if not 0 < count <= EXACT_COUNT or not _plain(node):

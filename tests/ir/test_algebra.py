@@ -35,6 +35,7 @@ FITS = [
     ("elementwise of broadcast_to", n("add", X, n("broadcast_to", X, shape=(3, 4))), "add"),
     ("mean -> sum / n", n("mean", X, axis=0), "divide"),
     ("mean -> sum / n", n("mean", T, axis=(1,), keepdims=True), "divide"),
+    ("mean -> sum / n", n("mean", n("greater", X, 0.5), axis=0), "divide"),
     ("x ** 2 -> square", n("pow", X, 2), "square"),
     ("x ** 2 -> square", n("pow", X, 0.5), "sqrt"),
     ("x ** 2 -> square", n("pow", X, -1.0), "reciprocal"),

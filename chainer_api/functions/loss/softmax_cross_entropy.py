@@ -4,6 +4,7 @@ from chainer import backend, function_node, utils
 from chainer import functions as F
 from chainer.utils import _errors, type_check
 from chainer.variable import Variable
+from chainwright.runtime import kernels
 
 
 class SoftmaxCrossEntropy(function_node.FunctionNode):
@@ -46,29 +47,61 @@ class SoftmaxCrossEntropy(function_node.FunctionNode):
             raise ValueError(
                 f'class_weight has {len(self.class_weight)} items, for {x.shape[1]} classes')
         self.retain_inputs((0, 1))
-        kept = t != self.ignore_label
-        t = xp.where(kept, t, 0)
-        place = _places(xp, t)
-
-        z = x - x.max(axis=1, keepdims=True)
-        exp_z = xp.exp(z)
-        total = exp_z.sum(axis=1, keepdims=True)
-        loss = (xp.log(total).reshape(t.shape) - z[place]) * kept
-        if self.class_weight is not None:
-            loss = loss * xp.asarray(self.class_weight)[t]
+        weights = () if self.class_weight is None else (xp.asarray(self.class_weight),)
+        y, coeff, loss = _loss(
+            x, t, *weights, ignore_label=self.ignore_label, normalize=self.normalize,
+            reduce=self.reduce)
         if self.cache_score:
-            exp_z /= total
-            self.y = exp_z
-        if self.reduce == 'no':
-            return utils.force_array(loss, x.dtype),
-        self.coeff = _coefficient(xp, kept, self.normalize, x.dtype)
-        # Half precision would overflow in the sum.
-        total = loss.sum(dtype='f') if x.dtype == 'e' else loss.sum()
-        return utils.force_array(total * self.coeff, x.dtype),
+            self.y = y
+        if self.reduce == 'mean':
+            self.coeff = coeff
+        return loss,
 
     def backward(self, indexes, grad_outputs):
         x, t = self.get_retained_inputs()
         return _SoftmaxCrossEntropyGrad(self).apply((x, t, grad_outputs[0]))[0], None
+
+
+@kernels.array_code
+def _loss(x, t, *weights, ignore_label, normalize, reduce):
+    """The softmax, what losses are multiplied with, and the loss."""
+    xp = backend.get_array_module(x)
+    kept = t != ignore_label
+    t = xp.where(kept, t, 0)
+    z = x - x.max(axis=1, keepdims=True)
+    exp_z = xp.exp(z)
+    total = exp_z.sum(axis=1, keepdims=True)
+    loss = (xp.log(total).reshape(t.shape) - z[_places(xp, t)]) * kept
+    for weight in weights:
+        loss = loss * weight[t]
+    exp_z /= total
+    coeff = _coefficient(xp, kept, normalize, x.dtype)
+    if reduce == 'no':
+        return exp_z, coeff, utils.force_array(loss, x.dtype)
+    # Half precision would overflow in the sum.
+    total = loss.sum(dtype='f') if x.dtype == 'e' else loss.sum()
+    return exp_z, coeff, utils.force_array(total * coeff, x.dtype)
+
+
+@kernels.array_code
+def _gradient(y, t, gy, *more, ignore_label, weighted, averaged):
+    """What d loss / d score is multiplied with, for each label, and the gradient of the scores.
+
+    ``more`` has the weights of classes, if it is ``weighted``, and the factor of the mean, if it is
+    ``averaged``.
+    """
+    xp = backend.get_array_module(y)
+    kept = t != ignore_label
+    t = xp.where(kept, t, 0)
+    factor = kept.astype(y.dtype)
+    if weighted:
+        factor *= more[0][t].astype(y.dtype, copy=False)
+    if averaged:
+        factor *= more[-1]
+    scaled = factor * gy
+    gx = y * xp.expand_dims(scaled, 1)
+    gx[_places(xp, t)] -= scaled
+    return factor, gx
 
 
 class _SoftmaxCrossEntropyGrad(function_node.FunctionNode):
@@ -89,18 +122,10 @@ class _SoftmaxCrossEntropyGrad(function_node.FunctionNode):
             y /= y.sum(axis=1, keepdims=True)
         else:
             y = xp.asarray(self.y)
-        # What d loss / d score is multiplied with, for each label.
-        kept = t != self.ignore_label
-        t = xp.where(kept, t, 0)
-        factor = kept.astype(x.dtype)
-        if self.class_weight is not None:
-            factor *= xp.asarray(self.class_weight)[t].astype(x.dtype, copy=False)
-        if self.coeff is not None:
-            factor *= xp.asarray(self.coeff)
-        self.factor = factor
-        factor = factor * gy
-        gx = y * xp.expand_dims(factor, 1)
-        gx[_places(xp, t)] -= factor
+        more = [xp.asarray(a) for a in (self.class_weight, self.coeff) if a is not None]
+        self.factor, gx = _gradient(
+            y, t, gy, *more, ignore_label=self.ignore_label,
+            weighted=self.class_weight is not None, averaged=self.coeff is not None)
         return gx,
 
     def backward(self, indexes, grad_outputs):

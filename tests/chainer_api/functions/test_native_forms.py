@@ -39,7 +39,17 @@ CASES = {
     "lstm, only c": (lambda c, x: F.lstm(c, x)[0], [(7, 5), (7, 20)], ["_cell"]),
     "slstm": (F.slstm, [(7, 5)] * 2 + [(7, 20)] * 2, ["_cell", "_cell_grad"]),
     "tree_lstm": (F.tree_lstm, [(7, 5)] * 3 + [(7, 30)], ["_cell", "_cell_grad"]),
+    "softmax_cross_entropy": (
+        lambda x: F.softmax_cross_entropy(x, LABELS), [(8, 5)], ["_loss", "_gradient"]),
+    "softmax_cross_entropy of pixels": (
+        lambda x: F.softmax_cross_entropy(x, LABELS.reshape(2, 2, 2), normalize=False),
+        [(2, 5, 2, 2)], ["_loss", "_gradient"]),
+    "softmax_cross_entropy, one by one": (
+        lambda x: F.softmax_cross_entropy(
+            x, LABELS, class_weight=abs(MEAN[:5]).astype(x.dtype), reduce="no"),
+        [(8, 5)], ["_loss", "_gradient"]),
 }  # fmt: skip
+LABELS = np.array([0, 4, -1, 2, 2, -1, 1, 3], "i")
 MEAN = np.linspace(-1, 1, 6, dtype="f")
 
 
@@ -55,7 +65,7 @@ def results(function, shapes, target, dtype, special=False):
             ys = function(*xs)
             ys = ys if isinstance(ys, tuple) else (ys,)
             for y in ys:
-                y.grad = rng.randn(*y.shape).astype(dtype)
+                y.grad = np.asarray(rng.randn(*y.shape), dtype)
             chainer.backward(ys)
         found.append([*[y.array for y in ys], *[x.grad for x in xs]])
     return found
@@ -92,9 +102,22 @@ def test_other_dtypes(name, dtype, compared):
     compared(name, dtype=dtype)
 
 
-@pytest.mark.parametrize("name", ["batch_normalization", "layer_normalization", "lstm"])
+@pytest.mark.parametrize(
+    "name", ["batch_normalization", "layer_normalization", "lstm", "softmax_cross_entropy"])
 def test_special_values(name, compared):
     compared(name, dtype="f", special=True)
+
+
+def test_labels_are_refused_as_ever(monkeypatch):
+    monkeypatch.setitem(vars(chainer.global_config), "static_target", "native")
+    x, labels = np.zeros((8, 5), "f"), LABELS.copy()
+    for _ in range(6):
+        F.softmax_cross_entropy(x, LABELS)
+    for wrong in (5, -6):
+        labels[3] = wrong
+        with pytest.raises(IndexError, match=f"index {wrong} is out of bounds"):
+            F.softmax_cross_entropy(x, labels)
+    assert F.softmax_cross_entropy(x, LABELS).array == F.softmax_cross_entropy(x, LABELS).array
 
 
 def test_warnings_come_as_ever(monkeypatch):
