@@ -33,6 +33,9 @@ class _State(threading.local):
 
 state = _State()
 
+#: Whether any method has been decorated.
+decorated = [False]
+
 #: Counts up whenever a configuration entry is set or deleted by its object.
 config_version = [0]
 #: The same for entries of all threads.
@@ -40,6 +43,8 @@ global_config_version = [0]
 
 # All runs of all threads that are under way, for looks from other threads.
 _active = {}
+#: Of these, what comes after calls: between two of them anybody may do anything, in any thread.
+late_runs = {}
 
 
 class Promise(numpy.ndarray):
@@ -153,6 +158,51 @@ _NO_JUMPS = (
 _ASIDE = {'EXTENDED_ARG', 'CACHE', 'PRECALL', 'PUSH_NULL', 'NOP'}
 
 
+def is_inside():
+    """Return whether the call of a compiled method is under way, of which the next one is a part.
+
+    What is still to come after the last one has to come before it.
+    """
+    run = state.run
+    if run is not None and run.is_late:
+        run.settle('the next call')
+        run = state.run
+    return run is not None
+
+
+def with_what_is_inside(method):
+    """Decorate a method of the library that calls links of the user's.
+
+    Where these have a decorated method, it is compiled together with that.
+    """
+    @functools.wraps(method)
+    def call(self, *args, **kwargs):
+        if not decorated[0] or is_inside():
+            return method(self, *args, **kwargs)
+        from chainer.graph_optimizations import _whole
+
+        return _whole.called_as_whole(method, self, args, kwargs)
+
+    inner_codes.add(call.__code__)
+    return call
+
+
+def as_whole(function, link):
+    """Return a function that has to do with a link, or what does the same in programs.
+
+    It is compiled as a whole where it has a decorated method inside.
+    """
+    if not decorated[0] or is_inside():
+        return function
+    from chainer.graph_optimizations import _whole
+
+    return _whole.as_whole(function, link)
+
+
+#: The code of methods that are decorated like this.
+inner_codes = set()
+
+
 def begin(run):
     """A decorated method starts in this thread."""
     state.run = run
@@ -189,6 +239,13 @@ def settle(why):
     """Have everything computed that this thread's run has put off."""
     if state.run is not None:
         state.run.settle(why)
+
+
+def settle_late(variable, why):
+    """Have calls of other threads computed that were put off, and have used a Variable (or any)."""
+    for run in tuple(late_runs.values()):
+        if run is not state.run and (variable is None or run.uses(variable)):
+            run.settle(why)
 
 
 def stop(why):

@@ -8,7 +8,7 @@ from typing import Any, Self
 import numpy
 
 import chainer
-from chainer import _backprop, configuration, optimizer_hooks, utils, variable
+from chainer import _backprop, _tracing, configuration, optimizer_hooks, utils, variable
 from chainer import link as link_module
 from chainer import serializer as serializer_module
 from chainer.backends import _chainerx
@@ -767,8 +767,12 @@ class GradientMethod(Optimizer):
         if self.target is None:
             self._check_set_up()
         params = None
+        if _tracing.state.run is not None:
+            _tracing.settle('parameters are updated')
+        if _tracing.late_runs:
+            _tracing.settle_late(None, 'parameters are updated')
         if lossfun is not None:
-            loss = lossfun(*args, **kwds)
+            loss = _tracing.as_whole(lossfun, self.target)(*args, **kwds)
             params = self._backward(loss)
             del loss
         plain = type(self).reallocate_cleared_grads is GradientMethod.reallocate_cleared_grads
@@ -815,6 +819,7 @@ class GradientMethod(Optimizer):
     def _backward(self, loss):
         """Compute gradients; return the parameters, where nothing can have changed them since."""
         target, params = self.target, None
+        _tracing.settle('backward')
         if not self._use_cleargrads:
             target.zerograds()
         elif type(target).cleargrads is _cleargrads and 'cleargrads' not in target.__dict__:

@@ -17,6 +17,7 @@ from chainer.utils import _errors, argument
 _ndarray = numpy.ndarray
 _Promise = _tracing.Promise
 _run_state = _tracing.state
+_late_runs = _tracing.late_runs
 
 
 NotAnArray = _errors.NotAnArray
@@ -400,6 +401,8 @@ class Variable:
                 run.looked_at(self, array)
         elif _run_state.trace is not None:
             _run_state.trace.looked_at(sys._getframe(1))
+        elif _late_runs:
+            _tracing.settle_late(self, 'another thread')
         return array
 
     @array.setter
@@ -426,6 +429,8 @@ class Variable:
             _check_array(d)
         if _run_state.run is not None:
             _run_state.run.rebinds(self, d)
+        elif _late_runs:
+            _tracing.settle_late(self, 'another thread')
         self._array = d
         self._node._update_data_info(d)
         if self._sharers is not None:
@@ -769,6 +774,8 @@ class Variable:
             >>> x.grad
             array(18.)
         """
+        if _run_state.run is not None:
+            _run_state.run.settle('backward')
         # What nobody has asked for its node has none.
         has_grad = '_made_by' not in self.__dict__ and self.grad is not None
         try:

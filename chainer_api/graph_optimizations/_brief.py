@@ -306,6 +306,7 @@ class Brief:
         code = compile(self.text, "<chainwright brief>", "exec")
         self.replay: Any = defined(code, space, "brief")
         self.replay.names = space  # for whoever wants to know who holds the arrays in it
+        self.replay.text = self.text
         note_holder(self.replay, [v for v in space.values() if type(v) is np.ndarray])
         del self._watch, self._names  # which hold what the call has found
 

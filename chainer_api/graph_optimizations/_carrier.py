@@ -44,7 +44,8 @@ class Carrier:
     """What programs need of a run: values by slot, and random numbers."""
 
     __slots__ = (
-        "checking", "drawn", "effects", "failed", "first_state", "guards", "hearing", "numbers",
+        "checking", "drawn", "effects", "failed", "first_state", "guards", "hearing", "late",
+        "numbers",
         "pieces", "python_state", "rests", "sizes", "states", "undo", "values",
     )
 
@@ -68,6 +69,8 @@ class Carrier:
         self.pieces: list[Any] = []  # whose programs have run
         self.checking = 0.0  # seconds that went into checks of them
         self.rests = rests  # whether the account does not look at this call
+        #: What was drawn for a call that is computed later (see Late), and the generator before.
+        self.late: tuple[Any, Any] | None = None
 
     def __getattr__(self, name: str) -> Any:
         # Most calls need none of these, and to make them takes as long as some guards.

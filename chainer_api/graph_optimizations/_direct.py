@@ -44,20 +44,34 @@ class DirectFunctions(StaticScheduleFunction):
 
     _states = None
     _retained: dict[int, Any] = {}
+    #: By the number of a result and what tells gradients of it apart: what lets the leaves have
+    #: theirs, where no other result has one. See _giver.
+    _gives: dict[Any, Any]
+
+    def _give_gradients(self, node: Any, gy: Variable) -> bool:
+        array, number = gy._array, None
+        for k, ref in enumerate(self.outputs or ()):
+            y = ref()
+            if y is node:
+                number = k
+            elif y is not None and y.grad_var is not None:
+                return False
+        give = self._gives.get((number, array.dtype, array.strides, gy._requires_grad))
+        return give is not None and give(self, array) or super()._give_gradients(node, gy)
 
 
 class DirectFunction(DirectFunctions):
     """The node of a single result, which a Variable refers to until it has a node itself."""
 
-    #: By what tells gradients of the result apart: what lets the leaves have theirs. See _giver.
-    _gives: dict[Any, Any]
     #: Of these, that for a loss, and the gradient of it.
     _of_loss: tuple[Any, np.ndarray] | None
 
     def _give_gradients(self, node: Any, gy: Variable) -> bool:
         array = gy._array
-        give = self._gives.get((array.dtype, array.strides, gy._requires_grad))
-        return give is not None and give(self, array) or super()._give_gradients(node, gy)
+        give = self._gives.get((0, array.dtype, array.strides, gy._requires_grad))
+        if give is not None and give(self, array):
+            return True
+        return StaticScheduleFunction._give_gradients(self, node, gy)
 
     def _hang(self, below: Any) -> None:
         """Put ``below``, the new node of the result, into the graph."""
@@ -71,20 +85,30 @@ class Direct:
     def __init__(self, plan: Plan) -> None:
         self.plan = plan
         self.piece: Piece = plan.pieces[0]
-        self.run = self._otherwise
+        self.run: Any = self.otherwise
+        #: ``put_off(carrier)`` may have the call be computed later (see Late): true if so.
+        self.put_off: Any = None
         self._code: Any = None
         self._found: Any = None  # what the code was made for
         self._tries = 0
         #: Backwards of which the account is still to be told.
         self.untold = 0
 
-    def _otherwise(self, carrier: Any) -> None:
+    def otherwise(self, carrier: Any) -> None:
         """Where the code does not go on, or the account wants to know of the call."""
         if carrier.rests or self._code is None:
             self.plan.run(carrier)
             self._renew(carrier)
         else:
             self._timed(carrier)
+
+    def goes(self) -> None:
+        """Run the code from now on, as far as there is some and nothing may be put off."""
+        self.run = self._code or self.otherwise if self.put_off is None else self._unless_put_off
+
+    def _unless_put_off(self, carrier: Any) -> None:
+        if not self.put_off(carrier):
+            (self._code or self.otherwise)(carrier)
 
     def _timed(self, carrier: Any) -> None:
         piece, known = self.piece, len(carrier.pieces)
@@ -100,12 +124,17 @@ class Direct:
             return
         piece.forward_meter.took(clock() - started)
         carrier.pieces.append(piece)
-        if len(piece.chained) == 1:
-            function = carrier.values[piece.chained[0]]._made_by
-            function._gives = {key: self._timing(give) for key, give in function._gives.items()}
-            if function._of_loss is not None:
-                give, one = function._of_loss
-                function._of_loss = self._timing(give), one
+        if not piece.chained:
+            return
+        result = carrier.values[piece.chained[0]]
+        if is_single := len(piece.chained) == 1:
+            function = result._made_by
+        else:
+            function = result._node._creator_node
+        function._gives = {key: self._timing(give) for key, give in function._gives.items()}
+        if is_single and function._of_loss is not None:
+            give, one = function._of_loss
+            function._of_loss = self._timing(give), one
 
     def _timing(self, give: Any) -> Any:
         """The same, timed."""
@@ -127,7 +156,8 @@ class Direct:
             self._found = _found(piece)
             self._tries += 1
             if _is_direct(self.plan):
-                self.run = self._code = _runner(self)
+                self._code = _runner(self)
+                self.goes()
             carrier.checking += piece.account.spend("prove", started)
 
 
@@ -146,7 +176,7 @@ def _is_direct(plan: Plan) -> bool:
     schedule = piece._compiled[0]
     if len(plan.pieces) > 1 or not piece._is_simple or type(schedule) is not Schedule:
         return False
-    if piece.shown or schedule._left >= 0:
+    if schedule._left >= 0:
         return False
     if piece.chained and not piece._node_leaves:
         return False
@@ -197,7 +227,7 @@ def _runner(direct: Direct) -> Any:
     t = _Text("run(carrier)")
     t.names |= {
         "piece": piece, "compiled": compiled, "schedule": schedule, "runner": runner,
-        "function": runner.function, "otherwise": direct._otherwise,
+        "function": runner.function, "otherwise": direct.otherwise,
         "handed_out": _tracing.handed_out, "new": object.__new__,
         "profiled": OPTIONS.profile, "raising": raising,
     }
@@ -286,6 +316,8 @@ def _hang(t: _Text, direct: Direct, own: dict[int, str]) -> None:
     if piece._compiled[0]._saves:
         t.line("f._kept = held")
         t.line("f._backwards = backwards")
+    if piece.shown:
+        t.line(f"f._retained = {{{''.join([f'{k}: y{k}, ' for k in piece.shown])}}}")
     t.line("f.number = next_number()")
     t.line(f"f._leaf_nodes = nodes = ({nodes})")
     if piece._repeat is None:
@@ -295,10 +327,11 @@ def _hang(t: _Text, direct: Direct, own: dict[int, str]) -> None:
         t.line("f.inputs = repeat(nodes)")
     t.line(f"f._levels = levels = levels_of(({ranks})) if {above} else ground")
     t.line("f.rank = levels.highest")
+    t.names["gives"] = gives = _givers(direct)
+    t.line("f._gives = gives")
     if is_single:
-        gives = _givers(direct)
-        t.names |= {"gives": gives, "of_loss": _of_loss(piece, gives)}
-        t.line("f._gives, f._of_loss = gives, of_loss")
+        t.names["of_loss"] = _of_loss(piece, gives)
+        t.line("f._of_loss = of_loss")
         t.line(f"values[{piece.chained[0]}]._made_by = f")
         return
     for k, slot in enumerate(piece.chained):
@@ -309,16 +342,16 @@ def _hang(t: _Text, direct: Direct, own: dict[int, str]) -> None:
 
 
 def _givers(direct: Direct) -> dict[Any, Any]:
-    """What gives gradients, by dtype, strides and ``requires_grad`` of that of the result."""
+    """What gives gradients, by the number of the one result that has one, and its dtype, strides
+    and ``requires_grad``."""
     piece = direct.piece
     if not piece.adds_all:
         return {}
-    found = {
-        of_result: _giver(direct, known)
-        for (order, alone, *of_results), known in piece._compiled[1].items()
-        for of_result in of_results
-        if (order, alone) == (piece._ground.order, piece.all_alone) and of_result is not None
-    }
+    found = {}
+    for (order, alone, *of_results), known in piece._compiled[1].items():
+        there = [(k, *one) for k, one in enumerate(of_results) if one is not None]
+        if (order, alone) == (piece._ground.order, piece.all_alone) and len(there) == 1:
+            found[there[0]] = _giver(direct, known)
     return {of_result: give for of_result, give in found.items() if give is not None}
 
 
@@ -326,7 +359,7 @@ def _of_loss(piece: Piece, gives: dict[Any, Any]) -> tuple[Any, np.ndarray] | No
     """What gives gradients where the result is a loss, and the gradient that it has."""
     schedule, (result,) = piece._compiled[0], piece.chained
     node = schedule.built.forward.outputs[piece.results.index(result)]
-    give = None if node.shape else gives.get((node.dtype, (), True))
+    give = None if node.shape else gives.get((0, node.dtype, (), True))
     return None if give is None else (give, np.array(1, node.dtype))
 
 

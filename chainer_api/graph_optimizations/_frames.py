@@ -11,7 +11,7 @@ import sys
 from types import CodeType, FrameType
 from typing import Any, NamedTuple
 
-from chainer import function_node
+from chainer import _tracing, function_node
 from chainer.function_node import FunctionNode
 from chainwright.ir import Origin
 from chainwright.tracer import is_library, user_frame
@@ -38,6 +38,7 @@ def applied(func: FunctionNode) -> tuple[Origin, bool, bool]:
         frame = frame.f_back
     entry = _CALL_CODE.get("run")
     places, first, direct, caught = list[tuple[str, int]](), frame, False, False
+    last = frame
     while frame is not None and frame.f_code is not entry:
         code = frame.f_code
         if not is_library(code.co_filename):
@@ -47,7 +48,9 @@ def applied(func: FunctionNode) -> tuple[Origin, bool, bool]:
             if place not in places[-1:]:  # a comprehension has a frame of its own
                 places.append(place)
             caught = caught or frame.f_lasti < _handlers(frame).until
-        frame = frame.f_back
+        last, frame = frame, frame.f_back
+    if not places and last is not None:  # a method of the library's
+        places = [(last.f_code.co_filename, last.f_lineno)]
     (file, line), *calls = places or [("?", 0)]
     via = tuple([f"{path}:{number}" for path, number in calls])
     return Origin(file, line, func.label, via), direct, caught
@@ -150,4 +153,4 @@ def entry_code(code: CodeType, run: CodeType) -> None:
 
 def is_decorated(code: CodeType) -> bool:
     """Whether this is the code of decorated methods."""
-    return code is _CALL_CODE.get("call")
+    return code is _CALL_CODE.get("call") or code in _tracing.inner_codes

@@ -158,16 +158,8 @@ class Code:
         arrays = {slot for slot in slots - later if _is_read_as_array(f"s{slot}", text)}
         if same and (held or not _are_inside(apps, slots, same)):
             return None
-        ends = None if self._some_leaf_comes_again(apps) else _ends_of(last.app, group[0].first)
+        ends = None if some_leaf_comes_again(apps) else ends_of(last.app, group[0].first)
         return Need(group, frozenset(slots), frozenset(arrays), same, ends)
-
-    def _some_leaf_comes_again(self, apps: Sequence[Application]) -> bool:
-        """Whether a program may add several gradients of one leaf, as long as pieces end early."""
-        made = {slot for app in apps for slot in app.output_slots}
-        taken = Counter(slot for app in apps for slot in app.inputs)
-        return any(
-            n > 1 and slot not in made and self._specs[slot].requires_grad
-            for slot, n in taken.items())
 
     def _arrays_of(self, group: Sequence[Ran]) -> dict[str, int]:
         """The names of arrays of results, and of Variables of these, and the slots of results."""
@@ -262,7 +254,16 @@ def variable_line(slot: int, requires_grad: bool | None) -> str:
     return f"s{slot} = new(Variable); s{slot}._requires_grad = {requires_grad}"
 
 
-def _ends_of(app: Application, first: int) -> Set[int]:
+def some_leaf_comes_again(apps: Sequence[Application]) -> bool:
+    """Whether a program may add several gradients of one leaf, as long as pieces end early."""
+    specs = specs_of(apps[-1].path(1))
+    made = {slot for app in apps for slot in app.output_slots}
+    taken = Counter(slot for app in apps for slot in app.inputs)
+    return any(
+        n > 1 and slot not in made and specs[slot].requires_grad for slot, n in taken.items())
+
+
+def ends_of(app: Application, first: int) -> Set[int]:
     """Where it was seen before that pieces have to end."""
     plan = app.plans.get(-first)
     if plan is None or plan.ends is None:

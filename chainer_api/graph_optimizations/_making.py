@@ -165,8 +165,11 @@ class Maker:
         return new
 
     @without_collection
-    def lean(self, needs: Sequence[Need], names: dict[int, str]) -> list[Plan] | None:
-        """Make programs for calls that go without their Python; None if that does not work."""
+    def lean(self, needs: Sequence[Need], names: dict[int, str], why: str) -> list[Plan] | None:
+        """Make programs for calls that go without their Python; None if that does not work.
+
+        ``why`` is for the report.
+        """
         started, found = clock(), list[Plan]()
         for need in needs:
             try:
@@ -180,8 +183,7 @@ class Maker:
         else:
             ANY_SIZE.learn(seconds, functions * probes_for(len(sizes.all)))
         labels = self._labels([piece for plan in found for piece in plan.pieces])
-        reason = f"without its Python a call needs fewer programs: {labels}"
-        self._ledger.add("compile", reason, line_of(self._method), seconds)
+        self._ledger.add("compile", f"{why}: {labels}", line_of(self._method), seconds)
         return found
 
     def _lean_plan(self, need: Need, names: dict[int, str]) -> Plan:

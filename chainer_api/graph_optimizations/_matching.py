@@ -145,6 +145,10 @@ class _Writer:
             late = f"else: run.guard({known})" if own else (
                 f"elif run.handed: run.guard_handed({known})")
             self.guards.append(f"{again}\n    {late}")
+            leaf = next((a.views[slot] for a in self.app.path(1) if slot in a.views), None)
+            if leaf is not None:  # whatever has been written there since stands in it, too
+                leaf = self.bind(leaf)
+                self.guards.append(f"if {leaf} in run.guards: run.guard_again({leaf})")
             return
         new.discard(slot)
         spec, k = self.app.leaves[slot], self.bind

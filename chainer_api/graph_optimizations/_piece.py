@@ -36,7 +36,7 @@ from ._random import set_generator_state
 from ._specs import Spec, laid_out, usual_layout
 from ._trace import Backward, Input, Traced, Untraceable, as_taken, gpu_of_apps, order_of_sums
 from ._tree import Application, reads
-from ._values import check_is_due, close, copied, same_bytes, same_numbers, shared_copy
+from ._values import Snapshot, check_is_due, close, copied, same_bytes, same_numbers, shared_copy
 
 if TYPE_CHECKING:
     from ._run import Run
@@ -515,7 +515,8 @@ class Piece:
         if self.gpu is not None and run.guards:
             pairs = zip(self.inputs, arrays, strict=True)
             arrays = tuple([
-                run.guards[i.slot][1] if i.slot in run.guards and i.slot not in self.written
+                run.guards[i.slot][1].array
+                if i.slot in run.guards and i.slot not in self.written
                 else a for i, a in pairs])
         if self.slots is not None:
             leaves = dict(zip(self.slots, arrays, strict=True))
@@ -554,7 +555,7 @@ class Piece:
         made, kept = raising(schedule.forward, (*sizes, *arrays))
         for slot in self.written if run.guards else ():
             if slot in run.guards:  # what comes after it finds what it has written
-                run.guards[slot] = run.guards[slot][0], copied(run.guards[slot][0])
+                run.guards[slot] = run.guards[slot][0], Snapshot(run.guards[slot][0])
         if kept is not None and given is not arrays:
             kept.values = live_values(schedule.kept_arguments, kept.values, arrays, given)
         kept = None if kept is None else (kept, backwards)

@@ -24,6 +24,7 @@ from ._brief import Shortcut
 from ._carrier import Carrier
 from ._dry import Dry, NoWay
 from ._dry_any_size import AnySizeDry
+from ._late import Late
 from ._lean import Code, Need
 from ._links import links_of
 from ._making import without_collection
@@ -51,6 +52,7 @@ _MISSES = 64  # of a proof, after which it goes if it takes more time than it sa
 _SHARE = 8  # where time does not matter: if it has missed so many times as it was used
 _OF_LATE = 0.02  # the weight of its last call in that
 _LEAN, _LEAN_AT_ONCE = 32, 3  # uses until programs for calls without Python are thought of
+_IN_VAIN = 256  # uses that have not paid for anything else
 _SHORT, _SHORT_AT_ONCE = 64, 5  # uses until a way without most guards is looked for
 _COUNTED = 8  # of so many calls that go briefly the account looks at one
 _WAITED = 6  # calls that have programs for their sizes, until others take the place of a proof
@@ -73,8 +75,9 @@ class Proof:
         self.leaf_slots = [sym.slot for sym in dry.leaves if dry.residual.was_there(sym)]
         self.holds, self.replay = _compiled(dry, found, self.sets, self.puts)
         self._code: Code | None = dry.code
-        self._names = dry.residual.names
-        self.shortcut = Shortcut(dry.code.lines, self._names, self.holds, tuple(self.plans))
+        self._lines, self._names = dry.code.lines, dry.residual.names
+        self._before: Any = None  # programs and code, before there were fewer of them
+        self.shortcut = Shortcut(self._lines, self._names, self.holds, tuple(self.plans))
         self.expected = _described(result)
         self.meter = Meter()
         #: How many functions come before guards that ``holds`` leaves out, if there are any.
@@ -95,6 +98,7 @@ class Proof:
             self.shortcut.wanted_at(math.inf)
         #: By the forms of arguments: misses, as long as no call had one that it is for.
         self.forms: dict[int, float] = {}
+        self.late = Late(dry.app, settings, dry.undoes)  # what comes after its calls
         self.form: int | None = None  # of the last call that it was for
 
     def becomes_lean(self, site: Site, else_rests: bool) -> None:
@@ -127,7 +131,21 @@ class Proof:
         shortcut, at = Shortcut(r.lines, r.names, self.holds, tuple(found)), self.shortcut.at
         later = max(at, self.uses + 1) if at < math.inf else self.uses + _SHORT
         shortcut.wanted_at(later if self.app.sizes is None else math.inf)
+        self._before = self.plans, self.replay, code
         self.plans, self.replay, self.shortcut = found, replay, shortcut
+
+    def goes_back(self) -> bool:
+        """Run the programs again that are in more pieces, if others are not there any more.
+
+        What callers do with results has shown that they have to be.
+        """
+        if self._before is None:
+            return False
+        (self.plans, self.replay, self._code), self._before = self._before, None
+        self.lean_at = self.uses + 1  # there may be some that are fewer, and not as few
+        self.shortcut = Shortcut(self._lines, self._names, self.holds, tuple(self.plans))
+        self.shortcut.wanted_at(self.uses + _SHORT if self.app.sizes is None else math.inf)
+        return self.ready()
 
     def ready(self) -> bool:
         """Whether the programs are still there."""
@@ -328,6 +346,8 @@ class Proofs(OfSite):
         if result is MISS:
             return MISS
         proof.uses = n
+        if carrier.late is not None or n >= proof.late.at:
+            proof.late.after_call(self.site, n, carrier, found[1])
         if rests:
             account.ledger.without_python += 1
             proof.uncounted += 1
@@ -348,7 +368,7 @@ class Proofs(OfSite):
                 continue
             if proof.undoes and self._account.another_may_be_inside:
                 continue  # to put back what another thread has written meanwhile would be wrong
-            if not proof.ready():
+            if not (proof.ready() or proof.goes_back()):
                 self._drop(proof)
                 continue
             carrier = Carrier()
@@ -411,11 +431,15 @@ class Proofs(OfSite):
     def _shorten(self, proof: Proof, chain: Any, args: Any, kw: Any) -> None:
         """Look for a way to go without most guards, if that pays by now."""
         if wait := self._account.wait_for_shortcut():
-            proof.shortcut.wanted_at(proof.uses + wait)
-            return
+            # Where programs do not pay as they are, it is the way to others (see Late).
+            late = proof.late
+            if not (late.else_rests or proof.uses >= _IN_VAIN and late.may_help(proof.uses)):
+                proof.shortcut.wanted_at(proof.uses + min(wait, _IN_VAIN))
+                return
         started = clock()
         try:
             proof.shortcut.find(proof.uses, chain, args, kw, Carrier())
+            proof.late.has_other_code(proof.uses)
         except Exception as e:
             pass_on(e)
             proof.shortcut.give_up()
@@ -433,6 +457,16 @@ class Proofs(OfSite):
                 before = proof.plans
                 self._make_lean(proof, else_rests=True)
                 changed |= proof.plans is not before
+        return changed
+
+    def are_put_off(self) -> bool:
+        """Whether slow calls may soon be computed together with what comes after them."""
+        changed = False
+        for proof in self.proofs[:_BRIEFLY]:
+            if proof.late.may_help(proof.uses):
+                changed = True
+                if proof.shortcut.found is None and proof.shortcut.at < math.inf:
+                    proof.shortcut.wanted_at(proof.uses + 1)
         return changed
 
     def _make_lean(self, proof: Proof, else_rests: bool = False) -> None:

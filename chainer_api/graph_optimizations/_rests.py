@@ -99,7 +99,7 @@ class Rests(OfSite):
     def rest(self, slower_by: float = 0.0) -> None:
         """Leave the method alone for a while, unless programs become faster at once."""
         site = self.site
-        if site.proofs.become_lean():
+        if site.proofs.become_lean() or site.proofs.are_put_off():
             return
         before, self.count = self.count, self.count + 1
         longer = before + (slower_by > _BY_FAR)

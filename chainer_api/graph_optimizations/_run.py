@@ -13,7 +13,8 @@ import logging
 import threading
 import warnings
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
@@ -44,7 +45,7 @@ from ._tree import (
     opaque_reason,
     reads,
 )
-from ._values import Incomparable, copied, same_bytes
+from ._values import Incomparable, Snapshot, copied, same_bytes
 from ._warned import Warns
 
 if TYPE_CHECKING:
@@ -56,7 +57,7 @@ Method = TypeVar("Method", bound=Callable[..., Any])
 logger = logging.getLogger("chainwright")
 _Promise = _tracing.Promise
 _new = object.__new__
-_HELD_FUNCTION = 2 + LOCAL  # of a pending function that nobody else holds, as counted below
+HELD_FUNCTION = 2 + LOCAL  # of a pending function that nobody else holds, as counted below
 NEW = "arguments of these shapes have not come before, or nothing new may be traced now"
 _NOTHING = object()
 _IN_TRY = "it may raise, and its value is read where that would be caught"
@@ -111,6 +112,8 @@ class _Set(NamedTuple):
 class Run:
     """One call of a decorated method."""
 
+    is_late = False  # whether it is about what comes after a call
+
     __slots__ = (
         "_keeps", "_noted_aliases", "_seen", "_sets", "_way", "aliases", "any_size", "app",
         "arguments", "began", "between", "bound", "busy", "checking", "computes", "count",
@@ -124,6 +127,23 @@ class Run:
     def __init__(
         self, site: Site, settings: Settings, arguments: Any, form: int | None = None
     ) -> None:
+        self.start(site, settings, arguments, form)
+        self.started = clock() if site.phrases.is_there else 0.0
+        if site.phrases.counts:
+            self.counts, self.step = True, _count
+            return
+        follows = form is None or not site.forms.differ or site.forms.follows(form)
+        if form is not None and (site.any_sizes.is_there or site.loops_are_open):
+            follows = site.forms.is_hot(form)
+        root = site.root
+        if not follows or root.go is matches_nothing and not any(
+                [child.hot for child in root.all_children()]):
+            self._note_from_here()
+
+    def start(
+        self, site: Site, settings: Settings, arguments: Any = None, form: int | None = None
+    ) -> None:
+        """Nothing has been applied yet."""
         self.site, self.app, self.settings = site, site.root, settings
         self.arguments = arguments
         self.form = form  # of the arguments
@@ -135,8 +155,8 @@ class Run:
         self.given: set[int] = set()  # ids of outputs that have values: they are no new leaves
         self.drawn: list[Any] = []  # random numbers for the pending functions
         self.states: dict[Application, Any] = {}  # the generator before each of these draws
-        #: Arrays that pending functions have used, which somebody may write to, and copies.
-        self.guards: dict[int, tuple[np.ndarray, np.ndarray]] = {}
+        #: Arrays that pending functions have used, which somebody may write to, as they were.
+        self.guards: dict[int, tuple[np.ndarray, Snapshot]] = {}
         #: Ids of what owns the memory of arrays that somebody has got, and may write to later on.
         self.handed: set[int] = set()
         self.aliases: list[tuple[int, Variable]] = []  # detached Variables of pending outputs
@@ -174,18 +194,7 @@ class Run:
         # Seconds that went into noting, and of functions that are no part of programs: of the
         # machine, until the call has ended.
         self.noting = self.between = 0.0
-        self.began = perf_counter()
-        self.started = clock() if site.phrases.is_there else 0.0
-        if site.phrases.counts:
-            self.counts, self.step = True, _count
-            return
-        follows = form is None or not site.forms.differ or site.forms.follows(form)
-        if form is not None and (site.any_sizes.is_there or site.loops_are_open):
-            follows = site.forms.is_hot(form)
-        root = site.root
-        if not follows or root.go is matches_nothing and not any(
-                [child.hot for child in root.all_children()]):
-            self._note_from_here()
+        self.began, self.started = perf_counter(), 0.0
 
     @property
     def is_of_parts(self) -> bool:
@@ -409,7 +418,7 @@ class Run:
             here.eager = here.eager or unknown_dtype([y._array for y in outs])
         child = next((c for c in known or () if c.gives(outs)), None)
         if child is None:
-            child = self._grow(made, key, known, outs)
+            child = self._grow(made, key, known, outs, inputs)
             if child is None:  # the next call goes on from there
                 self.stopped, self.step = NEW, matches_nothing
                 self.noting += perf_counter() - started
@@ -439,13 +448,31 @@ class Run:
                     self.site.forget_programs()
 
     def _grow(
-        self, made: Application, key: Any, known: Any, outs: Any
+        self, made: Application, key: Any, known: Any, outs: Any, inputs: Any
     ) -> Application | None:
         """A new child; None where another thread has added what fits meanwhile."""
         with self.site.lock:
             if not known and self.app.child(made) is not None:
                 return None
-            return self._grown(made, key, known, outs)
+            child = self._grown(made, key, known, outs)
+            if any([y._array.base is not None for y in outs if type(y._array) is np.ndarray]):
+                child.views = self._views(child, inputs, outs)
+            return child
+
+    def _views(self, child: Application, inputs: Any, outs: Any) -> dict[int, int]:
+        """Which results show the memory of what was there before the call: slots of both."""
+        path = child.path(1)
+        known = {slot: leaf for app in path[:-1] for slot, leaf in app.views.items()}
+        leaves = {slot for app in path for slot in app.leaves}
+        found = {}
+        for slot, y in zip(child.output_slots, outs, strict=True):
+            for x, s in zip(inputs, child.inputs, strict=True):
+                leaf = s if s in leaves else known.get(s)
+                array = x if type(x) in ARRAYS else x._array
+                if leaf is not None and y._array.base is not None and (
+                        _owner(array) is _owner(y._array)):
+                    found[slot] = leaf
+        return found
 
     def _grown(self, made: Application, key: Any, known: Any, outs: Any) -> Application:
         parent = self.app
@@ -579,17 +606,17 @@ class Run:
             n = refs(array)
             if n <= mine or array.nbytes >= LARGE and n <= mine + references(array):
                 return
-        self.guards[slot] = (array, copied(array))
+        self.guards[slot] = (array, Snapshot(array))
 
     def guard_again(self, slot: int) -> None:
         """A guarded value is used again: what was pending has used it as it was."""
-        array, copy = self.guards[slot]
-        if not same_bytes(array, copy):
+        array, before = self.guards[slot]
+        if not before.is_of(array):
             guards = self.guards
             if self.funcs:
                 self.sync("an array was written after its use")
             # Some are of the function that is being compared, which is not pending yet.
-            self.guards = {k: (a, copied(a)) for k, (a, _) in guards.items()}
+            self.guards = {k: (a, Snapshot(a)) for k, (a, _) in guards.items()}
 
     def guard_handed(self, slot: int) -> None:
         """A known value is used: guard it, if somebody has got its array, or a view of it."""
@@ -605,7 +632,12 @@ class Run:
     @_alone
     def looked_at(self, x: Any, array: Any) -> None:
         """The array of a Variable (or its node) was read, which is no promise; None is no array."""
-        if self.stopped is not None or array is None:
+        if self.stopped is not None:
+            return
+        if array is None:
+            # Of a node, mostly: what pending functions are going to retain is to be there.
+            if self.is_late:
+                self.settle("what a function retains")
             return
         if self._seen is not None:
             found = self._seen.get(id(x))
@@ -623,9 +655,11 @@ class Run:
         owner = _owner(array)
         for slot in {slot for app in self.app.path(self.first) for slot in reads(app)}:
             x = self.values[slot]
+            if x is None:  # a result of a call that is computed later
+                continue
             found = x if type(x) in ARRAYS else x._array
             if type(found) is not _Promise and _owner(found) is owner and slot not in self.guards:
-                self.guards[slot] = (found, copied(found))
+                self.guards[slot] = (found, Snapshot(found))
 
     @_alone
     def looked_at_array(self, array: Any) -> None:
@@ -808,7 +842,7 @@ class Run:
         if any([slot not in results for slot, _ in self.aliases]):
             self._realize(why, "more results")
             return
-        if any([refs(f) > _HELD_FUNCTION for f in self.funcs]):
+        if any([refs(f) > HELD_FUNCTION for f in self.funcs]):
             self._realize(why, "a function object is held")
             return
         if self._changed_guards():
@@ -854,7 +888,7 @@ class Run:
         for slot in plan.slots:
             if slot not in results and (slot in needed or refs(values[slot]) > 2):
                 return
-        if any([refs(f) > _HELD_FUNCTION for f in self.funcs]) or self._changed_guards():
+        if any([refs(f) > HELD_FUNCTION for f in self.funcs]) or self._changed_guards():
             return
         if (error := self._failure_of(plan)) is not None:
             self._after_failure(plan, "end", error)
@@ -865,11 +899,15 @@ class Run:
         self.funcs, self.places = self.funcs[n:], self.places[n:]
         self.first = app.depth + 1
 
-    def _failure_of(self, plan: Any) -> Exception | None:
+    def _failure_of(self, plan: Any, carrier: Any = None) -> Exception | None:
         """Run programs; gives what they have raised, which is no context of what comes next."""
         try:
-            with _tracing.aside(), error_state(self.errors), self.warns.again():
-                plan.run(self)
+            if errors() is self.errors and warnings.filters is self.warns.filters:
+                with _tracing.aside():  # as in most calls: contexts take microseconds
+                    plan.run(carrier or self)
+            else:
+                with _tracing.aside(), error_state(self.errors), self.warns.again():
+                    plan.run(carrier or self)
         except Exception as e:
             pass_on(e)
             # Its frames hold the call's values, and the caller's frame, which holds it.
@@ -878,10 +916,10 @@ class Run:
 
     def _after_failure(self, plan: Any, why: str, error: Exception) -> None:
         """The functions themselves raise what define-by-run would, or show the program wrong."""
-        for slot in plan.slots:
-            y = self.values[slot]
+        for y in [y for slot in plan.slots if (y := self.values[slot]) is not None]:
             y._array = _tracing.promise(y._array.shape, y._array.dtype, gpu_of(y._array))
-            y.__dict__.pop("_node", None)
+            for name in ("_node", "_made_by"):
+                y.__dict__.pop(name, None)
         told = isinstance(error, FloatingPointError)
         self._realize(why, "floating-point errors" if told else "a program failed", noted=False)
         if told or isinstance(error, NO_ROOM):
@@ -894,9 +932,9 @@ class Run:
     def _changed_guards(self) -> list[int]:
         """The guarded leaves that have been written since they were used."""
         return [
-            s for s, (array, copy) in self.guards.items()
+            s for s, (array, before) in self.guards.items()
             # On a GPU programs take the copy: to compare them would mean to wait.
-            if type(array) is np.ndarray and not same_bytes(array, copy)
+            if type(array) is np.ndarray and not before.is_of(array)
         ]
 
     def _apply_at_once_from_now_on(self, slot: int) -> None:
@@ -1027,17 +1065,31 @@ def _owner(array: Any) -> Any:
     return array
 
 
-def _written(guards: dict[int, tuple[Any, Any]]) -> dict[int, tuple[Any, Any]]:
+def _written(guards: dict[int, tuple[Any, Snapshot]]) -> dict[int, tuple[Any, Any]]:
     """Arrays that were written since functions have got them, and other views of their memory.
 
     Of several views each function is to find what stood there when it was applied. What functions
     write themselves, statistics, is none of these.
     """
-    changed = [a for a, before in guards.values() if not same_bytes(a, before)]
+    changed = [a for a, before in guards.values() if not before.is_of(a)]
     return {
-        slot: (a, before) for slot, (a, before) in guards.items()
+        slot: (a, before.array) for slot, (a, before) in guards.items()
         if any([a is b or _may_share(a, b) for b in changed])
     }
+
+
+@contextmanager
+def as_they_were(guards: dict[int, tuple[Any, Snapshot]]) -> Iterator[None]:
+    """Context in which arrays hold what they held when functions have got them."""
+    written = _written(guards)
+    after = [(array, copied(array)) for array, _ in written.values()]
+    try:
+        for guard in written.values():
+            _write(*guard)
+        yield
+    finally:
+        for array, values in after:
+            _write(array, values)
 
 
 def _may_share(a: Any, b: Any) -> bool:

@@ -648,7 +648,7 @@ class Site:
             self._noted += 1
             self._noted_again += least >= 2
             if run.stopped is None and self._opened is None:
-                self.any_sizes.add(app, run.syncs, lambda: self._names(run), run.outside)
+                self.any_sizes.add(app, run.syncs, lambda: self.names_of(run), run.outside)
         # Following a way of which a part has no program takes longer than no program at all.
         is_left = self._is_left_to_any_size(app, run.form)
         if run.syncs and least >= 2 and not is_left and self._has_room(app, run.form):
@@ -665,11 +665,11 @@ class Site:
                 if self._waiting is None:
                     self.ledger.add("waits", _DEAR + way_of(app), line_of(self.method))
                 if self._waiting is None or least >= self._waiting.calls:
-                    names = self._names(run)
+                    names = self.names_of(run)
                     self._waiting = Waiting(
                         run.syncs, app, names, functions, least, run.form)
             elif made:
-                self._compile(run.syncs, app, self._names(run))
+                self._compile(run.syncs, app, self.names_of(run))
             if made or self._opened is not None:
                 self._wakes_for(run)
         self._renew_pieces()
@@ -816,10 +816,13 @@ class Site:
         if are_new:
             self._wake_up()
 
-    def compile_lean(self, needs: Sequence[Need], names: dict[int, str]) -> list[Plan] | None:
+    def compile_lean(
+        self, needs: Sequence[Need], names: dict[int, str],
+        why: str = "without its Python a call needs fewer programs",
+    ) -> list[Plan] | None:
         """Compile programs for calls that go without their Python; None if that does not work."""
         with self.lock:
-            return self._maker.lean(needs, names)
+            return self._maker.lean(needs, names, why)
 
     def _wake_up(self) -> None:
         """There are new programs: the method was left alone for calls that had none.
@@ -829,7 +832,7 @@ class Site:
         if not self.sleep.rests:
             self.sleep.wakes()
 
-    def _names(self, run: Run) -> dict[int, str]:
+    def names_of(self, run: Run) -> dict[int, str]:
         """The paths of the parameters among the values of a call, by slot."""
         chain = self.chain()
         paths = {} if chain is None else parameter_paths(chain)

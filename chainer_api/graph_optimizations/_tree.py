@@ -70,6 +70,8 @@ class Application:
     by_shapes: dict[Any, tuple[Application, ...]] = {}  # noqa: RUF012 - never changed, only set
     count = 0  # of phrases: the values so far
     anywhere = False  # whether it is part of a phrase, which comes at any place of the method
+    #: Which of its outputs show the memory of a leaf, in define-by-run: slots of both.
+    views: dict[int, int] = {}  # noqa: RUF012 - likewise
     weight = 1  # how many small functions it is worth
     sizes: Sizes | None = None  # of a way of any sizes: lengths are expressions of these
     is_backward = False  # whether it is no function, but see _trace.Differentiation

@@ -182,6 +182,42 @@ def copied(array: np.ndarray) -> np.ndarray:
     return made
 
 
+_BRIEF = 65536  # bytes of arrays of which a copy is bytes: these are compared sooner
+
+
+class Snapshot:
+    """What an array holds at this time.
+
+    >>> from chainer.graph_optimizations._values import Snapshot
+    >>> x = np.zeros((2, 3), np.float32)
+    >>> before = Snapshot(x)
+    >>> x[1] = 1.0
+    >>> before.is_of(x), float(before.array.sum())
+    (False, 0.0)
+    """
+
+    __slots__ = ("_dtype", "_held", "_shape")
+
+    def __init__(self, array: np.ndarray, held: bytes | None = None) -> None:
+        small = type(array) is np.ndarray and array.nbytes <= _BRIEF
+        # Of small arrays the bytes say as much, and take a third of the time.
+        self._held = held or (array.tobytes() if small else copied(array))
+        self._dtype, self._shape = array.dtype, array.shape
+
+    def is_of(self, array: np.ndarray) -> bool:
+        """Whether the array holds the same, bit for bit."""
+        held = self._held
+        return array.tobytes() == held if type(held) is bytes else same_bytes(array, held)
+
+    @property
+    def array(self) -> np.ndarray:
+        """An array that holds it."""
+        held = self._held
+        if type(held) is not bytes:
+            return held
+        return np.frombuffer(held, self._dtype).reshape(self._shape)
+
+
 _copies: weakref.WeakValueDictionary[int, np.ndarray] = weakref.WeakValueDictionary()
 
 

@@ -88,6 +88,11 @@ class Options:
             raise ValueError("static_graph: report is '', which is the name of no file")
         self.report = report
 
+    @property
+    def is_plain(self) -> bool:
+        """Whether nothing is asked for that holds for one method alone."""
+        return not (self.force_test_define_by_run or self.report) and self.exact is None
+
     def decorate_turns(
         self, turns: Any, inside: Set[Any], sites: list[weakref.ref[Site]]
     ) -> Callable[..., Any]:
@@ -105,7 +110,8 @@ class ScheduleManager:
 
     def __init__(self, chain: Any) -> None:
         self._chain = weakref.ref(chain)
-        self._sites: dict[Callable[..., Any], Site] = {}
+        #: By method; those of calls around these by themselves.
+        self._sites: dict[Any, Site] = {}
         self.gradients = Gradients(chain)
 
     def of(self, chain: Any) -> bool:
@@ -124,10 +130,11 @@ class ScheduleManager:
     def report(self) -> Reports:
         """Why each trace happened, on which line, and how long it took.
 
-        The reports of the chain's compiled methods, as a tuple; ``str()`` of it is a table, and
+        The reports of the chain's compiled methods, and of loss functions that were compiled as a
+        whole since they call these, as a tuple; ``str()`` of it is a table, and
         ``save('report.html')`` writes a page with everything that is known.
         """
-        return Reports(self._sites.values())
+        return Reports(_called(self._sites.values()))
 
     @property
     def programs(self) -> list[CompiledProgram]:
@@ -157,10 +164,16 @@ def _nothing() -> None:
 def reports_of(links: Iterable[Any]) -> Reports:
     """The reports of the compiled methods of some links, each once."""
     managers = [vars(link).get("schedule_manager") for link in dict.fromkeys(links)]
-    return Reports(site for m in managers if m is not None for site in m._sites.values())
+    return Reports(site for m in managers if m is not None for site in _called(m._sites.values()))
 
 
-def _manager(chain: Any) -> ScheduleManager:
+def _called(sites: Iterable[Site]) -> list[Site]:
+    """Those that have had calls of their own, or all: others were parts of the calls of these."""
+    sites = [*sites]
+    return [s for s in sites if s.ledger.hits or s.ledger.eager_calls] or sites
+
+
+def manager_of(chain: Any) -> ScheduleManager:
     manager = chain.__dict__.get("schedule_manager")
     if manager is None or not manager.of(chain):
         manager = chain.__dict__["schedule_manager"] = ScheduleManager(chain)
@@ -263,6 +276,8 @@ def _decorate(method: Any, options: Options) -> Callable[..., Any]:
         if isinstance(method, type):
             hint = "; decorate its __call__ or forward method instead of the class"
         raise TypeError(f"static_graph decorates a method of a chain, not {method!r}{hint}")
+    if method.__code__ in _tracing.inner_codes:
+        method = inspect.unwrap(method)  # whatever is inside is compiled with it anyway
     name, lives = method.__qualname__.replace("<locals>.", ""), Lives()
 
     @functools.wraps(method)
@@ -274,7 +289,7 @@ def _decorate(method: Any, options: Options) -> Callable[..., Any]:
                 return method(self, *args, **kwargs)
             site = _site_of(self, method, name, options, lives)
         # What is a part of another call, the method's own for instance, adds few frames.
-        if _state.run is not None or (
+        if _state.run is not None and _tracing.is_inside() or (
                 (outer := _state.site) is not None and site.is_part_of(outer)):
             return method(self, *args, **kwargs)
         if (ledger := site.ledger).to_pass > 0:
@@ -287,7 +302,16 @@ def _decorate(method: Any, options: Options) -> Callable[..., Any]:
         return site(self, args, kwargs)
 
     entry_code(call.__code__, Site._run.__code__)
+    call._static_options = options  # type: ignore[attr-defined]
+    _tracing.decorated[0] = True
     return call
+
+
+def brief_lives(site: Site, lives: Lives) -> None:
+    """Let the first calls of a chain pass, where such chains have few."""
+    if (calls := lives.to_pass()) and configuration.peek("static_budget") is not None:
+        site.ledger.let_pass(calls, _BRIEF_LIVES)
+        site.account.let_pass(calls)
 
 
 def _site_of(
@@ -300,14 +324,12 @@ def _site_of(
             f"static_graph: {name} was called on a {type(chain).__name__}; only methods of a "
             "chainer.Chain (or another Link) can be compiled"
         )
-    manager = _manager(chain)
+    manager = manager_of(chain)
     site = manager._sites.get(method)
     if site is None:
         site = manager._sites[method] = Site(method, name, options, lives)
         site.chain = weakref.ref(chain)
-        if (calls := lives.to_pass()) and configuration.peek("static_budget") is not None:
-            site.ledger.let_pass(calls, _BRIEF_LIVES)
-            site.account.let_pass(calls)
+        brief_lives(site, lives)
         lives.begins(chain, site.ledger)
         if options.sites is not None:
             options.sites.append(weakref.ref(site))

@@ -1,6 +1,6 @@
 """Classifier."""
+from chainer import _tracing, link, reporter
 from chainer import functions as F
-from chainer import link, reporter
 
 
 class Classifier(link.Chain):
@@ -51,6 +51,7 @@ class Classifier(link.Chain):
         with self.init_scope():
             self.predictor = predictor
 
+    @_tracing.with_what_is_inside
     def forward(self, *args, **kwargs):
         """Predicts, and compares with the labels.
 

@@ -3,7 +3,7 @@ import copy
 import warnings
 
 import chainer
-from chainer import backend, reporter
+from chainer import _tracing, backend, reporter
 from chainer.dataset import convert
 from chainer.training import extension
 from chainer.training.extensions import util
@@ -104,13 +104,14 @@ class Evaluator(extension.Extension):
             iterator.reset()
         else:
             iterator = copy.copy(iterator)
-        evaluate = self.eval_func or self._targets['main']
+        function = self.eval_func or self._targets['main']
         summary = reporter.DictSummary()
         progress = _Progress(iterator) if self._progress_bar else None
         for batch in iterator:
             observation = {}
             with reporter.report_scope(observation), chainer.no_backprop_mode():
                 arrays = convert._call_converter(self.converter, batch, self.device)
+                evaluate = _tracing.as_whole(function, self._targets['main'])
                 if isinstance(arrays, (tuple, list)):
                     evaluate(*arrays)
                 elif isinstance(arrays, dict):

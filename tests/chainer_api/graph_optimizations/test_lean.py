@@ -430,6 +430,8 @@ def test_fewer_programs_come_before_the_method_is_left_alone(monkeypatch):
             assert site.sleep.calls == 0
             found.append(sum(len(plan.pieces) for _, _, plan in proof.plans))
             site.rests.rest()
+            assert site.sleep.calls == 0  # it is seen what comes after calls
+            site.rests.rest()
             assert site.sleep.calls > 0
             site.sleep.calls = 0
     assert found[1] == pieces < found[0]

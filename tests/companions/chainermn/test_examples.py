@@ -30,7 +30,7 @@ def test_examples(mpiexec, n, tmp_path):
     # Compiled, and with all gradients in one buffer, the numbers are the same.
     for a, b in zip(logs['result'], logs['static'], strict=True):
         assert a['main/loss'] == b['main/loss']
-    assert 'MLP.forward: ' in runs[1]
+    assert 'Classifier.forward: ' in runs[1]
     # Stopped in iteration 9, gone on from 8.
     assert 'from iteration 0' in runs[2] and 'stopped' in runs[2]
     assert 'from iteration 8' in runs[3] and 'stopped' not in runs[3]

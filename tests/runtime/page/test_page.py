@@ -248,7 +248,7 @@ def test_the_extension_writes_while_training_goes_on(tmp_path):
     trainer.extend(chainer.training.extensions.StaticReport('page.html', profile=True))
     trainer.run()
     page = Page((tmp_path / 'page.html').read_text())
-    assert 'MLP.forward' in page.text('h2') and 'LinearFunction' in page.text('bars')
+    assert 'Classifier.forward' in page.text('h2') and 'LinearFunction' in page.text('bars')
     assert chainer.config.static_profile is False
 
 
