@@ -767,10 +767,8 @@ class GradientMethod(Optimizer):
         if self.target is None:
             self._check_set_up()
         params = None
-        if _tracing.state.run is not None:
-            _tracing.settle('parameters are updated')
-        if _tracing.late_runs:
-            _tracing.settle_late(None, 'parameters are updated')
+        _tracing.settle('parameters are updated')
+        _tracing.settle_late(None, 'parameters are updated')
         if lossfun is not None:
             loss = _tracing.as_whole(lossfun, self.target)(*args, **kwds)
             params = self._backward(loss)

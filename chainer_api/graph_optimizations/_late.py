@@ -318,10 +318,16 @@ class AfterCall(Run):
             self._inside -= 1
 
     look = _ends(Run.look)
-    looked_at = _ends(Run.looked_at)
     looked_at_array = _ends(Run.looked_at_array)
     rebinds = _ends(Run.rebinds)
     stop = _ends(Run.stop)
+
+    @_ends
+    def looked_at(self, x: Any, array: Any) -> None:
+        if array is None and self.stopped is None:
+            self.settle("what a function retains")  # it is to be there, in a node
+        else:
+            Run.looked_at(self, x, array)
 
     def settle(self, why: str) -> None:
         try:

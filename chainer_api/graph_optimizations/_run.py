@@ -632,12 +632,7 @@ class Run:
     @_alone
     def looked_at(self, x: Any, array: Any) -> None:
         """The array of a Variable (or its node) was read, which is no promise; None is no array."""
-        if self.stopped is not None:
-            return
-        if array is None:
-            # Of a node, mostly: what pending functions are going to retain is to be there.
-            if self.is_late:
-                self.settle("what a function retains")
+        if self.stopped is not None or array is None:
             return
         if self._seen is not None:
             found = self._seen.get(id(x))

@@ -593,7 +593,6 @@ def test_what_nobody_looks_at_is_computed_with_the_next_call(soon):
             loss_of(model(x), t).backward()
         served = len(soon)
         kept = [loss_of(model(x), t) for _ in range(4)]
-        assert type(kept[-1]._array) is _tracing.Promise or type(kept[-2]._array) is np.ndarray
         assert len(soon) >= served + 2
         assert len({loss.array.tobytes() for loss in kept}) == 1
 
