@@ -281,6 +281,9 @@ def _run(node: StaticScheduleFunction, made: TwicePiece, gys: list[Any]) -> list
     values = dict(zip(made.results, results, strict=True))
     if not all([_is_as_given(node, slot, values[slot]) for slot in piece.results]):
         return None
+    given = zip(made.inputs, arrays, strict=True)
+    if not all([made.agree(a, live[i.slot]) for i, a in given if i.slot in made.written]):
+        return None  # written again since: functions that have retained them find that
     new = StaticScheduleFunction(made, leaves, live, node._states)
     if kept is not None:
         new._kept, new._backwards = kept, backwards

@@ -12,6 +12,7 @@ from trust import Base, check, difference, run, total, variable
 import chainer
 import chainer.functions as F
 import chainer.links as L
+from chainer.graph_optimizations._piece import Piece
 
 CALLS = 16
 
@@ -373,3 +374,96 @@ def test_a_program_that_is_wrong_is_noticed(monkeypatch, caplog):
     expected = run(make, False, CALLS)
     assert difference(expected, run(make, True, CALLS)) is None
     assert "distrusted" in {e.kind for e in programs_of(make).events}
+
+
+# -- Statistics that are read, written, and written again ------------------------------------------
+
+
+class Centred(chainer.FunctionNode):
+    """Subtracts a running mean, which its gradient scales with as it is then."""
+
+    def __init__(self, mean):
+        self.mean = mean
+
+    def forward(self, inputs):
+        (x,) = inputs
+        self.retain_inputs((0,))
+        y = x - self.mean
+        self.mean *= np.float32(0.5)
+        self.mean += np.float32(0.5) * x.mean(axis=0)
+        return (y,)
+
+    def backward(self, indexes, grad_outputs):
+        (x,) = self.get_retained_inputs()
+        (gy,) = grad_outputs
+        return (gy * self.mean * x,)
+
+
+class Fixed(chainer.FunctionNode):
+    """The same of a mean that is an input of its own."""
+
+    def forward(self, inputs):
+        x, mean = inputs
+        self.retain_inputs((0, 1))
+        return (x - mean,)
+
+    def backward(self, indexes, grad_outputs):
+        x, mean = self.get_retained_inputs()
+        (gy,) = grad_outputs
+        return gy * mean * x, None
+
+
+def _in_test_mode(self, x):
+    with chainer.using_config("train", False):
+        return self.bn(x)
+
+
+READERS = {
+    "batch_normalization": lambda self, x: _in_test_mode(self, x) + F.sin(self.bn(x)),
+    "own_attribute": lambda self, x: Centred(self.mean).apply((x,))[0],
+    "own_input": lambda self, x: (
+        Fixed().apply((x, self.mean))[0] + Centred(self.mean).apply((x,))[0]),
+}
+
+
+def _writes(self, x):
+    self.bn(x * 3)
+    Centred(self.mean).apply((x * 3,))
+
+
+@pytest.mark.parametrize("may_wait", [None, True])
+@pytest.mark.parametrize("when", ["in_the_method", "after_a_look", "before", "between", "never"])
+@pytest.mark.parametrize("reader", READERS)
+def test_statistics_written_again(reader, when, may_wait, monkeypatch):
+    monkeypatch.setattr(Piece, "may_wait", may_wait)
+
+    def make():
+        class Model(Base):
+            def __init__(self):
+                super().__init__()
+                self.mean = np.ones(4, "f")
+
+            def forward(self, x):
+                y = F.tanh(READERS[reader](self, self.a(x)))
+                if when == "after_a_look":
+                    y.array.sum()
+                if when in ("after_a_look", "in_the_method"):
+                    _writes(self, x)
+                return y * 2
+
+            def step(self, k):
+                x = variable(k)
+                y = self(x)
+                if when == "before":
+                    _writes(self, x)
+                total(y).backward(enable_double_backprop=True)
+                g = x.grad_var
+                x.cleargrad()
+                if when == "between" and k % 3:
+                    _writes(self, x)
+                F.sum(g * g).backward()
+                return y, x, g, self.mean, self.bn.avg_mean
+
+        return Model
+
+    check(make, CALLS)
