@@ -1,15 +1,16 @@
 """Library ops and array code of define-by-run in native code, where they have a native form.
 
-The first calls with arrays of some layout run the NumPy calls; then a program of this one op or
-function is compiled, as the target asks: by the thread in the background, or at once. Its bits are
-those of the NumPy calls: the first call compares them. Large memory to work in is taken for each
-call, as NumPy does.
+The first calls with arrays of some layout run the NumPy calls; when these have taken as long as
+compiling does, a program of this one op or function is compiled, as the target asks: by the thread
+in the background, or at once. Its bits are those of the NumPy calls: the first call compares them.
+Large memory to work in is taken for each call, as NumPy does.
 """
 
 from __future__ import annotations
 
 import logging
 import sys
+import time
 from collections import OrderedDict
 from collections.abc import Callable, Hashable
 from typing import Any, TypeVar
@@ -29,6 +30,7 @@ from .native import draws, native_target, own_products, same_bits
 from .options import OPTIONS
 
 logger = logging.getLogger("chainwright")
+clock = time.perf_counter
 
 OPS = frozenset(
     {
@@ -42,7 +44,10 @@ OPS = frozenset(
         "sum_pooling_spread",
     }
 )
-_CALLS = 3  # with one layout before a program is made
+_CALLS = 3  # with one layout before a program is made, at least
+# Seconds in these NumPy calls before: to compile takes half of that, and competes with them. And in
+# the calls of all that wait, before the first of a process, with which what compiles is loaded.
+_WORTH, _FIRST = 6e-3, 30e-3
 _LIMIT = 512  # programs and layouts that are remembered: those that were used last
 _KEPT_BYTES = 1 << 20  # memory that waits for the next call
 
@@ -87,7 +92,8 @@ class _Program:
 
     def __init__(self, title: str) -> None:
         self.title = title
-        self.calls = 0
+        self.calls, self.seconds = 0, 0.0  # that one takes
+        self.is_asked_for = False
         self.run: Callable[..., Any] | None = None
         self.memory: list[Any] = []
         self.new_memory: Callable[[], Any] | None = None
@@ -144,6 +150,24 @@ class _Program:
         self.run = loaded.function
 
 
+class _Waiting:
+    """Seconds that the NumPy calls of all programs have taken that wait to be compiled."""
+
+    def __init__(self) -> None:
+        self._seconds = 0.0
+
+    def pays(self, program: _Program) -> bool:
+        """Whether it is time, with this call, to compile a program."""
+        if OPTIONS.target() == "native" or OPTIONS.budget() is None:
+            return True
+        self._seconds += program.seconds
+        if program.calls * program.seconds < _WORTH:
+            return False
+        return self._seconds >= _FIRST or native_target.cache_info().currsize > 0
+
+
+_WAITING = _Waiting()
+
 P = TypeVar("P")
 _known: OrderedDict[Hashable, _Program] = OrderedDict()
 _on_devices: OrderedDict[Hashable, Any] = OrderedDict()
@@ -187,13 +211,19 @@ def _found(
         return None
     if program.run is not None:
         return program(arrays, lambda: implementation(*arrays, **settings))
+    if program.is_asked_for:
+        return None
     program.calls += 1
-    if program.calls > _CALLS:
+    if program.calls <= _CALLS:
+        NEWS.has_come()
+    if program.calls < _CALLS or program.calls > _CALLS and not _WAITING.pays(program):
         return None
-    NEWS.has_come()
-    if program.calls < _CALLS:
-        return None
+    started = clock()
     results = implementation(*arrays, **settings)
+    program.seconds = clock() - started
+    if program.calls == _CALLS and not _WAITING.pays(program):
+        return results
+    program.is_asked_for = True
     layouts = [(a.shape, a.dtype, a.strides) for a in arrays]
     made = [
         (a.shape, a.dtype, a.strides) for a in (results if type(results) is tuple else (results,))

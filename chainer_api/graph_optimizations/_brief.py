@@ -265,12 +265,8 @@ class Brief:
         self._watch = Watch(names, chain, volatile)
         first = next(k for k, line in enumerate(lines) if line.lstrip().startswith("carrier."))
         guards = [line.strip() for line in lines[1:first]]
-        statements = [list[ast.stmt]() for _ in guards]
-        for statement in parsed("\n".join(guards)).body:
-            statements[statement.lineno - 1].append(statement)
-        kept = [
-            x for line, found in zip(guards, statements, strict=True)
-            if (x := self._kept(line, *found))]
+        # One by one: the tree of all of them would take megabytes.
+        kept = [x for line in guards if (x := self._kept(line, *parsed(line).body))]
         self.watched, self._held = self._watch.watched, self._watch.held
         of_plans = _words_of_plans(plans, self._held)
         self.table = looks.table_of([*self.watched.items(), *of_plans])

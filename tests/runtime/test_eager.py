@@ -1,5 +1,7 @@
 """Library ops of define-by-run: native code after some calls, with the bits of the kernels."""
 
+import functools
+import itertools
 import threading
 
 import numpy as np
@@ -82,6 +84,25 @@ def test_nobody_waits(monkeypatch):
     assert BACKGROUND.wait(60)
     (op,) = eager._known.values()
     assert op.run is not None
+
+
+@pytest.mark.parametrize(("loaded", "calls"), [(True, 7), (False, 33)])
+def test_what_takes_little_is_compiled_later(loaded, calls, monkeypatch):
+    """With a budget: when its calls have taken 6 ms, and those of all that wait 30 ms."""
+    jobs, times = [], itertools.count()
+    monkeypatch.setattr(options.OPTIONS, "target", lambda: "auto")
+    monkeypatch.setattr(options.OPTIONS, "budget", lambda: 0.5)
+    monkeypatch.setattr(eager, "_WAITING", eager._Waiting())
+    monkeypatch.setattr(eager, "NEWS", eager.News())
+    monkeypatch.setattr(eager, "clock", lambda: next(times) / 1024)
+    monkeypatch.setattr(BACKGROUND, "do", jobs.append)
+    if not loaded:
+        monkeypatch.setattr(eager, "native_target", functools.cache(native_target))
+    x, W = images(0)
+    convolution.convolution(x, W, **SETTINGS)  # what comes once is not looked at
+    asked = [bool(jobs) for _ in range(40) if convolution.convolution(x, W, **SETTINGS) is not None]
+    assert asked.index(True) + 1 == calls
+    assert len(jobs) == 1
 
 
 def test_without_native_code(monkeypatch):
