@@ -147,6 +147,11 @@ _ADVICE = (
         "decorate the method that computes the whole loss: gradients that are differentiated are a "
         "part of its program then",
     ),
+    (
+        "applied one by one",
+        "hand the loss function to optimizer.update(lossfun, ...), or decorate the method that "
+        "computes the loss: one program computes all of it then",
+    ),
     ("no program was found", _SHAPES),
 )
 

@@ -45,6 +45,7 @@ if TYPE_CHECKING:
 _FIRST, _FIRST_AT_ONCE = 96, 8  # uses of a proof until it is seen what comes after its calls
 _SEEN = 2  # times that the same has come, until it gets a program
 _IN_A_ROW, _TRIES = 4, 4  # calls that are looked at; times, each four times as late as the last
+_NOTHING_CAME = 0.25  # so much of one counts one that may not be the last call of its step
 _IN_VAIN = 3  # calls in a row of which nothing came: it is tried again later
 # Functions that may come after a call; and how many small ones they are worth at least: to put a
 # call off takes as long as to apply two (30 us; forward and backward of 36 losses).
@@ -52,6 +53,7 @@ _MOST, _LEAST = 64, 3
 _PIECES_OF_FUNCTION = 2  # fewer, in the account's eyes, for each of these functions
 _OVER = "values were looked at"
 _WHY = "the same functions have come after calls"
+_ONE_BY_ONE = "functions of its results are applied one by one"
 _NOTHING = (), {}  # what is drawn
 _state = _tracing.state
 #: What may stand behind the program in the code of a call: nothing that reads an array.
@@ -70,8 +72,12 @@ class Late:
         self.app, self.settings, self._undoes = app, settings, undoes
         at_once = configuration.peek("static_budget") is None
         self.at: float = _FIRST_AT_ONCE if at_once else _FIRST  # the use that is looked at
-        self._seen = self._in_a_row = self._tries = self._in_vain = 0
+        self._seen = self._tries = self._in_vain = 0
+        self._in_a_row = 0.0
         self._end: Application | None = None  # where the last call that was noted has ended
+        self._end_at = 0  # its use
+        #: Of how many calls the last is put off, and how many come before the next that is.
+        self._period, self._before = 1, 0
         #: The program of calls, and the code in which it stands.
         self._direct: Callable[[], Direct | None] = _nothing
         self._replay: Callable[[], Any] = _nothing
@@ -104,6 +110,7 @@ class Late:
             self.at = use + _FIRST
         elif self._programs:
             self.at, self._in_vain = math.inf, 0
+            self._before = (self._end_at - use - 1) % self._period
             self._goes_late(True)
         else:
             Noting(site, self, carrier, use).begin()
@@ -166,6 +173,10 @@ class Late:
 
     def _put_off(self, carrier: Carrier) -> bool:
         """Have promises in the place of the results; False if the call is to be computed now."""
+        if self._before:
+            self._before -= 1
+            return False
+        self._before = self._period - 1
         if not carrier.rests or not _may_wait():
             return False
         values = carrier.values
@@ -180,31 +191,43 @@ class Late:
         """It was noted what comes after a call."""
         end, use = run.app, run.use
         sync = run.syncs[0] if run.syncs else None
-        if sync is None or end is self.app:
+        if sync is None:
             self._tries_later(use)
+        elif end is self.app:  # perhaps the next one is the last of its step
+            self._goes_on(use, _NOTHING_CAME)
         elif end is not self._end:
-            self._end, self._seen = end, 1
+            self._end, self._end_at, self._seen = end, use, 1
             self._goes_on(use)
         else:
             self._seen += 1
+            self._period, self._end_at = use - self._end_at, use
             if self._seen < _SEEN or not self._is_compiled(site, sync, run):
                 self._goes_on(use)
+        if self._tries and not self._programs:
+            self._tell(site, end)
 
-    def _goes_on(self, use: int) -> None:
+    def _tell(self, site: Site, end: Application) -> None:
+        """Say that somebody takes gradients through functions that no program computes."""
+        for app in end.path(self.app.depth + 1):
+            if any([spec.requires_grad for spec in app.outputs]):
+                site.ledger.add_once("outside", _ONE_BY_ONE, app.origin.place)
+                return
+
+    def _goes_on(self, use: int, share: float = 1.0) -> None:
         """The next call is looked at, too, but for some."""
-        self._in_a_row += 1
+        self._in_a_row += share
         if self._in_a_row >= _IN_A_ROW:
             self._tries_later(use)
 
     def _tries_later(self, use: int) -> None:
-        self._in_a_row, self._seen, self._end = 0, 0, None
+        self._in_a_row, self._seen, self._end = 0.0, 0, None
         self._tries += 1
         self.at = use + _FIRST * 4**self._tries if self._tries < _TRIES else math.inf
 
     def was_in_vain(self, use: int) -> None:
         """A call was late, and no program has served it together with what came after it."""
-        self._in_vain += 1
-        if self._in_vain >= _IN_VAIN:
+        self._in_vain, self._before = self._in_vain + 1, 0  # it was not the last of its step
+        if self._in_vain >= _IN_VAIN * self._period:
             self._goes_late(False)
             self._tries_later(use)
 
@@ -227,7 +250,7 @@ class Late:
                 [a.direct for a in path[depth:]]):
             self._tries_later(run.use)
             return True
-        wanted = sync.alive | self.plan.results
+        wanted = sync.alive
         ends = None if some_leaf_comes_again(path) else ends_of(app, 1)
         need = Need([Ran(app, 1, None, 0, [], {}, 0, 0, "")], wanted, frozenset(), {}, ends)
         more = _PIECES_OF_FUNCTION * (app.depth - depth)

@@ -2,6 +2,7 @@
 
 import copy
 import gc
+import linecache
 import pickle
 import random
 import threading
@@ -197,6 +198,59 @@ def double_backprop(model, optimizer, x, t, k):
 def two_calls(model, optimizer, x, t, k):
     y, z = model(x), model(x + 1)
     return step(model, optimizer, x, t, k, loss_of(y * z, t))
+
+
+def of_three(y, p, n):
+    d = F.sum(F.square(y - p), axis=1) - F.sum(F.square(y - n), axis=1)
+    return F.mean(F.relu(d + 0.2))
+
+
+def three_calls(model, optimizer, x, t, k):
+    return step(model, optimizer, x, t, k, of_three(model(x), model(x + 1), model(x * 2)))
+
+
+def more_or_fewer_calls(model, optimizer, x, t, k):
+    if k % 9 == 4:
+        return step(model, optimizer, x, t, k)
+    if k % 9 == 7:
+        model(x)
+    return three_calls(model, optimizer, x, t, k)
+
+
+def results_of_some_are_held(model, optimizer, x, t, k):
+    y = model(x)
+    p = model(x + 1)
+    n = model(x * 2)
+    loss = of_three(y, p, n)
+    if k % 3:
+        del y, n
+    seen = step(model, optimizer, x, t, k, loss)
+    return seen, p.array.tobytes()
+
+
+def written_between_calls(model, optimizer, x, t, k):
+    y = model(x)
+    if k % 4 == 0:
+        y.array[0] = 1.0
+    p = model(x + 1)
+    if k % 4 == 1:
+        model.c.b.array += 0.25
+        model.a.W.array *= 0.75
+    n = model(x * 2)
+    if k % 4 == 2:
+        p.array[...] = 2.0
+    loss = of_three(y, p, n)
+    if k % 8 == 3:
+        x[...] = 1.0
+        n.array[1] = 0.0
+    return step(model, optimizer, x, t, k, loss)
+
+
+def one_after_the_other(model, optimizer, x, t, k):
+    """What comes in depends on the result of the call before."""
+    y = model(x)
+    z = model(F.concat([y, x[:, :2]]))
+    return step(model, optimizer, x, t, k, of_three(y, z, model(F.tanh(F.tile(z, (1, 2))[:, 1:]))))
 
 
 def two_losses(model, optimizer, x, t, k):
@@ -488,18 +542,21 @@ _OF_NET = (
     views_are_written, another_thread_writes, another_thread_updates, functions_are_looked_at,
     nodes_are_looked_at, random_numbers, hooks, copies, models_are_copied, threads,
     another_thread_calls, functions_of_the_users, reported, kept_for_later, floating_point,
-    errors_are_raised, labels, labels_are_caught, links_change,
+    errors_are_raised, labels, labels_are_caught, links_change, three_calls,
+    more_or_fewer_calls, results_of_some_are_held, written_between_calls, one_after_the_other,
 )
 CASES = [
     *[(Net, between) for between in _OF_NET],
-    *[(Dropped, f) for f in (usual, random_numbers, input_is_written, update_in_between, labels)],
+    *[(Dropped, f) for f in (
+        usual, random_numbers, input_is_written, update_in_between, labels, three_calls,
+        written_between_calls)],
     *[(Heads, f) for f in (two_results, one_of_two_is_looked_at)],
     *[(Named, f) for f in (calls_are_caught, backward_is_caught)],
 ]
 #: Where a good part of the calls is to be computed late: the others stop doing so.
 _LATE = {
     usual, target_is_written, two_results, other_functions, random_numbers, reported, evaluation,
-    copies, kept_for_later,
+    copies, kept_for_later, two_calls, three_calls,
 }
 
 
@@ -607,6 +664,23 @@ def test_brief_tails_are_not_put_off(soon):
             F.sum(model(x)).backward()
             model(x).array.sum()
     assert not soon
+    (report,) = model.schedule_manager.report()
+    (where,) = [e.where for e in report.events if "applied one by one" in e.reason]
+    file, _, line = where.rpartition(":")
+    assert "F.sum(model(x))" in linecache.getline(file, int(line))
+    assert any("optimizer.update(lossfun, ...)" in what for what in report.advice)
+
+
+def test_the_last_of_several_calls_is_put_off(soon, monkeypatch):
+    class Compiled(Net):
+        forward = chainer.static_graph(Net.forward)
+
+    vain, is_vain = [], _late.Late.was_in_vain
+    monkeypatch.setattr(
+        _late.Late, "was_in_vain", lambda self, use: (is_vain(self, use), vain.append(use))[0])
+    run(Compiled, three_calls)
+    # Two in vain, until it is known again which one is the last, for each call that is checked.
+    assert len(soon) > STEPS // 4 and len(vain) < STEPS // 4
 
 
 def test_no_whole_steps(soon):
