@@ -36,7 +36,12 @@ _LONG = 1024  # uses after which it was no mistake
 _LEAST = 8  # guards fewer, or it is no gain
 _OF_LAYOUT = re.compile(
     r"if type\((v\d+)\) is not ndarray or \1\.shape != (k\d+) or \1\.dtype is not (k\d+) and "
-    r"\1\.dtype != \3 or \1\.strides != (k\d+): return MISS"
+    r"\1\.dtype != \3 or \1\.strides != (k\d+): return (MISS|undone\(carrier\))"
+)
+#: Draws come in the order of the method, among the guards, of which they change nothing.
+_OF_DRAW = re.compile(
+    r"carrier\.(first_state = first_state\(\)|states\[k\d+\] = k\d+\(\)"
+    r"|drawn\.append\(k\d+\(\*k\d+, \*\*k\d+\)\))"
 )
 _OF_FUNCTIONS = frozenset({"__code__", "__defaults__", "__kwdefaults__", "__closure__"})
 _OF_ARRAYS = frozenset({"shape", "dtype", "strides"})
@@ -263,7 +268,9 @@ class Brief:
     ) -> None:
         self._names = names
         self._watch = Watch(names, chain, volatile)
-        first = next(k for k, line in enumerate(lines) if line.lstrip().startswith("carrier."))
+        first = next(
+            k for k, line in enumerate(lines)
+            if line.lstrip().startswith("carrier.") and not _OF_DRAW.fullmatch(line.strip()))
         guards = [line.strip() for line in lines[1:first]]
         # One by one: the tree of all of them would take megabytes.
         kept = [x for line in guards if (x := self._kept(line, *parsed(line).body))]
@@ -329,14 +336,14 @@ class Brief:
         found = _OF_LAYOUT.fullmatch(line)
         if found is None:
             return line
-        name, *form = found.groups()
+        name, *form, end = found.groups()
         shape, dtype, strides = (self._names[k] for k in form)
         fit, table = looks.layouts(), looks.layouts_table([(shape, dtype, strides)])
         if fit is None or table is None:
             return line
         number = sum([k.startswith("layout") for k in self._names])
         self._names = {**self._names, "fit": fit, f"layout{number}": table}
-        return f"if not fit((layout{number}, {name})): return MISS"
+        return f"if not fit((layout{number}, {name})): return {end}"
 
     def _fewer_compared(self, test: ast.expr) -> str:
         """``len({id(a), id(b)}) != 2``, with those left out that are the same in each call."""

@@ -1,7 +1,7 @@
 """One program of a call that goes briefly, with nothing around it.
 
-In: a plan of a single program that only computes. Out: generated functions that do what
-:meth:`Plan.run` and :meth:`StaticScheduleFunction._give_gradients` do where nothing is to be
+In: a plan of a single program, which may draw, and write statistics. Out: functions that do
+what :meth:`Plan.run` and :meth:`StaticScheduleFunction._give_gradients` do where nothing is to be
 checked, timed or computed before, as most calls are. A single result has its place in the graph,
 but the node that shows it is made when somebody asks for it: mostly nobody does. What may not
 happen: a call for which something is to be looked at, and goes this way. So what decides is
@@ -10,6 +10,7 @@ compared in each call, and all else is left to the plan.
 
 from __future__ import annotations
 
+import itertools
 import weakref
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
@@ -174,7 +175,9 @@ def _found(piece: Piece) -> Any:
 def _is_direct(plan: Plan) -> bool:
     piece = plan.pieces[0]
     schedule = piece._compiled[0]
-    if len(plan.pieces) > 1 or not piece._is_simple or type(schedule) is not Schedule:
+    if len(plan.pieces) > 1 or not piece.only_computes or type(schedule) is not Schedule:
+        return False
+    if not set(piece.written).isdisjoint(piece.large):
         return False
     if schedule._left >= 0:
         return False
@@ -229,7 +232,7 @@ def _runner(direct: Direct) -> Any:
         "piece": piece, "compiled": compiled, "schedule": schedule, "runner": runner,
         "function": runner.function, "otherwise": direct.otherwise,
         "handed_out": _tracing.handed_out, "new": object.__new__,
-        "profiled": OPTIONS.profile, "raising": raising,
+        "profiled": OPTIONS.profile, "raising": raising, "asarray": np.asarray, "copied": copied,
     }
     t.line("n = piece.uses_since_check + 1")
     t.line("if (not carrier.rests or piece._compiled is not compiled or handed_out")
@@ -239,9 +242,14 @@ def _runner(direct: Direct) -> Any:
     t.line("piece.uses_since_check = n")
     t.line("values = carrier.values")
     arrays, own = _read(t, piece)
+    for slot in piece.written if piece.chained else ():
+        t.line(f"c{slot} = copied({own[slot]})")
     (t.take_back if piece.chained and schedule._saves else t.take)("kept", runner.kept)
     t.take("scratch", runner.scratch)
-    inputs = "".join([f"{arrays[slot]}, " for slot in piece._leaf_slots])
+    numbers = itertools.count()
+    inputs = "".join([
+        f"asarray(carrier.drawn[{next(numbers)}]), " if i.slot is None else f"{arrays[i.slot]}, "
+        for i in piece.inputs])
     t.line(f"made = raising(function, {inputs}scratch, kept)")
     t.give("scratch", runner.scratch)
     for k, slot in enumerate(piece.results):
@@ -286,7 +294,8 @@ def _hang(t: _Text, direct: Direct, own: dict[int, str]) -> None:
     t.names |= {
         "Function": DirectFunction if is_single else DirectFunctions, "ref": _ref,
         "next_number": next_number, "hold": hold, "ground": piece._ground,
-        "levels_of": piece.levels, "copied": copied, "backwards": piece._compiled[1],
+        "levels_of": piece.levels, "backwards": piece._compiled[1],
+        "last_functions": _tracing.last_functions, "note_function": _tracing.note_function,
     }
     pieces_exist()
     n = len(piece._node_leaves)
@@ -302,11 +311,21 @@ def _hang(t: _Text, direct: Direct, own: dict[int, str]) -> None:
         for slot in piece._leaf_slots
     ])
     if piece._copies_are_cheap:
-        copies = "".join([f"{slot}: copied({own[slot]}), " for slot in piece._leaf_slots])
+        copies = "".join([
+            f"{slot}: {f'c{slot}' if slot in piece.written else f'copied({own[slot]})'}, "
+            for slot in piece._leaf_slots])
         t.line(f"f._held = {{{copies}}}")
         t.line(f"f._held_live = {{{live}}}")
     else:
         t.line(f"f._held = f._held_live = {{{live}}}")
+        if piece.written:
+            before = ", ".join([f"{slot}: c{slot}" for slot in piece.written])
+            t.line(f"f._held = {{**f._held, {before}}}")
+    if piece.states_needed:
+        t.line("f._states = carrier.states")
+    if piece.written:
+        written = ", ".join([own[slot] for slot in piece.written])
+        t.line(f"if last_functions: note_function(f, {written})")
     small = "".join([
         f"{slot}: y{k}.tobytes(), " for k, slot in enumerate(piece.results) if _is_small(piece, k)
     ])

@@ -394,14 +394,14 @@ def _goes_plainly(run: AfterCall, func: FunctionNode, inputs: Any) -> Any:
 class Noting(AfterCall):
     """Sees what comes after a call that was computed."""
 
-    __slots__ = ()
+    __slots__ = ("_has_told",)
 
     def __init__(self, site: Site, late: Late, carrier: Carrier, use: int) -> None:
         super().__init__(site, late, carrier, use)
         values = carrier.values
         self.count, self._keeps = len(values), True
         self._seen = {id(v): (k, weakref.ref(v)) for k, v in enumerate(values) if v is not None}
-        self.step = matches_nothing
+        self.step, self._has_told = matches_nothing, False
 
     def _note(self, func: FunctionNode, inputs: Any) -> Any:
         if self.app.depth >= self.late.app.depth + _MOST:
@@ -417,7 +417,8 @@ class Noting(AfterCall):
             self.stopped = _OVER
 
     def ends(self) -> None:
-        if self.step is not _goes_plainly:
+        if not self._has_told:  # who stops a run has it settled before
+            self._has_told = True
             self.late.has_come(self.site, self)
         super().ends()
 

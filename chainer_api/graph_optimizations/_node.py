@@ -407,7 +407,7 @@ class StaticScheduleFunction(FunctionNode):
         assert self.inputs is not None and self.outputs is not None
         if late.leaf is not None:
             k = self._piece.input_of.get(late.leaf)
-            if k is not None:
+            if k is not None and not late.memory:
                 return self.inputs[k]._data
             held = self._held_live.get(late.leaf)
             return held.array if type(held) is Held else held
@@ -504,6 +504,7 @@ class StaticScheduleFunction(FunctionNode):
         started = clock()
         rebuilt = self.rebuild()
         piece, places = self._piece, {}
+        piece.graph_was_wanted()
         if not self._program_may_come:
             piece.was_dissolved(self._why_dissolved)
         for slot, aliases in rebuilt.by_slot.items():

@@ -189,10 +189,12 @@ class Piece:
         if self.slots is not None:
             self._read_arrays = _reader(tuple([self.array_text(s, f"values[{s}]") for s in slots]))
         self._read_nodes = _reader(tuple([f"values[{s}]._node" for s in self._node_leaves]))
-        #: Whether its inputs are arrays as they are, and nothing is done besides computing.
+        #: Whether its inputs are arrays as they are, or drawn ones.
+        self.only_computes = self.gpu is None and not self.numbers and all([
+            i.number is None for i in self.inputs])
         self._is_simple = (
-            self.slots is not None and self.gpu is None
-            and not (self.numbers or self.written or self.states_needed)
+            self.only_computes and self.slots is not None
+            and not (self.written or self.states_needed)
         )
         self._number_inputs()
         self._publish()
@@ -216,7 +218,7 @@ class Piece:
     def _places_of_late(self, backward: Backward) -> tuple[int | None, ...]:
         """Which inputs of the node show the leaves that backward reads late."""
         return tuple([
-            None if late.leaf is None or late.number is not None else self.input_of.get(late.leaf)
+            None if late.leaf is None or late.memory else self.input_of.get(late.leaf)
             for late in backward.late
         ])
 
@@ -409,6 +411,10 @@ class Piece:
         """
         uses = self.uses_since_check - self._renewed_at
         return self._renewals < 1 or uses >= 4**self._renewals or self.account.hurries()
+
+    def graph_was_wanted(self) -> None:
+        """It may be wanted again, and come late, when parameters have been updated."""
+        self._unsettled = max(self._unsettled, _AFTER_NEW_BACKWARD[self._is_large()])
 
     def was_dissolved(self, why: str) -> None:
         """The graph behind a node was wanted: where that is the rule, a program is in vain."""

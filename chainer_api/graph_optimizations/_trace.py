@@ -84,13 +84,15 @@ class Late(NamedTuple):
 
     So do functions themselves: what they retain may have been changed meanwhile, if the caller
     can reach it. ``leaf`` is the slot of a leaf, or ``output`` the number of a result. ``number``
-    is computed from numbers that only backward uses.
+    is computed from numbers that only backward uses. By views of a leaf that they have retained
+    functions find the ``memory`` that it had in the call, whatever the leaf itself is by now.
     """
 
     node: Node | None
     leaf: int | None
     output: int | None
     number: Computed | None = None
+    memory: bool = False
 
 
 class Differentiation:
@@ -615,6 +617,26 @@ class Traced:
                 y._array = array
                 y.node._data = array
 
+        rec = self.session.recorder
+        for slot, storage in self._viewed.items():
+            if not storage.shared:
+                self._late_array(("memory", slot), self._specs[slot].strides, slot, None,
+                                 self._specs[slot])
+                late, _ = self._late["memory", slot]
+                assert late.node is not None
+                rec.write(storage, late.node)  # views are derived anew where they are read
+
+    @functools.cached_property
+    def _viewed(self) -> dict[int, Any]:
+        """The memory of the leaves of which there are views."""
+        known = self.session.recorder.known
+        views = {id(array.storage) for array in known.values() if array.path}
+        leaves = {i.slot: known.get(id(self._values[i.slot]))
+                  for i in self.inputs if i.slot is not None}
+        return {
+            slot: leaf.storage for slot, leaf in leaves.items()
+            if leaf is not None and id(leaf.storage) in views}
+
     def _is_array(self, slot: int) -> bool:
         """Whether a leaf is an array of the user's, no Variable."""
         return type(self._values.get(slot)) is np.ndarray
@@ -631,7 +653,7 @@ class Traced:
             array = blank(like.shape, like.dtype, strides)
             name = f"late_x{leaf}" if leaf is not None else f"late_y{output}"
             node = self.session.recorder.input(array, name, "gradient")
-            known = self._late[key] = (Late(node, leaf, output), array)
+            known = self._late[key] = (Late(node, leaf, output, None, key[0] == "memory"), array)
         return known[1]
 
 

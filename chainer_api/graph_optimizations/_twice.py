@@ -262,10 +262,12 @@ def _run(node: StaticScheduleFunction, made: TwicePiece, gys: list[Any]) -> list
     started = clock()
     piece, app = node._piece, made.app
     leaves, live = dict(node._leaves), dict(node._live)
-    if not _are_live(node, leaves, live):
+    now = _found_now(node, leaves, live)
+    if now is None:
         return None
+    live.update({slot: now[slot] for slot in live if slot not in piece.written})
     for slot, g in zip(app.inputs, gys, strict=True):
-        leaves[slot] = live[slot] = g._array
+        leaves[slot] = live[slot] = now[slot] = g._array
     nodes = dict(zip(piece._node_leaves, node._leaf_nodes, strict=True))
     nodes.update(zip(app.inputs, [g._node for g in gys], strict=True))
     if not nodes.keys() >= {*made._node_leaves}:
@@ -274,7 +276,7 @@ def _run(node: StaticScheduleFunction, made: TwicePiece, gys: list[Any]) -> list
     drawn = _drawn(piece, node._states) if made.draws else ()
     schedule, backwards = made._compiled
     try:
-        arrays = raising(made.inputs_of, leaves, drawn, numbers)
+        arrays = raising(made.inputs_of, now, drawn, numbers)
         results, kept = raising(schedule.forward, arrays)
     except FloatingPointError:
         return None  # the functions tell of it
@@ -312,17 +314,26 @@ def _functions_between(gys: Sequence[Any], node: StaticScheduleFunction) -> set[
     return found if node in found else set()
 
 
-def _are_live(node: StaticScheduleFunction, leaves: Any, live: Any) -> bool:
-    """Whether functions would find now what they had been applied to."""
-    piece = node._piece
-    for slot in piece.retained:
-        assert node.inputs is not None
-        array = node.inputs[piece.input_of[slot]]._data
-        if array is None or array is not leaves[slot] and not same_bytes(array, leaves[slot]):
-            return False
-    written = set(piece.written)
-    others = [s for s in live if s >= 0 and s not in piece.input_of and s not in written]
-    return all([live[s] is leaves[s] or same_bytes(live[s], leaves[s]) for s in others])
+def _found_now(
+    node: StaticScheduleFunction, leaves: dict[int, Any], live: dict[int, Any]
+) -> dict[int, Any] | None:
+    """The arrays of the leaves as functions would find them now, also by views of them that they
+    have retained; None where these are not what they were in the call.
+
+    Those that the piece itself writes are as they were before.
+    """
+    piece, found = node._piece, dict(leaves)
+    assert node.inputs is not None
+    for slot, array in live.items():
+        if slot < 0 or slot in piece.written:
+            continue
+        now = node.inputs[piece.input_of[slot]]._data if slot in piece.retained else array
+        if now is not leaves[slot]:
+            if now is None or now.strides != leaves[slot].strides or (
+                    not same_bytes(now, leaves[slot])):
+                return None
+            found[slot] = now
+    return found
 
 
 def _is_as_given(node: StaticScheduleFunction, slot: int, array: np.ndarray) -> bool:

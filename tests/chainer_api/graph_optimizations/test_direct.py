@@ -55,6 +55,37 @@ class Shifted(Net):
         return super().forward(x, t) + F.reshape(self.shift, ())
 
 
+class Drawn(Net):
+    """Random numbers of several kinds."""
+
+    def forward(self, x, t):
+        h = F.dropout(F.tanh(self.a(x)), 0.25)
+        y = F.dropout(self.b(h), 0.5)
+        return F.mean_squared_error(F.gaussian(y, F.tanh(y)), t)
+
+
+class Normal(Net):
+    """Writes statistics."""
+
+    def __init__(self, width):
+        super().__init__(width)
+        with self.init_scope():
+            self.n, self.m = L.BatchNormalization(width), L.BatchNormalization(3)
+
+    def forward(self, x, t):
+        return F.mean_squared_error(self.m(self.b(F.tanh(self.n(self.a(x))))), t)
+
+
+class NormalAndDrawn(Normal):
+    """Also twice, and some that are only read."""
+
+    def forward(self, x, t):
+        h = F.dropout(self.n(self.a(x)), 0.25)
+        with chainer.using_config("train", False):
+            y = self.m(self.b(h))
+        return F.mean_squared_error(self.m(y) + y, t)
+
+
 class Heads(Net):
     """Two results of one hidden layer."""
 
@@ -94,7 +125,11 @@ def batch(k):
 
 def numbers(model):
     grads = [None if p.grad is None else p.grad.tobytes() for p in model.params()]
-    return [p.array.tobytes() for p in model.params()], grads
+    others = [
+        np.asarray(vars(link)[name]).tobytes() for link in model.links()
+        for name in sorted(link._persistent)]
+    _, key, position, *held = np.random.get_state()
+    return [p.array.tobytes() for p in model.params()], grads, others, key.tobytes(), position, held
 
 
 def usual(model, x, t):
@@ -366,6 +401,62 @@ def test_same_as_define_by_run(name, width):
     found, model = run(Net, SCENARIOS[name], True, width)
     assert found == plain
     assert model.schedule_manager.report()[0].without_python > 0
+
+
+@pytest.mark.parametrize("kind", [Drawn, Normal, NormalAndDrawn])
+@pytest.mark.parametrize("name", SCENARIOS)
+def test_draws_and_statistics(name, kind):
+    plain, _ = run(kind, SCENARIOS[name], False)
+    found, model = run(kind, SCENARIOS[name], True)
+    assert found == plain
+    assert model.schedule_manager.report()[0].without_python > 0
+    if name == "usual":
+        assert "_made_by" in vars(model(*batch(0)))
+
+
+def statistics_are_read(model, x, t):
+    seen = model.n.avg_mean.tobytes()
+    loss = model(x, t)
+    again = model.n.avg_mean
+    model.cleargrads()
+    loss.backward()
+    return seen, again.tobytes(), numbers(model)
+
+
+def statistics_are_written(model, x, t):
+    loss = model(x, t)
+    model.n.avg_var[...] *= 2
+    model.m.avg_mean[...] += 1
+    model.cleargrads()
+    loss.backward()
+    return numbers(model), usual(model, x, t)
+
+
+def statistics_are_kept(model, x, t):
+    model.__dict__.setdefault("seen", []).append(model.m.avg_mean)
+    found = [usual(model, x, t), model.seen[-1].tobytes(), usual(model, x, t)]
+    if len(model.seen) > 3:
+        model.seen.clear()
+    return found
+
+
+def written_and_gone_back_late(model, x, t):
+    one, other = model(x, t), model(x + 1, t)
+    model.cleargrads()
+    with chainer.using_config("train", False):
+        between = model(x * 2, t)
+    (one * other + between).backward()
+    one.backward()
+    return numbers(model)
+
+
+@pytest.mark.parametrize("kind", [Normal, NormalAndDrawn])
+@pytest.mark.parametrize("scenario", [
+    statistics_are_read, statistics_are_written, statistics_are_kept, written_and_gone_back_late])
+def test_statistics(kind, scenario):
+    plain, _ = run(kind, scenario, False)
+    found, _ = run(kind, scenario, True)
+    assert found == plain
 
 
 def with_written_gradients(model, x, t):

@@ -321,6 +321,15 @@ def hooks(model, optimizer, x, t, k):
     return hook.seen, step(model, optimizer, x, t, k, loss)
 
 
+def hooks_elsewhere(model, optimizer, x, t, k):
+    y = model(x)
+    loss = loss_of(y, t)
+    if k % 5 == 2:
+        with chainer.function_hooks.TimerHook():
+            F.sum(x)
+    return step(model, optimizer, x, t, k, loss)
+
+
 def copies(model, optimizer, x, t, k):
     y = model(x)
     loss = loss_of(y, t)
@@ -540,7 +549,7 @@ _OF_NET = (
     graph_is_looked_at, inner_gradients, double_backprop, two_calls, two_losses,
     results_are_not_used, ways_take_turns, other_functions, configurations, evaluation,
     views_are_written, another_thread_writes, another_thread_updates, functions_are_looked_at,
-    nodes_are_looked_at, random_numbers, hooks, copies, models_are_copied, threads,
+    nodes_are_looked_at, random_numbers, hooks, hooks_elsewhere, copies, models_are_copied, threads,
     another_thread_calls, functions_of_the_users, reported, kept_for_later, floating_point,
     errors_are_raised, labels, labels_are_caught, links_change, three_calls,
     more_or_fewer_calls, results_of_some_are_held, written_between_calls, one_after_the_other,

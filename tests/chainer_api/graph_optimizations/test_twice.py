@@ -467,3 +467,95 @@ def test_statistics_written_again(reader, when, may_wait, monkeypatch):
         return Model
 
     check(make, CALLS)
+
+
+# -- Parameters of which functions have retained views ---------------------------------------------
+
+
+class Views(Net):
+    def __init__(self):
+        super().__init__()
+        with self.init_scope():
+            self.p = chainer.Parameter(np.linspace(0.5, 2, 4, dtype="f"))
+            self.q = chainer.Parameter(np.linspace(-1, 2, 16, dtype="f").reshape(4, 4))
+
+    def mirrored(self, v, h):
+        return (F.sin(v) * v + F.tanh(v * v))[:3] * h + F.cos(v)[1:]
+
+
+VIEWS = {
+    "gamma": lambda self, h: F.tanh(self.bn(h)),
+    "gamma_in_test_mode": lambda self, h: F.tanh(_in_test_mode(self, h)),
+    "broadcast": lambda self, h: F.tanh(h) * F.broadcast_to(self.p, (3, 4)),
+    "reshaped": lambda self, h: F.tanh(h * F.tile(F.reshape(self.p, (1, 4)), (3, 1))),
+    "transposed": lambda self, h: F.sin(F.matmul(F.tanh(h), F.transpose(self.q))),
+    "part": lambda self, h: F.sin(h) * F.broadcast_to(self.q[1], (3, 4)) ** 2,
+    "swapped": lambda self, h: F.tanh(self.mirrored(F.swapaxes(self.q, 0, 1), h)),
+    "layer_normalization": lambda self, h: F.exp(0.1 * self.norm(h)),
+}
+
+
+@pytest.mark.parametrize("target", ["native", "numpy"])
+@pytest.mark.parametrize("when", ["before", "between"])
+@pytest.mark.parametrize("looks", [False, True])
+@pytest.mark.parametrize("view", VIEWS)
+def test_views_of_leaves_are_written(view, looks, when, target, monkeypatch):
+    monkeypatch.setitem(vars(chainer.global_config), "static_target", target)
+
+    def make():
+        class Model(Views):
+            def forward(self, x):
+                h = F.tanh(self.a(x))
+                if looks:
+                    h.array.sum()
+                return VIEWS[view](self, h)
+
+            def writes(self, k, at, x):
+                if at == when and k % 3 == 0:
+                    for param in (self.p, self.q, self.bn.gamma, self.norm.gamma, x):
+                        param.array[...] *= np.float32(0.75)
+
+            def step(self, k):
+                x = variable(k)
+                y = self(x)
+                self.writes(k, "before", x)
+                (g,) = chainer.grad([y], [x], enable_double_backprop=True)
+                self.writes(k, "between", x)
+                F.sum(g * g * g).backward()
+                return x, g
+
+        return Model
+
+    check(make, 2 * CALLS)
+
+
+@pytest.mark.parametrize("twice", [False, True])
+@pytest.mark.parametrize("calls", [1, 2, 3])
+def test_two_losses_with_an_update_in_between(calls, twice):
+    """The graph is wanted in each step, after large arrays have been written: none is lost."""
+
+    def make():
+        class Model(Base):
+            def __init__(self):
+                super().__init__()
+                with self.init_scope():
+                    self.c, self.d = L.Linear(4, 70), L.Linear(70, 70)
+                self.__dict__["optimizer"] = chainer.optimizers.SGD(1e-3).setup(self)
+
+            def forward(self, x):
+                return self.d(F.softplus(self.c(x)))
+
+            def step(self, k):
+                for i in range(calls):
+                    x = variable(10 * k + i)
+                    y = self(x)
+                F.sum(F.square(y)).backward()
+                self.optimizer.update()
+                loss = F.sum(F.tanh(y))
+                loss.backward(enable_double_backprop=twice)
+                self.optimizer.update()
+                return loss, x, y
+
+        return Model
+
+    check(make, CALLS)
