@@ -701,13 +701,21 @@ class Optimizer(_Hookable):
 
 
 def _fill_missing_grads(params):
-    """Makes a gradient of zeros for each parameter that has an array and no gradient."""
+    """Makes a gradient of zeros for each parameter that has an array and no gradient.
+
+    Returns whether there was one.
+    """
+    found = False
     for param in params:
         grad = param._node._grad_var  # param.grad, quickly
-        if (grad is None or grad._array is None) and param.array is not None:
-            xp = chainer.backend.get_array_module(param.array)
+        if (grad is None or grad._array is None) and (array := param.array) is not None:
+            found = True
+            if type(array) is numpy.ndarray:
+                param._node.grad_var = variable._make_gradient(numpy.zeros_like(array), True)
+                continue
             with chainer.using_device(param.device):
-                param.grad = xp.zeros_like(param.array)
+                param.grad = chainer.backend.get_array_module(array).zeros_like(array)
+    return found
 
 
 class GradientMethod(Optimizer):
@@ -780,7 +788,8 @@ class GradientMethod(Optimizer):
         if plain and self._is_updated_again(params):
             return
         if plain:
-            _fill_missing_grads(params)
+            if _fill_missing_grads(params) and self._is_updated_again(params):
+                return
         else:
             self.reallocate_cleared_grads()
         if self._loss_scaling_is_dynamic:

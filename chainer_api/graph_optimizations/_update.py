@@ -275,10 +275,12 @@ class Part:
                 ):
                     return None
                 if gradients:
-                    grads.append(param._node._grad_var._array)
+                    if (grad := param._node._grad_var) is None:
+                        return None
+                    grads.append(grad._array)
                 held.append(param._array)
                 held += state.values()
-        except Exception as error:  # there is no gradient; or what cannot be compared
+        except Exception as error:  # something cannot be compared
             pass_on(error)
             return None
         if not all(map(operator.is_, held, self._held)):
