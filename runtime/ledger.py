@@ -93,6 +93,10 @@ class Sample(NamedTuple):
 
 #: What to do, by words in a reason.
 _SHAPES = "if shapes differ from call to call: pad or bucket what comes in"
+_MORE = (
+    "if most of a step's time is elsewhere, decorate the method that computes the loss, or hand "
+    "the loss function to optimizer.update(lossfun, ...)"
+)
 _ADVICE = (
     (
         "array of a Variable",
@@ -152,6 +156,7 @@ _ADVICE = (
         "hand the loss function to optimizer.update(lossfun, ...), or decorate the method that "
         "computes the loss: one program computes all of it then",
     ),
+    ("none has paid", _MORE),
     ("no program was found", _SHAPES),
 )
 
@@ -208,8 +213,8 @@ class Report(NamedTuple):
         if self.traces:  # it has paid in the meantime
             reasons = [reason for reason in reasons if "would take too long" not in reason]
         found = advice_for(" ".join(reasons))
-        # That is a guess, for where nothing else is known.
-        return [what for what in found if what is not _SHAPES] or found
+        # These are guesses, for where nothing else is known.
+        return [what for what in found if what not in (_MORE, _SHAPES)] or found
 
     def __repr__(self) -> str:
         return str(self)

@@ -200,7 +200,8 @@ class Late:
             self._goes_on(use)
         else:
             self._seen += 1
-            self._period, self._end_at = use - self._end_at, use
+            # Of threads that call at once, two may have the same use.
+            self._period, self._end_at = max(use - self._end_at, 1), use
             if self._seen < _SEEN or not self._is_compiled(site, sync, run):
                 self._goes_on(use)
         if self._tries and not self._programs:

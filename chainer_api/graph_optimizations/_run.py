@@ -23,7 +23,7 @@ import numpy as np
 from chainer import _tracing
 from chainer.function_node import FunctionNode
 from chainer.variable import Variable
-from chainwright.runtime import pass_on
+from chainwright.runtime import is_asynchronous, pass_on
 
 from ._account import clock
 from ._device import ARRAYS, gpu_of, is_writeable
@@ -227,6 +227,8 @@ class Run:
                     return outs
             if self.stopped is not None:
                 return self.plainly(func, inputs)
+            if is_asynchronous():  # it is none of the method's: a finalizer, a handler of signals
+                return self.in_the_middle(func, inputs)
             first = self.first
             self.site.forms.differ = self.left = True
             self._realize("mismatch", "another way than before", noted=False)

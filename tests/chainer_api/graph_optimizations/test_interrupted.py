@@ -11,7 +11,7 @@ import pytest
 import chainer
 import chainer.functions as F
 import chainer.links as L
-from chainer.graph_optimizations import _piece
+from chainer.graph_optimizations import _direct, _piece
 from chainwright.runtime.background import BACKGROUND
 
 
@@ -127,14 +127,22 @@ def test_timeouts_during_checks_of_types(timeout):
 
 
 def test_timeouts_during_programs(monkeypatch, timeout, caplog):
-    expected, model = step(made(Plain)), made(Compiled)
+    expected, model, comes = step(made(Plain)), made(Compiled), []
     raising = _piece.raising
+
+    def interrupted(*args):
+        if comes:
+            timeout()
+        return raising(*args)
+
+    for module in (_piece, _direct):
+        monkeypatch.setattr(module, "raising", interrupted)
     for k in range(12):
         if k % 4 == 3:
-            with monkeypatch.context() as patched:
-                patched.setattr(_piece, "raising", lambda *args: timeout() or raising(*args))
-                with pytest.raises(Timeout):
-                    step(model)
+            comes.append(k)
+            with pytest.raises(Timeout):
+                step(model)
+            comes.clear()
         assert step(model) == expected
     assert not caplog.records
 
