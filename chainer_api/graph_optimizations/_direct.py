@@ -175,7 +175,7 @@ def _found(piece: Piece) -> Any:
 def _is_direct(plan: Plan) -> bool:
     piece = plan.pieces[0]
     schedule = piece._compiled[0]
-    if len(plan.pieces) > 1 or not piece.only_computes or type(schedule) is not Schedule:
+    if len(plan.pieces) > 1 or not piece.inputs_are_given or type(schedule) is not Schedule:
         return False
     if not set(piece.written).isdisjoint(piece.large):
         return False

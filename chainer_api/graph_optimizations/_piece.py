@@ -189,11 +189,11 @@ class Piece:
         if self.slots is not None:
             self._read_arrays = _reader(tuple([self.array_text(s, f"values[{s}]") for s in slots]))
         self._read_nodes = _reader(tuple([f"values[{s}]._node" for s in self._node_leaves]))
-        #: Whether its inputs are arrays as they are, or drawn ones.
-        self.only_computes = self.gpu is None and not self.numbers and all([
+        #: Whether its inputs are arrays as they are, or drawn ones; none is computed before.
+        self.inputs_are_given = self.gpu is None and not self.numbers and all([
             i.number is None for i in self.inputs])
         self._is_simple = (
-            self.only_computes and self.slots is not None
+            self.inputs_are_given and self.slots is not None
             and not (self.written or self.states_needed)
         )
         self._number_inputs()
