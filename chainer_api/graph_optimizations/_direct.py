@@ -293,9 +293,8 @@ def _hang(t: _Text, direct: Direct, own: dict[int, str]) -> None:
     is_single = len(piece.chained) == 1
     t.names |= {
         "Function": DirectFunction if is_single else DirectFunctions, "ref": _ref,
-        "next_number": next_number, "hold": hold, "ground": piece._ground,
-        "levels_of": piece.levels, "backwards": piece._compiled[1],
-        "last_functions": _tracing.last_functions, "note_function": _tracing.note_function,
+        "next_number": next_number, "ground": piece._ground, "levels_of": piece.levels,
+        "backwards": piece._compiled[1],
     }
     pieces_exist()
     n = len(piece._node_leaves)
@@ -306,26 +305,7 @@ def _hang(t: _Text, direct: Direct, own: dict[int, str]) -> None:
         t.line(f"n{piece._node_leaves.index(slot)}._data = {own[slot]}")
     t.line("f = new(Function)")
     t.line("f._piece = piece")
-    live = "".join([
-        f"{slot}: {f'hold({own[slot]})' if slot in piece.large else own[slot]}, "
-        for slot in piece._leaf_slots
-    ])
-    if piece._copies_are_cheap:
-        copies = "".join([
-            f"{slot}: {f'c{slot}' if slot in piece.written else f'copied({own[slot]})'}, "
-            for slot in piece._leaf_slots])
-        t.line(f"f._held = {{{copies}}}")
-        t.line(f"f._held_live = {{{live}}}")
-    else:
-        t.line(f"f._held = f._held_live = {{{live}}}")
-        if piece.written:
-            before = ", ".join([f"{slot}: c{slot}" for slot in piece.written])
-            t.line(f"f._held = {{**f._held, {before}}}")
-    if piece.states_needed:
-        t.line("f._states = carrier.states")
-    if piece.written:
-        written = ", ".join([own[slot] for slot in piece.written])
-        t.line(f"if last_functions: note_function(f, {written})")
+    _hold(t, piece, own)
     small = "".join([
         f"{slot}: y{k}.tobytes(), " for k, slot in enumerate(piece.results) if _is_small(piece, k)
     ])
@@ -358,6 +338,34 @@ def _hang(t: _Text, direct: Direct, own: dict[int, str]) -> None:
     t.line(f"{''.join([f'r{k}._rank, ' for k in range(len(piece.chained))])} = levels.heights")
     t.line(f"{''.join([f'r{k}._creator_node = ' for k in range(len(piece.chained))])}f")
     t.line(f"f.outputs = ({''.join([f'ref(r{k}), ' for k in range(len(piece.chained))])})")
+
+
+def _hold(t: _Text, piece: Piece, own: dict[int, str]) -> None:
+    """Have the node hold the leaves, and how the generator stood, as its constructor does."""
+    t.names |= {
+        "hold": hold, "last_functions": _tracing.last_functions,
+        "note_function": _tracing.note_function,
+    }
+    live = "".join([
+        f"{slot}: {f'hold({own[slot]})' if slot in piece.large else own[slot]}, "
+        for slot in piece._leaf_slots
+    ])
+    if piece._copies_are_cheap:
+        copies = "".join([
+            f"{slot}: {f'c{slot}' if slot in piece.written else f'copied({own[slot]})'}, "
+            for slot in piece._leaf_slots])
+        t.line(f"f._held = {{{copies}}}")
+        t.line(f"f._held_live = {{{live}}}")
+    else:
+        t.line(f"f._held = f._held_live = {{{live}}}")
+        if piece.written:
+            before = ", ".join([f"{slot}: c{slot}" for slot in piece.written])
+            t.line(f"f._held = {{**f._held, {before}}}")
+    if piece.states_needed:
+        t.line("f._states = carrier.states")
+    if piece.written:
+        written = ", ".join([own[slot] for slot in piece.written])
+        t.line(f"if last_functions: note_function(f, {written})")
 
 
 def _givers(direct: Direct) -> dict[Any, Any]:

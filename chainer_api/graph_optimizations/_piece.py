@@ -389,7 +389,7 @@ class Piece:
                 self._unsettled = max(self._unsettled, _NEW)
             return
         if self.keys:
-            self._unsettled = _AFTER_NEW_BACKWARD[self._is_large()]
+            self.graph_was_wanted()
         if key not in self._refused and len(self.keys) < 8:
             self.keys[key] = None
             self._is_to_be_compiled()

@@ -619,12 +619,8 @@ class Traced:
 
         rec = self.session.recorder
         for slot, storage in self._viewed.items():
-            if not storage.shared:
-                self._late_array(("memory", slot), self._specs[slot].strides, slot, None,
-                                 self._specs[slot])
-                late, _ = self._late["memory", slot]
-                assert late.node is not None
-                rec.write(storage, late.node)  # views are derived anew where they are read
+            if not storage.shared:  # views are derived anew where they are read
+                rec.write(storage, rec.node_of(self._late_leaf(slot, "memory")))
 
     @functools.cached_property
     def _viewed(self) -> dict[int, Any]:
@@ -641,9 +637,9 @@ class Traced:
         """Whether a leaf is an array of the user's, no Variable."""
         return type(self._values.get(slot)) is np.ndarray
 
-    def _late_leaf(self, slot: int) -> np.ndarray:
+    def _late_leaf(self, slot: int, what: str = "leaf") -> np.ndarray:
         spec: Spec = self._specs[slot]
-        return self._late_array(("leaf", slot), spec.strides, slot, None, spec)
+        return self._late_array((what, slot), spec.strides, slot, None, spec)
 
     def _late_array(
         self, key: Any, strides: Any, leaf: int | None, output: int | None, like: Any
