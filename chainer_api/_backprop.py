@@ -576,6 +576,8 @@ def _chain_behind(func):
         if func._local_function_hooks or (
                 type(func).backward_accumulate is not _default_accumulate):
             return None
+        if func._is_piece and func._is_reformed():
+            return None
         if len(func.outputs) > 1 and _has_set_gradients(_outputs(func)):
             return None
         computed, leaves = [], False
@@ -755,11 +757,13 @@ def _backward_to_leaves(grads, start, retain_grad, loss_scale):
             if key is not None:
                 _heappush(heap, key)
                 continue
-            if func._is_piece and func._adds_in_between(grads):
+        if func._is_piece and (
+                func._is_reformed() or order is not None and func._adds_in_between(grads)):
+            if order is not None:
                 order.runs(func)
-                func._dissolve()
-                push_functions()
-                continue
+            func._dissolve()
+            push_functions()
+            continue
         inputs = func.inputs
         targets = []
         for i, x in enumerate(inputs):
@@ -1114,7 +1118,7 @@ def _backward_between(grads, start, wanted, input_nodes, retain_grad, together=N
                 _heappush(heap, key)
                 continue
         targets = tuple([i for i, x in enumerate(func.inputs) if x in wanted])
-        if func._is_piece and (not func._gives_gradients(targets) or
+        if func._is_piece and (not func._gives_gradients(targets) or func._is_reformed() or
                                order is not None and func._adds_in_between(grads)):
             if order is not None:
                 order.runs(func)

@@ -295,6 +295,12 @@ last_functions = {}
 _LAST = 8
 
 
+class Reforms:
+    """When a Variable of a graph has got an array of another shape or dtype."""
+
+    last = 0  #: the number of a function that would have been applied then
+
+
 def _hand_out(array):
     key = id(array)
     try:

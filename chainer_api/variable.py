@@ -18,6 +18,7 @@ _ndarray = numpy.ndarray
 _Promise = _tracing.Promise
 _run_state = _tracing.state
 _late_runs = _tracing.late_runs
+_Reforms = _tracing.Reforms
 
 
 NotAnArray = _errors.NotAnArray
@@ -69,6 +70,7 @@ class VariableNode:
     _grad_var = None
     _old_style_grad_generator = None
     _rank = 0
+    _reformed = 0  # a number, like those of functions: when it got an array of another form
     dtype = None
     shape = None
     name = None
@@ -216,12 +218,10 @@ class VariableNode:
 
     def _update_data_info(self, data):
         """Take over dtype and shape of a new array of the variable."""
-        if data is None:
-            self.dtype = None
-            self.shape = None
-        else:
-            self.dtype = data.dtype
-            self.shape = data.shape
+        dtype, shape = (None, None) if data is None else (data.dtype, data.shape)
+        if shape != self.shape or dtype != self.dtype:
+            self.dtype, self.shape = dtype, shape
+            self._reformed = _Reforms.last = chainer.function_node.next_number()
         if self._data is not None:  # what is retained follows
             self._data = data
 

@@ -406,9 +406,9 @@ def _giver(direct: Direct, known: Any) -> Any:
     t.names |= {
         "run": run, "runner": runner, "function": runner.function, "new": object.__new__,
         "Variable": Variable, "profiled": OPTIONS.profile, "direct": direct,
-        "noting": noting, "all_alone": piece.all_alone,
+        "noting": noting, "all_alone": piece.all_alone, "reforms": _tracing.Reforms,
     }
-    t.line("if (f._checking or f.rank or f._local_function_hooks")
+    t.line("if (f._checking or f.rank or f._local_function_hooks or reforms.last > f.number")
     t.line("        or run.runner is not runner or profiled()):")
     t.line("return False", 2)
     n = len(piece._node_leaves)

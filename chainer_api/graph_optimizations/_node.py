@@ -156,6 +156,18 @@ class StaticScheduleFunction(FunctionNode):
         """Whether some results are computed from others."""
         return bool(self._piece.inner)
 
+    def _is_reformed(self) -> bool:
+        """Whether an input or a result has got an array of another form since.
+
+        Gradients do not fit there, as functions find out.
+        """
+        number = self.number
+        if _tracing.Reforms.last < number:
+            return False
+        assert self.inputs is not None and self.outputs is not None
+        nodes = [*self.inputs, *[y for ref in self.outputs if (y := ref()) is not None]]
+        return any([node._reformed > number for node in nodes])
+
     def _adds_in_between(self, grads: Any) -> bool:
         """Whether gradients of its own might belong before some that results have got.
 
@@ -182,6 +194,8 @@ class StaticScheduleFunction(FunctionNode):
         piece, outputs = self._piece, self.outputs
         assert outputs is not None
         if self._checking or self.rank or self._local_function_hooks or not piece.adds_all:
+            return False
+        if self._is_reformed():
             return False
         if not piece.are_untouched(*self._leaf_nodes):
             return False

@@ -452,10 +452,12 @@ class Piece:
 
     def renew(self) -> None:
         """Compile, again mostly, with the kinds of backward that have come."""
-        if not self._is_new:
+        was_new, self._is_new = self._is_new, False
+        if not was_new:
             self._renewals, self._renewed_at = self._renewals + 1, self.uses_since_check
-        self._is_new = False
         self._record(None if self.keys else self._first_keys)
+        if was_new and self.account.hurries():  # nobody has seen yet what is usual
+            self.graph_was_wanted()
         self._number_inputs()
         self._publish()
 

@@ -1176,3 +1176,138 @@ def test_gradients_of_what_requires_none(name):
         return Model
 
     check(make, 30)
+
+
+# -- Arrays of other forms between a call and its backward -----------------------------------------
+
+
+class Forms(chainer.Chain):
+    """Keeps one result, which another is computed from."""
+
+    def __init__(self, size):
+        super().__init__()
+        with self.init_scope():
+            self.a, self.b = L.Linear(6, size), L.Linear(size, 4)
+
+    def forward(self, x):
+        self.h = F.tanh(self.a(x))
+        return self.b(self.h)
+
+
+def of_shape(x):
+    """One more column."""
+    return np.zeros((*x.shape[:-1], x.shape[-1] + 1), x.dtype)
+
+
+def of_dtype(x):
+    return x.array.astype("d")
+
+
+REFORMED = {
+    "W": lambda net, x, y, loss: net.a.W,
+    "b": lambda net, x, y, loss: net.b.b,
+    "x": lambda net, x, y, loss: x,
+    "h": lambda net, x, y, loss: net.h,
+    "y": lambda net, x, y, loss: y,
+}
+
+
+def by_method(net, x, y, loss):
+    loss.backward()
+
+
+def by_grad(net, x, y, loss):
+    for p, g in zip(net.params(), chainer.grad([loss], [*net.params()]), strict=True):
+        p.grad_var = g
+
+
+def together(net, x, y, loss):
+    loss.grad = np.ones_like(loss.array)
+    chainer.backward([loss])
+
+
+def with_graph(net, x, y, loss):
+    loss.backward(enable_double_backprop=True)
+
+
+def reformed_steps(net, which, form, backward, whole, calls=9):
+    """What each step gives; in some, one array is another while gradients are taken."""
+    found = []
+    for k in range(calls):
+        x = variable(k, 3, 6)
+        net.cleargrads()
+        y = net(x)
+        loss = F.sum(y) if whole else F.mean(F.square(y)) + F.sum(y)
+        changed = REFORMED[which](net, x, y, loss)
+        before = changed.array
+        if k % 4 >= 2:
+            changed.array = form(changed)
+            if k % 4 == 3 and form is of_dtype:
+                changed.array = before  # as if nothing had been
+        try:
+            backward(net, x, y, loss)
+            found.append("went")
+        except Exception as error:
+            found.append(f"{type(error).__name__} {error}")
+        found += [None if p.grad is None else p.grad.tobytes() for p in [x, *net.params()]]
+        changed.array = before
+    return found
+
+
+@pytest.mark.parametrize("backward", [by_method, by_grad, together, with_graph])
+@pytest.mark.parametrize("form", [of_shape, of_dtype])
+@pytest.mark.parametrize("which", REFORMED)
+@pytest.mark.parametrize("size", [5, 5000])
+@pytest.mark.parametrize("whole", [True, False])
+def test_gradients_of_arrays_of_another_form_are_refused(which, form, backward, size, whole):
+    """A gradient has the form that its array had in the call: functions say that it does not fit
+    (a program gave it, in silence)."""
+    forward = chainer.static_graph(Forms.forward)
+    found = []
+    for cls in Forms, type("Compiled", (Forms,), {"forward": forward}):
+        np.random.seed(0)
+        with chainer.using_config("static_budget", None):
+            found.append(reformed_steps(cls(size), which, form, backward, whole))
+    assert found[0] == found[1]
+    if which == "b" and backward is not by_grad:  # which only its gradient depends on
+        assert any(type(value) is str and "incorrect" in value for value in found[0])
+
+
+# -- Backward that goes on through the steps before ------------------------------------------------
+
+
+class Words(chainer.Chain):
+    """Takes one word of a sentence after the other; its weights are large arrays."""
+
+    def __init__(self):
+        super().__init__()
+        with self.init_scope():
+            self.e, self.l, self.o = L.Linear(8, 80), L.LSTM(80, 80), L.Linear(80, 8)
+
+    def forward(self, x):
+        return self.o(self.l(self.e(x)))
+
+
+@pytest.mark.parametrize("words", [1, 2, 5, 9])
+def test_a_state_that_is_unchained_after_some_steps_only(words):
+    """Kinds of backward that come after updates, first after several steps."""
+    compiled = type("Compiled", (Words,), {"forward": chainer.static_graph(Words.forward)})
+    found = []
+    for cls in Words, compiled:
+        np.random.seed(0)
+        net, losses = cls(), []
+        optimizer = chainer.optimizers.SGD(0.01).setup(net)
+        with chainer.using_config("static_budget", None):
+            for k in range(14):
+                for i in range(words):
+                    y = net(variable(k + i, 2, 8))
+                loss = F.mean(F.square(y - 1))
+                net.cleargrads()
+                loss.backward()
+                optimizer.update()
+                losses += [loss.array.tobytes(), net.l.lateral.W.grad.tobytes()]
+                if k % 6 == 5:
+                    loss.unchain_backward()
+                    net.l.h.unchain_backward()
+        found.append(losses)
+    assert found[0] == found[1]
