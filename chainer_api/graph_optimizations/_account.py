@@ -203,6 +203,7 @@ class Account:
         #: Calls that come together, on average: the turns of a loop in one call of its method.
         self.together = 1.0
         self.calls = self._notings = 0
+        self._granted = _NOTINGS
         self._usual_weight = 1.0
         # Functions of calls that were noted, and how often gradients through them had a graph.
         self._followed = self._differentiated = self._differentiated_later = 0
@@ -211,6 +212,8 @@ class Account:
         self._thread = self._shared_until = 0  # who has called last; see is_shared
         self._shared_at = -math.inf  # when another thread has called
         self._balance = 0.0  # of the last calls: seconds saved
+        # When steps were compared last: calls with programs by then, and seconds saved.
+        self._compared = 0, 0.0
         self._guessed: tuple[Application, float] | None = None  # see called_plainly
         self._lost = 0.0  # since the last call; see lose
         self._longest_proof = 0.0  # seconds that it has taken to read a call of this method
@@ -451,9 +454,12 @@ class Account:
         To leave these alone would lose what was spent on them. But ``calls`` of those so far have
         applied them, or such a ``share``: of calls that go many ways, no one is the rest.
         """
-        if max(self._share(calls), share) < _REST_OF_STEP:
-            return False
         seconds = self._seconds_to_compile(applications) + _PROVED * PROVING.of(applications)
+        share = max(self._share(calls), share)
+        if share < _REST_OF_STEP:
+            gain = share * self._weight * self._expected_gain(applications, 1)
+            if self._comes_back_in(seconds, gain):
+                return False
         most = _OF_STEPS * self.of_steps
         return self.ledger.spent_on_programs + seconds <= most
 
@@ -564,7 +570,10 @@ class Account:
         if self.ledger.spent["trace"]:
             # What has not paid in many calls is not likely to do so later.
             paid = max(self.ledger.saved, 0.0) / self.ledger.spent_on_programs
-            hope = min(math.sqrt(_HORIZON * together / max(self.calls, 1)) + paid, 1.0)
+            hope = math.sqrt(_HORIZON * together / max(self.calls, 1)) + paid
+            if self._served >= _KNOWN:  # those of more ways serve more calls
+                hope = max(hope, self._saved_each / (_LITTLE * self._weight * self.plain))
+            hope = min(hope, 1.0)
         earned = max(_budget() * hope * (self.in_method + lives.seconds), _CALLS * self._one)
         return self.ledger.owed + lives.owed + seconds - self._weight * earned - expected
 
@@ -647,8 +656,12 @@ class Account:
     def allows_noting(self) -> bool:
         """Whether a call may be noted, which takes as long as a plain one besides."""
         self._notings += 1
-        return self._notings <= _NOTINGS or (
+        return self._notings <= self._granted or (
             self._has_for_noting() and self._missing(self.plain, 0.0) <= 0.0)
+
+    def grants_notings(self) -> None:
+        """Some more may be noted, whatever is owed."""
+        self._granted = self._notings + _NOTINGS
 
     def distrust(self, piece: Piece, what: str, where: str) -> None:
         """A program gave other numbers than define-by-run.
@@ -898,9 +911,19 @@ class Account:
         """Whether calls with programs seem to take almost as long as those without, of late."""
         return self._balance < _LATELY * _LITTLE * self._weight * self.plain
 
+    def has_saved(self, each: float) -> None:
+        """Steps take so many seconds less for each call, even if less was added up.
+
+        That compares the least that calls and programs have taken, at other times, other sizes.
+        """
+        ledger, (hits, saved) = self.ledger, self._compared
+        ledger.saved = max(ledger.saved, saved + each * (ledger.hits - hits))
+        self._compared = ledger.hits, ledger.saved
+
     def has_saved_nothing(self) -> None:
         """Steps take longer with programs, whatever was added up."""
         self.ledger.saved = min(self.ledger.saved, 0.0)
+        self._compared = self.ledger.hits, self.ledger.saved
 
     def _gained(self, gain: float) -> None:
         """A call has ended in which programs have saved ``gain`` seconds."""

@@ -85,8 +85,11 @@ class Comparison:
         self.due = _FIRST
         #: How many times as long steps take, at least, as a logarithm: if that has just turned out.
         self.slower_by = 0.0
+        #: Seconds that they take less for each call: likewise.
+        self.saves_each = 0.0
         self._window: _Window | None = None
         self._pairs: list[float] = []
+        self._plain: list[float] = []  # seconds of a call in the plain window of each
         self._took: list[tuple[bool, float]] = []  # the windows of a pair: seconds of a call
         self._least = self._size = _CALLS  # calls of a window: of all, and of this one
         Comparison._made += 1
@@ -138,6 +141,7 @@ class Comparison:
         if len(took) == 2:
             (_, plain), (_, usual) = sorted(took, reverse=True)
             self._pairs.append(math.log(usual / plain))
+            self._plain.append(plain)
             self._took = []
             return self._begins_pair(calls, spent) if self._goes_on(calls) else 0
         return self._begin(calls, spent, not window.plainly)
@@ -154,7 +158,7 @@ class Comparison:
     def begins_anew(self, due: int) -> None:
         """With such a call, whatever is known so far."""
         self._window, self._took, self._pairs, self.due = None, [], [], due
-        self.slower_by = 0.0
+        self._plain, self.slower_by, self.saves_each = [], 0.0, 0.0
 
     def _goes_on(self, calls: int) -> bool:
         """Whether another pair is needed; else it is decided."""
@@ -181,4 +185,6 @@ class Comparison:
     def _gains(self, calls: int, ratio: float) -> None:
         """Programs gain, or it does not matter: it is asked again when that has paid for it."""
         gap = self._size * len(self._pairs) * (math.exp(-ratio) - 1.0) / _COST
+        each = (1.0 - math.exp(ratio)) * statistics.median(self._plain)
         self.begins_anew(calls + int(min(max(gap, _SOONEST), _LATEST)))
+        self.saves_each = each

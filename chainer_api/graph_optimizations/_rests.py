@@ -32,6 +32,7 @@ _TO_COME, _SECONDS, _MUCH, _WAITS = 2048, 3.0, 0.14, 128
 # Calls, and later four times as many each time, up to 64 times; the first time, too, where steps
 # are slower by so much, at least, as a logarithm.
 _FIRST_REST, _BY_FAR = 512, 0.1
+_KNOWN = 0.9  # of calls without programs of their own, of which it is known where they go
 _TOLD = 3  # rests that a report tells of
 
 
@@ -42,6 +43,7 @@ class Rests(OfSite):
         super().__init__(site)
         self.steps = Comparison()  # with programs, and without them
         self.plainly = 0  # calls that are still to go plainly, to be compared
+        self._looked_at = -1  # what the count was when more was looked for
         self.count = 0  # how often programs have rested since steps were slower
 
     def is_compared(self, calls: int) -> bool:
@@ -66,10 +68,13 @@ class Rests(OfSite):
             return False
         gains = bool(ledger.hits) and not account.gains_little
         plainly = steps.comes(calls, site.spent, account.plain, gains)
+        if each := steps.saves_each:
+            steps.saves_each = 0.0
+            account.has_saved(each)
         if slower_by := steps.slower_by:
             is_early = calls < _TO_COME and account.of_steps < _SECONDS
             is_early = is_early and site.waits and not site.loops_are_open
-            goes_on = site.completes() or is_early and slower_by < _MUCH
+            goes_on = site.completes() or is_early and slower_by < _MUCH or self._looks_for_more()
             steps.begins_anew(calls + (_WAITS if goes_on else _COMPARED_AGAIN))
             if not goes_on:
                 self._are_slower(slower_by)
@@ -85,6 +90,19 @@ class Rests(OfSite):
         account = self.site.account
         step = account.of_steps / max(account.calls, 1)
         return min(max(int(_COMES_IN / max(step, 1e-9)), least), most)
+
+    def _looks_for_more(self) -> bool:
+        """Have calls be noted that have left all ways with programs, once before each rest.
+
+        They may be what slows steps, and nobody knows how often they go the same way.
+        """
+        site = self.site
+        if site.loops_are_open or self._looked_at == self.count:
+            return False
+        if site.account.known_share >= _KNOWN or not site.looks_again():
+            return False
+        self._looked_at = self.count
+        return True
 
     def _are_slower(self, slower_by: float) -> None:
         """Steps are slower than without programs."""

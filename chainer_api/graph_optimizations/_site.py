@@ -282,6 +282,15 @@ class Site:
                 self._wakes_for(waiting)
         return self._waiting is not waiting
 
+    def looks_again(self) -> bool:
+        """Have calls be noted anew, instead of what waits, which is too dear for what it would
+        save; False where programs for any sizes wait."""
+        if self.any_sizes.waiting() is not None:
+            return False
+        self._waiting = None
+        self.account.grants_notings()
+        return True
+
     def _compared_plainly(self, chain: Any, args: Any, kw: Any) -> Any:
         started = clock()
         try:

@@ -1036,6 +1036,7 @@ def test_steps_with_programs_are_compared_with_others(slower, proved, monkeypatc
     now = [0.0]
     monkeypatch.setattr(_account.Account, "gains_little", True)
     monkeypatch.setattr(_proof.Proofs, "are_tried_in", lambda self: 0)
+    monkeypatch.setattr(_proof.Proofs, "are_put_off", lambda self: False)
     monkeypatch.setattr(_comparison, "clock", lambda: now[0])
     model, x = Model(), np.ones((2, 3), "f")
     with chainer.using_config("static_target", "numpy"):  # none that is faster will come
@@ -1109,8 +1110,87 @@ def test_the_calls_that_programs_serve_tell_what_they_save(account):
 def test_of_many_ways_none_completes_a_step(account):
     account.ledger.in_method = 1e4
     account.seen, account.ways = 100, 50
-    assert not account.affords_rest_of_step(10, 3, 0.1)
-    assert account.affords_rest_of_step(10, 3, 0.4) and account.affords_rest_of_step(10, 40, 0.0)
+    assert not account.affords_rest_of_step(100, 3, 0.1)
+    assert account.affords_rest_of_step(100, 3, 0.4) and account.affords_rest_of_step(100, 40, 0.0)
+
+
+@pytest.mark.parametrize("calls, affords", [(500, False), (3000, True)])
+def test_a_way_that_comes_back_by_itself_completes_a_step(account, calls, affords):
+    """It takes a hundred seconds, and saves 0.06 a call: as many are to come as there were."""
+    account.ledger.in_method, account.calls = 1e4, calls
+    account.seen, account.ways = 100, 50
+    assert account.affords_rest_of_step(100, 3, 0.1) is affords
+
+
+def test_what_steps_have_saved_counts_where_less_was_added_up(account):
+    """Of the calls since steps were compared before; what was added up there stays."""
+    after(account, 100, saved=-5.0, hits=50)
+    account.has_saved(0.1)
+    assert account.ledger.saved == pytest.approx(5.0)
+    account.ledger.saved, account.ledger.with_python = 7.0, 60  # more than 0.1 each: it stands
+    account.has_saved(0.1)
+    assert account.ledger.saved == 7.0
+    account.ledger.saved, account.ledger.with_python = 4.0, 80
+    account.has_saved(0.1)
+    assert account.ledger.saved == pytest.approx(7.0 + 20 * 0.1)
+    account.has_saved_nothing()
+    account.ledger.with_python = 90
+    account.has_saved(0.1)
+    assert account.ledger.saved == pytest.approx(10 * 0.1)
+
+
+def test_some_more_calls_are_noted_whatever_is_owed(account):
+    after(account, 1000, spent=1e6)
+    while account.allows_noting():
+        pass
+    account.grants_notings()
+    allowed = [account.allows_noting() for _ in range(20)]
+    assert 0 < sum(allowed) < 20 and allowed == sorted(allowed, reverse=True)
+    with chainer.using_config("static_budget", None):
+        assert account.allows_noting()
+
+
+def test_where_programs_save_much_when_they_serve_more_ways_are_compiled(account):
+    """However many calls there were, and however little all of them have saved so far."""
+    after(account, 10**6, spent=1e4, saved=60.0, hits=2000)
+    seldom = account._missing(100.0, 0.0)
+    account.ledger.with_python = 200
+    assert account._missing(100.0, 0.0) < 0.0 < seldom
+
+
+class Strays(chainer.Chain):
+    """Half of its calls go one way, the others one of many."""
+
+    def __init__(self):
+        super().__init__()
+        self.functions = F.exp, F.tanh, F.sin, F.cos, F.sigmoid
+        self.ways = []
+
+    @chainer.static_graph
+    def forward(self, x):
+        for way in self.ways:
+            x = self.functions[way](x)
+        return F.sum(x * 2.0)
+
+
+def test_calls_that_have_left_known_ways_are_noted_anew_before_programs_rest(monkeypatch):
+    now = [0.0]
+    monkeypatch.setattr(_comparison, "clock", lambda: now[0])
+    monkeypatch.setattr(_comparison.Comparison, "_made", 0)
+    asked, looked = [], _site.Site.looks_again
+    monkeypatch.setattr(
+        _site.Site, "looks_again", lambda site: asked.append(site.sleep.rests) or looked(site))
+    random, model, x = np.random.RandomState(0), Strays(), np.ones((2, 3), "f")
+    for call in range(12000):
+        before = model.schedule_manager.report()[0].plainly.get(_rests.TIMED) if call else 0
+        model.ways = [] if call % 2 else random.randint(0, 5, 6).tolist()
+        model(x)
+        (found,) = model.schedule_manager.report()
+        now[0] += 1e-4 if found.plainly.get(_rests.TIMED) != before else 1.5e-4
+        (site,) = model.schedule_manager._sites.values()
+        if site.sleep.rests_now:
+            break
+    assert site.sleep.rests_now and found.hits and asked == [0]
 
 
 @pytest.mark.parametrize("waits", [False, True])

@@ -27,7 +27,7 @@ class Steps:
         monkeypatch.setattr(_comparison, "clock", lambda: self.now)
         self.steps = Comparison()
         self.ratio, self.plain, self.each, self.gains = ratio, plain, spent, gains
-        self.plainly, self.slower = [], []
+        self.plainly, self.slower, self.saved = [], [], []
 
     def go(self, calls, passes=lambda call: 0):
         left = unseen = 0
@@ -35,6 +35,9 @@ class Steps:
             if left == 0 and unseen == 0:
                 if call >= self.steps.due:
                     left = self.steps.comes(call, self.spent, self.plain(call), self.gains)
+                    if self.steps.saves_each:
+                        self.saved.append(self.steps.saves_each)
+                        self.steps.saves_each = 0.0
                     if self.steps.slower_by:
                         self.slower.append(call)
                         self.steps.begins_anew(call + 64)
@@ -59,6 +62,13 @@ def test_what_is_slower_is_found_soon(monkeypatch, ratio, within):
 @pytest.mark.parametrize("ratio", [1.02, 1.0, 0.9, 0.3])
 def test_what_is_not_is_not_found(monkeypatch, ratio):
     assert not Steps(monkeypatch, lambda call: ratio).go(20000).slower
+
+
+@pytest.mark.parametrize("ratio", [0.3, 0.7, 1.1])
+def test_it_tells_what_a_call_saves(monkeypatch, ratio):
+    saved = Steps(monkeypatch, lambda call: ratio).go(500).saved
+    assert saved == [pytest.approx((1.0 - ratio) * 1e-4) for _ in saved]
+    assert bool(saved) is (ratio < 1.0)
 
 
 @pytest.mark.parametrize("ratio", [0.25, 0.5, 0.8, 0.9, 0.97])
