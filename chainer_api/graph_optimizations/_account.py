@@ -475,6 +475,7 @@ class Account:
         missing, tried = self._missing_beside_others(seconds, gain), self.ledger.spent["prove"]
         if tried + seconds <= _PROVED * PROVING.of(self._traced):
             return 0  # that was counted before the trace
+        missing += min(self.ledger.saved, 0.0)  # what programs lose, they may lose with Python only
         own = tried + seconds - _budget() / 2 * self.of_steps
         # However much programs save, proofs may be tried in vain; and where programs save nothing,
         # they may do so without the method's Python.

@@ -34,6 +34,7 @@ _DEPTH = 8  # calls in calls in which loops are looked for
 _FEWEST, _NOTED = 5, 24  # functions in a turn that may pay; calls until it is known how many
 _LONG = 4.0  # seconds in the turns of a loop, likewise
 _SERVES = 8  # one in so many, at least: to come to those that have no program takes little
+_LOSES = 0.1  # of their time, with programs that hardly any call runs without its Python
 _IDLE, _REST = 16, 64  # calls in a row without a turn that was served, until some rest; how many
 
 
@@ -74,7 +75,7 @@ class OpenLoop:
         self.is_open = True
         self.made = 0  # turns
         self._functions = 0  # of a turn
-        self._seen = 0.0, 0, 0  # see pays
+        self._seen = (0.0,) * 5  # see pays
 
     @property
     def _sites(self) -> list[Site]:
@@ -102,11 +103,16 @@ class OpenLoop:
     def pays(self) -> bool:
         """Whether programs have served some of the calls of late, as far as it is known by now.
 
-        What is too dear as yet may pay later, and takes next to nothing until then.
+        What is too dear as yet may pay later, and takes next to nothing until then. But calls with
+        their Python that are slower with programs, and remain so, are better off without.
         """
         accounts = [site.account for site in self._sites]
-        now = sum([a.in_method for a in accounts]), self.hits, sum([a.calls for a in accounts])
-        seconds, hits, calls = [a - b for a, b in zip(now, self._seen, strict=True)]
+        now = (
+            sum([a.in_method for a in accounts]), self.hits, sum([a.calls for a in accounts]),
+            sum([a.ledger.with_python for a in accounts]),
+            sum([a.ledger.saved for a in accounts]))
+        seconds, hits, calls, with_python, saved = [
+            a - b for a, b in zip(now, self._seen, strict=True)]
         if configuration.peek("static_budget") is None:
             return True
         if self.hits == 0 and now[2] >= _NOTED:
@@ -115,6 +121,8 @@ class OpenLoop:
         if seconds < _LONG:
             return True
         self._seen = now
+        if 2 * with_python > hits and saved < -_LOSES * seconds:
+            return False
         return _SERVES * hits > calls or any([site.waits for site in self._sites])
 
     def close(self) -> None:

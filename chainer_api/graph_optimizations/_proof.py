@@ -88,8 +88,9 @@ class Proof:
         self.undoes = dry.undoes
         self.uses = self.misses = 0
         self.uncounted = 0  # calls like the last one that the account has not looked at
-        #: Seconds that a call saves which this proof is tried for, on average of late.
-        self.gain = 0.0
+        #: Seconds that a call saves which this proof is tried for, on average of late; and how many
+        #: uses that takes in.
+        self.gain, self._weighed = 0.0, 0
         at_once = configuration.peek("static_budget") is None
         self.shortcut.wanted_at(_SHORT_AT_ONCE if at_once else _SHORT)
         #: The use after which fewer programs are thought of.
@@ -164,15 +165,21 @@ class Proof:
     def served(self, seconds: float) -> None:
         """A call took ``seconds`` without its Python."""
         self.uses += 1
+        self._weigh_uses(seconds)
+
+    def _weigh_uses(self, seconds: float) -> None:
+        """Take uses into the average that it does not know of: those that went briefly, too."""
+        calls, self._weighed = self.uses - self._weighed, self.uses
         if with_python := self.app.meter.program:
             # Both are the least that was seen of late: other work of the machine does not count.
             saved = with_python - (self.meter.program or seconds)
-            self.gain += _OF_LATE * (saved - self.gain)
+            self.gain += (1.0 - (1.0 - _OF_LATE) ** calls) * (saved - self.gain)
 
     def missed(self, form: int | None, seconds: float) -> None:
         """It was no proof of a call; to find that out took ``seconds``."""
         if form is None or self.app.sizes is not None or self.forms.get(form, 0) == -math.inf:
             self.misses += 1
+            self._weigh_uses(self.app.meter.program)
             lost = min(seconds, self.app.meter.program or seconds)
             self.gain -= _OF_LATE * (lost + self.gain)
         elif len(self.forms) < 4 * MANY:

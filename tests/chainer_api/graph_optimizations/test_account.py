@@ -1158,6 +1158,30 @@ def test_where_programs_save_much_when_they_serve_more_ways_are_compiled(account
     assert account._missing(100.0, 0.0) < 0.0 < seldom
 
 
+def test_what_programs_lose_with_the_methods_python_does_not_keep_them_from_a_proof(account):
+    after(account, 1000, spent=1.0, saved=-500.0, hits=500)
+    account.ledger.spent["prove"] = 1.0
+    assert account.affords_proof(10, 500)
+    account.ledger.spent["prove"] = 100.0  # but half of the budget is all that proofs may take
+    assert not account.affords_proof(10, 500)
+
+
+@pytest.mark.parametrize("briefly", [0, 1, 10])
+def test_calls_that_went_briefly_count_where_a_proof_is_tried_in_vain(briefly):
+    """Each of some other way, between those that it is for, takes three hundredths of one."""
+    proof = object.__new__(_proof.Proof)
+    proof.app, proof.meter, proof.forms = Application(None), _account.Meter(), {}
+    proof.app.meter.program, proof.meter.program = 1e-4, 2e-5
+    proof.uses = proof.misses = proof._weighed = 0
+    proof.gain = 0.0
+    proof.served(2e-5)
+    for _ in range(300):
+        proof.uses += briefly
+        proof.missed(None, 3e-6)
+    assert proof.loses() is not bool(briefly)
+    assert not briefly or 3e-5 < proof.gain < 8e-5
+
+
 class Strays(chainer.Chain):
     """Half of its calls go one way, the others one of many."""
 

@@ -988,6 +988,25 @@ def test_loops_are_closed_where_programs_do_not_serve_turns(monkeypatch, waits):
     assert (site._opened is None) != waits
 
 
+@pytest.mark.parametrize("each", [-1.0, 1.0])
+@pytest.mark.parametrize("proved", [False, True])
+def test_loops_are_closed_where_programs_slow_turns_with_their_python(monkeypatch, each, proved):
+    """Without it, what they save is estimated for the most part: only whole steps tell."""
+    monkeypatch.setattr(_loops, "_LOOKED_AT", 8)
+    monkeypatch.setattr(_loops, "_LONG", 0.0)
+    monkeypatch.setattr(_loops.OpenLoop, "spent", 0.0)
+    monkeypatch.setattr(
+        _account.Account, "_gained",
+        lambda account, _: setattr(account.ledger, "saved", account.ledger.saved + each))
+    for name, value in (("wait_for_trace", 0), ("affords_proof", proved)):
+        monkeypatch.setattr(_account.Account, name, lambda *_, given=value, **__: given)
+    with chainer.using_config("static_budget", 0.1), open_loops():
+        _, reports = _made(Recurrent, 24)
+    assert sum([report.hits for report in reports[1:]]) > 20
+    slower = [e.kind for e in reports[0].events].count("slower")
+    assert slower == (0 if proved or each > 0.0 else 1)
+
+
 def test_what_waits_for_its_time_is_known(monkeypatch):
     monkeypatch.setattr(_account.Account, "wait_for_trace", lambda *_, **__: 1000)
     with chainer.using_config("static_budget", 0.1), open_loops():
