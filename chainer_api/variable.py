@@ -431,8 +431,10 @@ class Variable:
             _run_state.run.rebinds(self, d)
         elif _late_runs:
             _tracing.settle_late(self, 'another thread')
+        # A node that is still to be made is one of the array that the Variable was made with.
+        node = self._node if '_made_by' in self.__dict__ else None
         self._array = d
-        self._node._update_data_info(d)
+        (self._node if node is None else node)._update_data_info(d)
         if self._sharers is not None:
             for ref in self._sharers:
                 copied = ref()

@@ -76,8 +76,11 @@ class DirectFunction(DirectFunctions):
 
     def _hang(self, below: Any) -> None:
         """Put ``below``, the new node of the result, into the graph."""
+        piece = self._piece
         below._creator_node, below._rank = self, self._levels.heights[0]
         self.outputs = (_ref(below),)
+        for slot in piece.results_in_nodes:
+            below._data = self._retained[piece.results.index(slot)]
 
 
 class Direct:
@@ -338,6 +341,8 @@ def _hang(t: _Text, direct: Direct, own: dict[int, str]) -> None:
     t.line(f"{''.join([f'r{k}._rank, ' for k in range(len(piece.chained))])} = levels.heights")
     t.line(f"{''.join([f'r{k}._creator_node = ' for k in range(len(piece.chained))])}f")
     t.line(f"f.outputs = ({''.join([f'ref(r{k}), ' for k in range(len(piece.chained))])})")
+    for slot in piece.results_in_nodes:
+        t.line(f"r{piece.chained.index(slot)}._data = y{piece.results.index(slot)}")
 
 
 def _hold(t: _Text, piece: Piece, own: dict[int, str]) -> None:

@@ -27,7 +27,7 @@ from ._device import ARRAYS, address, number_at, on_host
 from ._errors import noting, tell
 from ._held import Held, held_values, values_of
 from ._specs import laid_out
-from ._trace import Backward, Late
+from ._trace import Backward
 from ._values import Elsewhere, close, copied, largest
 
 if TYPE_CHECKING:
@@ -418,17 +418,25 @@ class StaticScheduleFunction(FunctionNode):
 
     def _late(self, late: Any) -> Any:
         """What a function would find now in an input or output that it has retained."""
-        assert self.inputs is not None and self.outputs is not None
+        assert self.inputs is not None
         if late.leaf is not None:
             k = self._piece.input_of.get(late.leaf)
             if k is not None and not late.memory:
                 return self.inputs[k]._data
             held = self._held_live.get(late.leaf)
             return held.array if type(held) is Held else held
-        k = self._piece.chained_number.get(late.output)
-        node = None if k is None else self.outputs[k]()
-        variable = None if node is None else node.get_variable_or_none()
-        return self._retained.get(late.output) if variable is None else variable._array
+        return self.retained_result(late.output)
+
+    def retained_result(self, number: int) -> Any:
+        """What a function would find now in a result that it has retained, by its number."""
+        k = self._piece.chained_number.get(number)
+        assert self.outputs is not None
+        if k is not None and (node := self.outputs[k]()) is not None:
+            if (variable := node.get_variable_or_none()) is not None:
+                return variable._array
+            if node._data is not None:  # what was set on the Variable
+                return node._data
+        return self._retained.get(number)
 
     def rebuild(self) -> Rebuilt:
         """The functions of define-by-run, applied again with the same random numbers."""
@@ -441,14 +449,13 @@ class StaticScheduleFunction(FunctionNode):
         return self._rebuilt
 
     def _check_that_leaves_are_as_they_were(self, rebuilt: Rebuilt) -> None:
-        assert self.outputs is not None
-        agree = self._piece.agree
-        for k, ref, inner in zip(self._piece.chained, self.outputs, rebuilt.outputs, strict=True):
-            plain, given = inner._array, self._small_results.get(k)
+        piece = self._piece
+        agree, made = piece.agree, dict(zip(piece.results, self._made, strict=True))
+        for slot, inner in zip(piece.chained, rebuilt.outputs, strict=True):
+            plain, given = inner._array, self._small_results.get(slot)
             if given is None:
-                node = ref()
-                variable = None if node is None else node.get_variable_or_none()
-                same = variable is None or agree(variable._array, plain)
+                array = made[slot]()  # the Variable may have got another one
+                same = array is None or agree(array, plain)
             else:
                 same = agree(np.ndarray(plain.shape, plain.dtype, given), plain)
             if not same:
@@ -472,7 +479,7 @@ class StaticScheduleFunction(FunctionNode):
         self._see_what_is_live(rebuilt)
         for k in piece.retained_outputs:
             y = rebuilt.values[piece.results[k]]
-            array = self._late(Late(None, None, k))
+            array = self.retained_result(k)
             if array is not None:
                 y._array = y.node._data = array
 

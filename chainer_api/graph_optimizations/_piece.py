@@ -145,6 +145,10 @@ class Piece:
         self.retained_outputs = [
             k for k, s in enumerate(self.results) if traced._values[s].node._data is not None
         ]
+        #: Results whose nodes refer to their arrays, as functions have retained them: these find
+        #: there what a caller sets.
+        self.results_in_nodes = [
+            self.results[k] for k in self.retained_outputs if k in self.chained_number]
         #: Arrays that functions have retained, or views of such: a caller may write to them.
         self.shown = sorted({*self.retained_outputs, *traced.shown})
         self.distances, self.use_distances = traced.distances()
@@ -638,6 +642,9 @@ class Piece:
         self._attach(node, values)
         for k in self.shown:
             node._retained[k] = made[k]
+        for slot in self.results_in_nodes:
+            y = values[slot]
+            y._node._data = y._array
 
     def _deliver(
         self, run: Run, made: Any, kept: Any, leaves: Any, live: Any, places: list[int]

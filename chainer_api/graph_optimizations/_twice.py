@@ -342,11 +342,7 @@ def _is_as_given(node: StaticScheduleFunction, slot: int, array: np.ndarray) -> 
     if known is not None and array.tobytes() != known and not piece.agree(
             array, np.ndarray(array.shape, array.dtype, known)):
         return False
-    k = piece.chained.index(slot) if slot in piece.chained else None
-    assert node.outputs is not None
-    below = None if k is None else node.outputs[k]()
-    y = None if below is None else below.get_variable_or_none()
-    there = node._retained.get(piece.results.index(slot)) if y is None else y._array
+    there = node.retained_result(piece.results.index(slot))
     return there is None or piece.agree(array, there)
 
 
@@ -396,3 +392,7 @@ def _put_in_place(
     new._made = [arrays[slot] for slot in made.results]
     for k in made.shown:
         new._retained[k] = values[made.results[k]]
+    for slot in made.results_in_nodes:
+        below = refs[slot]()
+        if below is not None and below._data is None:
+            below._data = values[slot]

@@ -1273,6 +1273,70 @@ def test_gradients_of_arrays_of_another_form_are_refused(which, form, backward, 
         assert any(type(value) is str and "incorrect" in value for value in found[0])
 
 
+# -- Results that get another array, which functions find in backward -----------------------------
+
+
+class Found(chainer.Chain):
+    """Backward reads ``h``: its function has retained it, or one that has taken it."""
+
+    def __init__(self, kind, size):
+        super().__init__()
+        self.kind = kind
+        with self.init_scope():
+            self.a = L.Linear(6, size)
+
+    def forward(self, x):
+        h = self.a(x)
+        if self.kind == "output":
+            return (F.tanh(h),)
+        if self.kind == "input":
+            h = F.tanh(h)
+            return h, F.square(h)
+        if self.kind == "not alone":
+            return F.tanh(h), F.exp(h)
+        c, h = F.lstm(h[:, :3], F.concat([h, h * 2.0, h[:, :2]], 1)[:, :12])
+        return c, h
+
+
+def rebound_steps(net, drops, tail, backward, calls=40):
+    """What each step gives; in some, the first result is another array after the call."""
+    found = []
+    for k in range(calls):
+        x = variable(k, 3, 6)
+        results = net(x)
+        h = results[0]
+        if k % 7 >= 5:
+            h.array = h.array * np.float32(1.5) if k % 2 else h.array[::-1]
+        loss = sum([tail(y) for y in results])
+        net.cleargrads()
+        if drops:
+            del h, results
+        try:
+            backward(net, x, None, loss)
+        except Exception as error:
+            found.append(f"{type(error).__name__} {error}")
+        found += [loss.array.tobytes(), *[
+            None if p.grad is None else p.grad.tobytes() for p in net.params()]]
+    return found
+
+
+@pytest.mark.parametrize("backward", [by_method, by_grad, together, with_graph])
+@pytest.mark.parametrize("tail", [F.sum, lambda y: F.sum(y * y)], ids=["sum", "square"])
+@pytest.mark.parametrize("drops", [False, True])
+@pytest.mark.parametrize("size", [5, 5000])
+@pytest.mark.parametrize("kind", ["output", "input", "not alone", "cell"])
+def test_functions_find_what_was_set_on_a_result(kind, size, drops, tail, backward):
+    """Also where nobody holds the Variable any more: its node does (a program took the old one)."""
+    size = 16 if kind == "cell" else size
+    forward = chainer.static_graph(Found.forward)
+    found = []
+    for cls in Found, type("Compiled", (Found,), {"forward": forward}):
+        np.random.seed(0)
+        with chainer.using_config("static_budget", None):
+            found.append(rebound_steps(cls(kind, size), drops, tail, backward))
+    assert found[0] == found[1]
+
+
 # -- Backward that goes on through the steps before ------------------------------------------------
 
 
