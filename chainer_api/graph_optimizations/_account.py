@@ -448,13 +448,17 @@ class Account:
             return False
         return self.ledger.owed + seconds <= _budget() * self.of_steps
 
-    def affords_rest_of_step(self, applications: int, calls: int, share: float) -> bool:
+    def affords_rest_of_step(
+        self, applications: int, calls: int, share: float, probes: int = 0
+    ) -> bool:
         """Whether functions may be traced without which programs for others have made steps slower.
 
         To leave these alone would lose what was spent on them. But ``calls`` of those so far have
         applied them, or such a ``share``: of calls that go many ways, no one is the rest.
         """
-        seconds = self._seconds_to_compile(applications) + _PROVED * PROVING.of(applications)
+        seconds = self._seconds_to_compile(applications, probes)
+        seconds *= _LONGER_ANY_SIZE if probes else 1.0
+        seconds += _PROVED * PROVING.of(applications)
         share = max(self._share(calls), share)
         if share < _REST_OF_STEP:
             gain = share * self._weight * self._expected_gain(applications, 1)
@@ -475,11 +479,13 @@ class Account:
         missing, tried = self._missing_beside_others(seconds, gain), self.ledger.spent["prove"]
         if tried + seconds <= _PROVED * PROVING.of(self._traced):
             return 0  # that was counted before the trace
-        missing += min(self.ledger.saved, 0.0)  # what programs lose, they may lose with Python only
         own = tried + seconds - _budget() / 2 * self.of_steps
         # However much programs save, proofs may be tried in vain; and where programs save nothing,
-        # they may do so without the method's Python.
-        missing = max(missing, own) if tried else min(missing, own)
+        # they may do so without the method's Python: where they lose, whatever is owed.
+        if self.ledger.saved < 0.0:
+            missing = own
+        else:
+            missing = max(missing, own) if tried else min(missing, own)
         return self._until(missing, seconds, gain)
 
     def wait_for_shortcut(self) -> int:

@@ -249,6 +249,10 @@ class OpenMethod:
             for site in loop._sites if loop.is_open else ():
                 yield site, (loop.made - before) / max(self._idle - 1, 1) / len(loop._sites)
 
+    def sites(self) -> list[Site]:
+        """What is known of the turns of each open loop."""
+        return [site for loop in self._loops if loop.is_open for site in loop._sites]
+
     @property
     def spent(self) -> float:
         """Seconds of this thread that went into programs of turns."""

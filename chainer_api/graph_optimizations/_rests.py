@@ -73,7 +73,7 @@ class Rests(OfSite):
             account.has_saved(each)
         if slower_by := steps.slower_by:
             is_early = calls < _TO_COME and account.of_steps < _SECONDS
-            is_early = is_early and site.waits and not site.loops_are_open
+            is_early = is_early and any([s.waits for s in site.with_turns()])
             goes_on = site.completes() or is_early and slower_by < _MUCH or self._looks_for_more()
             steps.begins_anew(calls + (_WAITS if goes_on else _COMPARED_AGAIN))
             if not goes_on:
@@ -96,13 +96,11 @@ class Rests(OfSite):
 
         They may be what slows steps, and nobody knows how often they go the same way.
         """
-        site = self.site
-        if site.loops_are_open or self._looked_at == self.count:
-            return False
-        if site.account.known_share >= _KNOWN or not site.looks_again():
+        if self._looked_at == self.count:
             return False
         self._looked_at = self.count
-        return True
+        sites = [s for s in self.site.with_turns() if s.account.known_share < _KNOWN]
+        return any([site.looks_again() for site in sites])
 
     def _are_slower(self, slower_by: float) -> None:
         """Steps are slower than without programs."""

@@ -21,7 +21,7 @@ from chainwright.runtime import BLOCKS, Ledger, is_asynchronous, pass_on
 
 from . import _array_code  # noqa: F401 - whoever runs define-by-run code natively asks it
 from ._account import GAIN_OF_ANY_SIZE, GAIN_OF_TURNS, TIMED_EACH, Account, clock
-from ._any_size import AnySizes, probes_for
+from ._any_size import AnySizes, Kind, probes_for
 from ._errors import errors_are_heard
 from ._lean import Need
 from ._links import parameter_paths
@@ -269,9 +269,16 @@ class Site:
         return self.forms.share(form, calls, app) * self.account.known_share
 
     def completes(self) -> bool:
-        """Compile the way that waits: programs for some calls of a step may be what slows it."""
+        """Compile what waits: programs for some calls of a step may be what slows it.
+
+        Where loops are open, that is what waits for their turns.
+        """
+        if self._opened is not None:
+            return any([site.completes() for site in self.with_turns()])
+        if (kind := self.any_sizes.waiting()) is not None:
+            return self._completes_any_size(kind)
         waiting = self._waiting
-        if waiting is None or self._opened is not None:
+        if waiting is None:
             return False
         share = self._share_of(waiting.form, waiting.calls, waiting.app)
         if not self.account.affords_rest_of_step(waiting.functions, waiting.calls, share):
@@ -281,6 +288,22 @@ class Site:
                 self._compile(waiting.syncs, waiting.app, waiting.names)
                 self._wakes_for(waiting)
         return self._waiting is not waiting
+
+    def _completes_any_size(self, kind: Kind) -> bool:
+        share, probes = min(kind.calls / max(self._noted, 1), 1.0), probes_for(kind.lengths)
+        if kind.stops_anywhere or not self.account.affords_rest_of_step(
+                kind.functions, kind.calls, share, probes):
+            return False
+        with self.lock:
+            is_made = self._maker.of_any_size(kind, self.any_sizes)
+            if is_made:
+                self.forms.differ = True
+                self._wake_up()
+        return is_made
+
+    def with_turns(self) -> list[Site]:
+        """What serves its calls: where loops are open, what is known of their turns."""
+        return [self] if self._opened is None else self._opened.sites()
 
     def looks_again(self) -> bool:
         """Have calls be noted anew, instead of what waits, which is too dear for what it would

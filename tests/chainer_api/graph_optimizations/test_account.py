@@ -1159,7 +1159,7 @@ def test_where_programs_save_much_when_they_serve_more_ways_are_compiled(account
 
 
 def test_what_programs_lose_with_the_methods_python_does_not_keep_them_from_a_proof(account):
-    after(account, 1000, spent=1.0, saved=-500.0, hits=500)
+    after(account, 1000, spent=1000.0, saved=-500.0, hits=500)
     account.ledger.spent["prove"] = 1.0
     assert account.affords_proof(10, 500)
     account.ledger.spent["prove"] = 100.0  # but half of the budget is all that proofs may take

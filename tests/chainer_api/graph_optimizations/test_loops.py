@@ -1015,6 +1015,24 @@ def test_what_waits_for_its_time_is_known(monkeypatch):
     assert turns.waits and not method.waits
 
 
+@pytest.mark.parametrize("affords", [True, False])
+@pytest.mark.parametrize("kind", [Recurrent, Attention])
+def test_what_waits_for_turns_completes_a_step_that_is_slower(monkeypatch, kind, affords):
+    """Before their loops are closed: turns of one size, and of any size."""
+    monkeypatch.setattr(_account.Account, "wait_for_trace", lambda *_, **__: 1000)
+    monkeypatch.setattr(_account.Account, "affords_rest_of_step", lambda *_: affords)
+    monkeypatch.setattr(_loops.OpenMethod, "may_rest", lambda *_: 0)
+    with chainer.using_config("static_budget", 0.1), open_loops():
+        model, _ = _made(kind, 40)
+        method, *turns = model.schedule_manager._sites.values()
+        assert method.loops_are_open and any([site.waits for site in turns])
+        assert not any([site.ledger.hits for site in turns])
+        assert method.completes() is affords
+        for k in range(40, 80):
+            model.step(k)
+    assert any([site.ledger.hits for site in turns]) is affords
+
+
 def test_some_calls_go_plainly_to_be_compared(monkeypatch):
     monkeypatch.setattr(_comparison, "_FIRST", 20)
     monkeypatch.setattr(_comparison.Comparison, "_made", 0)
