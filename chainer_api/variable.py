@@ -224,6 +224,9 @@ class VariableNode:
             self._reformed = _Reforms.last = chainer.function_node.next_number()
         if self._data is not None:  # what is retained follows
             self._data = data
+        func = self._creator_node
+        if func is not None and func._is_piece:
+            func._result_is_set(self, data)
 
 
 class _LazyNode:

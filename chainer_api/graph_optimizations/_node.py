@@ -68,6 +68,7 @@ class StaticScheduleFunction(FunctionNode):
     _program_may_come = False  # for those
     _why_dissolved = "the graph of its results is wanted"
     _results: Any = None  # of a large piece that is being checked, by slot
+    _is_reformed_inside = False  # a result that other functions of the piece have taken is
     _watched: Any = None  # bytes of gradients that somebody waits for, and how to tell of them
 
     def __init__(self, piece: Piece, leaves: Any, live: Any, states: Any) -> None:
@@ -164,9 +165,24 @@ class StaticScheduleFunction(FunctionNode):
         number = self.number
         if _tracing.Reforms.last < number:
             return False
+        if self._is_reformed_inside:
+            return True
         assert self.inputs is not None and self.outputs is not None
         nodes = [*self.inputs, *[y for ref in self.outputs if (y := ref()) is not None]]
         return any([node._reformed > number for node in nodes])
+
+    def _result_is_set(self, node: Any, array: Any) -> None:
+        """A result has got another array.
+
+        The node may be gone when that counts: other functions of the piece that have taken the
+        result would hold it.
+        """
+        piece, outputs = self._piece, self.outputs
+        assert outputs is not None
+        for k in piece.inner:
+            if outputs[k]() is node:
+                self._retained = {**self._retained, piece.results.index(piece.chained[k]): array}
+                self._is_reformed_inside |= node._reformed > self.number
 
     def _adds_in_between(self, grads: Any) -> bool:
         """Whether gradients of its own might belong before some that results have got.
@@ -477,11 +493,15 @@ class StaticScheduleFunction(FunctionNode):
             for alias in rebuilt.by_slot[slot] if array is not None else ():
                 alias._array = alias.node._data = array
         self._see_what_is_live(rebuilt)
-        for k in piece.retained_outputs:
+        numbers = piece.retained_outputs
+        if self._is_reformed_inside:
+            numbers = [*numbers, *[piece.results.index(piece.chained[k]) for k in piece.inner]]
+        for k in numbers:
             y = rebuilt.values[piece.results[k]]
             array = self.retained_result(k)
             if array is not None:
-                y._array = y.node._data = array
+                y._array = array
+                y.node._update_data_info(array)
 
     def _see_what_is_live(self, rebuilt: Rebuilt) -> None:
         """Have the functions see the memory of the call, also through views of it.

@@ -1283,7 +1283,7 @@ class Found(chainer.Chain):
         super().__init__()
         self.kind = kind
         with self.init_scope():
-            self.a = L.Linear(6, size)
+            self.a, self.b = L.Linear(6, size), L.Linear(size, 2)
 
     def forward(self, x):
         h = self.a(x)
@@ -1292,26 +1292,43 @@ class Found(chainer.Chain):
         if self.kind == "input":
             h = F.tanh(h)
             return h, F.square(h)
+        if self.kind == "inside":
+            h = F.tanh(h)
+            h.data = np.clip(h.data, -0.3, 0.3)
+            return h, F.square(h)
+        if self.kind == "both":  # of the gradient of b
+            return h, self.b(h)
         if self.kind == "not alone":
             return F.tanh(h), F.exp(h)
         c, h = F.lstm(h[:, :3], F.concat([h, h * 2.0, h[:, :2]], 1)[:, :12])
         return c, h
 
 
-def rebound_steps(net, drops, tail, backward, calls=40):
+OTHER = {
+    "number": lambda h: h * np.float32(1.5),
+    "layout": lambda h: h[::-1],
+    "shape": lambda h: np.concatenate([h, h[:, :1]], 1),
+}
+
+
+def rebound_steps(net, other, drops, tail, backward, calls=28):
     """What each step gives; in some, the first result is another array after the call."""
     found = []
     for k in range(calls):
         x = variable(k, 3, 6)
         results = net(x)
         h = results[0]
-        if k % 7 >= 5:
-            h.array = h.array * np.float32(1.5) if k % 2 else h.array[::-1]
-        loss = sum([tail(y) for y in results])
-        net.cleargrads()
-        if drops:
-            del h, results
+        is_set = k % 7 >= 5
+        if drops:  # of several, the others alone lead to the loss
+            loss = sum([tail(y) for y in results[1:] or results])
+        if is_set:
+            h.array = other(h.array)
         try:
+            if not drops:
+                loss = sum([tail(y) for y in results])
+            net.cleargrads()
+            if drops:
+                del h, results
             backward(net, x, None, loss)
         except Exception as error:
             found.append(f"{type(error).__name__} {error}")
@@ -1323,9 +1340,10 @@ def rebound_steps(net, drops, tail, backward, calls=40):
 @pytest.mark.parametrize("backward", [by_method, by_grad, together, with_graph])
 @pytest.mark.parametrize("tail", [F.sum, lambda y: F.sum(y * y)], ids=["sum", "square"])
 @pytest.mark.parametrize("drops", [False, True])
+@pytest.mark.parametrize("other", OTHER)
 @pytest.mark.parametrize("size", [5, 5000])
-@pytest.mark.parametrize("kind", ["output", "input", "not alone", "cell"])
-def test_functions_find_what_was_set_on_a_result(kind, size, drops, tail, backward):
+@pytest.mark.parametrize("kind", ["output", "input", "inside", "both", "not alone", "cell"])
+def test_functions_find_what_was_set_on_a_result(kind, size, other, drops, tail, backward):
     """Also where nobody holds the Variable any more: its node does (a program took the old one)."""
     size = 16 if kind == "cell" else size
     forward = chainer.static_graph(Found.forward)
@@ -1333,7 +1351,7 @@ def test_functions_find_what_was_set_on_a_result(kind, size, drops, tail, backwa
     for cls in Found, type("Compiled", (Found,), {"forward": forward}):
         np.random.seed(0)
         with chainer.using_config("static_budget", None):
-            found.append(rebound_steps(cls(kind, size), drops, tail, backward))
+            found.append(rebound_steps(cls(kind, size), OTHER[other], drops, tail, backward))
     assert found[0] == found[1]
 
 
