@@ -11,7 +11,7 @@ import contextlib
 import functools
 import hashlib
 import weakref
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -40,6 +40,11 @@ _new = object.__new__
 Run = tuple[Any, Backward, tuple[int | None, ...]]
 NUMBERS, SIZES = -1, -2  # where the numbers of a piece, and sizes, stand among its leaves
 SMALL_RESULT = 4096  # bytes of a result of which a copy is kept
+_LOST = (
+    "{}: parameters, arguments or results of a compiled call were written into, and then its graph "
+    "was wanted in a way that had not come in the calls before (a gradient of another kind, double "
+    "backprop, hooks). What was computed is lost then. Go backward before you update, or set "
+    "chainer.config.static_check = 'always' around this call.")
 
 
 def pieces_exist() -> None:
@@ -454,17 +459,30 @@ class StaticScheduleFunction(FunctionNode):
                 return node._data
         return self._retained.get(number)
 
-    def rebuild(self) -> Rebuilt:
-        """The functions of define-by-run, applied again with the same random numbers."""
+    def rebuild(self, at_any_rate: bool = False) -> Rebuilt:
+        """The functions of define-by-run, applied again with the same random numbers.
+
+        Where what was there before is not there any more, they are for show, ``at_any_rate``: none
+        has data, and backward says why.
+
+        Raises:
+            RuntimeError: In that case otherwise.
+        """
         if self._rebuilt is None:
             with _tracing.aside():
-                self._rebuilt = self._piece.rebuild(self._leaves, self._states, self.inputs)
-            if not self._piece.has_copies(self._leaves, self._live):
-                self._check_that_leaves_are_as_they_were(self._rebuilt)
+                rebuilt = self._piece.rebuild(self._leaves, self._states, self.inputs)
+            if not (self._piece.has_copies(self._leaves, self._live)
+                    or self._leaves_are_as_they_were(rebuilt)):
+                why = _LOST.format(self._piece.name)
+                if not at_any_rate:
+                    raise RuntimeError(why)
+                rebuilt.is_lost(why, {*(self.inputs or ())})
+                return rebuilt
+            self._rebuilt = rebuilt
         self._read_late(self._rebuilt)
         return self._rebuilt
 
-    def _check_that_leaves_are_as_they_were(self, rebuilt: Rebuilt) -> None:
+    def _leaves_are_as_they_were(self, rebuilt: Rebuilt) -> bool:
         piece = self._piece
         agree, made = piece.agree, dict(zip(piece.results, self._made, strict=True))
         for slot, inner in zip(piece.chained, rebuilt.outputs, strict=True):
@@ -475,14 +493,8 @@ class StaticScheduleFunction(FunctionNode):
             else:
                 same = agree(np.ndarray(plain.shape, plain.dtype, given), plain)
             if not same:
-                self._rebuilt = None
-                raise RuntimeError(
-                    f"{self._piece.name}: parameters, arguments or results of a compiled call "
-                    "were written into, and then its graph was wanted in a way that had not come "
-                    "in the calls before (a gradient of another kind, double backprop, hooks). "
-                    "What was computed is lost then. Go backward before you update, or set "
-                    "chainer.config.static_check = 'always' around this call."
-                )
+                return False
+        return True
 
     def _read_late(self, rebuilt: Rebuilt) -> None:
         """Have functions find in what they have retained what they would find now."""
@@ -543,7 +555,7 @@ class StaticScheduleFunction(FunctionNode):
         if self.inputs is None or self.outputs is None:
             return
         started = clock()
-        rebuilt = self.rebuild()
+        rebuilt = self.rebuild(at_any_rate=True)
         piece, places = self._piece, {}
         piece.graph_was_wanted()
         if not self._program_may_come:
@@ -630,3 +642,18 @@ class Rebuilt:
         self.values: dict[int, Variable] = values
         self.functions: list[FunctionNode] = functions
         self.outputs: list[Variable] = outputs
+
+    def is_lost(self, why: str, others: Set[Any]) -> None:
+        """What the functions have been applied to is something else than in the call.
+
+        ``others`` are nodes that are not theirs alone.
+        """
+
+        def backward(*_: Any) -> Any:
+            raise RuntimeError(why)
+
+        for func in self.functions:
+            func.__dict__.update(backward=backward, backward_accumulate=backward)
+            for node in [*(func.inputs or ()), *[ref() for ref in func.outputs or ()]]:
+                if node is not None and node not in others:
+                    node._data = None

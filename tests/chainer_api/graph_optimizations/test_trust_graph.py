@@ -1355,6 +1355,86 @@ def test_functions_find_what_was_set_on_a_result(kind, size, other, drops, tail,
     assert found[0] == found[1]
 
 
+# -- Graphs that are looked at after an update ----------------------------------------------------
+
+
+class Large(chainer.Chain):
+    """Of its leaves no copies are kept."""
+
+    def __init__(self):
+        super().__init__()
+        with self.init_scope():
+            self.a, self.b = L.Linear(8, 800), L.Linear(800, 4)
+
+    def forward(self, x):
+        return self.b(F.tanh(self.a(x)))
+
+
+def whole_graph(y):
+    graph = chainer.computational_graph.build_computational_graph([y])
+    return sorted([(node.label, node.rank) for node in graph.nodes])
+
+
+def up_to_leaves(y):
+    found, seen = [], [y.creator_node]
+    while seen:
+        func = seen.pop()
+        found.append((func.label, [(x.shape, x.dtype, x.requires_grad) for x in func.inputs]))
+        seen += [x.creator_node for x in func.inputs if x.creator_node is not None]
+    return found
+
+
+def cut_in_the_middle(y):
+    h = next(x for x in y.creator_node.inputs if x.creator_node is not None)
+    h.unchain()
+    return whole_graph(y), h.rank
+
+
+def all_cut(y):
+    y.unchain_backward()
+    return y.creator_node is None
+
+
+@pytest.mark.parametrize("budget", [None, 0.1])
+@pytest.mark.parametrize("look", [whole_graph, up_to_leaves, cut_in_the_middle, all_cut])
+@pytest.mark.parametrize("updates", [True, False])
+def test_a_graph_is_there_to_be_looked_at_after_an_update(look, updates, budget):
+    """Of large parameters, which are others by then (it was a RuntimeError)."""
+    forward, found = chainer.static_graph(Large.forward), []
+    for cls in Large, type("Compiled", (Large,), {"forward": forward}):
+        np.random.seed(0)
+        net = cls()
+        optimizer = chainer.optimizers.SGD(0.01).setup(net)
+        with chainer.using_config("static_budget", budget):
+            for k in range(120):
+                y = net(variable(k, 3, 8))
+                net.cleargrads()
+                F.sum(y).backward()
+                if updates:
+                    optimizer.update()
+                if k % 40 == 39:
+                    found.append(look(y))
+    assert found[:3] == found[3:]
+
+
+def test_gradients_that_are_lost_are_no_others():
+    """Backward through such a graph says why it does not go."""
+    np.random.seed(0)
+    net = type("Compiled", (Large,), {"forward": chainer.static_graph(Large.forward)})()
+    with chainer.using_config("static_budget", None):
+        for k in range(120):
+            y = net(variable(k, 3, 8))
+            net.cleargrads()
+            F.sum(y).backward()
+        net.a.W.array[...] *= 2.0
+        whole_graph(y)
+        with pytest.raises(RuntimeError, match="Go backward before you update"):
+            F.sum(y).backward()
+        with pytest.raises(RuntimeError, match="Go backward before you update"):
+            chainer.grad([y], [net.b.b])
+        assert all([x.data is None for x in y.creator_node.inputs if x.creator_node is not None])
+
+
 # -- Backward that goes on through the steps before ------------------------------------------------
 
 
