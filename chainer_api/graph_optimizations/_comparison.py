@@ -32,6 +32,9 @@ _COST = 0.01  # of the time of calls may go into plain ones, where programs gain
 _SOONEST, _LATEST = 256, 1 << 16  # calls between two comparisons
 # Calls before a comparison of what has not been asked for a while, and so many: it has rested.
 _WARM, _AWHILE = 32, 128
+# Windows become twice as long where bounds are as far apart in the end, up to so many times.
+_WIDE, _LONGEST = 0.1, 8
+_RARELY = 8  # times as many calls as plain ones, until what has told nothing is done again
 _GONE = 4096  # calls of other threads after which the one that has begun a window has gone
 
 
@@ -92,6 +95,8 @@ class Comparison:
         self._plain: list[float] = []  # seconds of a call in the plain window of each
         self._took: list[tuple[bool, float]] = []  # the windows of a pair: seconds of a call
         self._least = self._size = _CALLS  # calls of a window: of all, and of this one
+        self._longer = 1  # how many times as long they are, as shorter ones have told nothing
+        self._seems_to_gain = False
         Comparison._made += 1
         self._chance = Chance(Comparison._made)
         self._lock = Lock()  # of threads that come at the same time, one counts
@@ -114,6 +119,8 @@ class Comparison:
                 self.due = calls + _WARM
                 return 0
             self._least = _FEW if gains or seconds >= _LONG else _CALLS
+            self._least *= self._longer
+            self._seems_to_gain = gains
             return self._begins_pair(calls, spent)
         finally:
             self._lock.release()
@@ -163,7 +170,7 @@ class Comparison:
     def _goes_on(self, calls: int) -> bool:
         """Whether another pair is needed; else it is decided."""
         pairs = self._pairs
-        if len(pairs) > 1 and max(pairs) < _GAIN:
+        if self._seems_to_gain and len(pairs) > 1 and max(pairs) < _GAIN:
             self._gains(calls, max(pairs))
             return False
         if len(pairs) < _PAIRS:
@@ -175,10 +182,16 @@ class Comparison:
             self.begins_anew(calls + _SOONEST)
             self.slower_by = max(least, _MATTERS)
             return False
-        # To be sure of a gain takes plain calls, and there is no harm in keeping on.
+        # To be sure of a gain takes plain calls, and there is no harm in keeping on. Where there
+        # seems to be none, plain calls take nothing, and a few pairs may show it by chance: those
+        # of which other work has come into the plain window.
         seems = found.about < (_SEEMS if len(pairs) < 2 * _PAIRS else -_LIKELY)
-        if found.most < 0.0 or seems or at_last:
-            self._gains(calls, found.about)
+        if found.most < 0.0 or at_last or self._seems_to_gain and seems:
+            if at_last and found.most - found.least > _WIDE:
+                self._longer = min(2 * self._longer, _LONGEST)
+            self._gains(calls, found.about if self._seems_to_gain else min(found.most, 0.0))
+            if at_last:  # it took that many, half of them plain
+                self.due = max(self.due, calls + _RARELY * self._size * len(pairs))
             return False
         return True
 

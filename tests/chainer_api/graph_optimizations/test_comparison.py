@@ -22,7 +22,10 @@ class Steps:
     ``plain(call)`` is what these take; ``spent`` goes into programs in each of the others.
     """
 
-    def __init__(self, monkeypatch, ratio, plain=lambda call: 1e-4, spent=0.0, gains=False):
+    def __init__(
+            self, monkeypatch, ratio, plain=lambda call: 1e-4, spent=0.0, gains=False,
+            other=lambda call: 0.0):
+        self.other = other  # seconds of what comes in between
         self.now = self.spent = 0.0
         monkeypatch.setattr(_comparison, "clock", lambda: self.now)
         self.steps = Comparison()
@@ -44,6 +47,7 @@ class Steps:
                 unseen = 0 if left else passes(call)
             else:
                 unseen = max(unseen - 1, 0)
+            self.now += self.other(call)
             if left:
                 self.plainly.append(call)
                 left -= 1
@@ -93,6 +97,22 @@ def test_steps_that_take_any_time_are_told_from_noise(monkeypatch, seed, ratio):
     plain = [lengths.randrange(5, 20) * 1e-4 + 0.1 * (k % 500 == 499) for k in range(6000)]
     found = Steps(monkeypatch, lambda call: ratio, plain.__getitem__).go(6000)
     assert bool(found.slower) is (ratio > 1.0)
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("every", [30, 50, 70])
+@pytest.mark.parametrize("ratio", [1.25, 0.8])
+def test_other_work_every_now_and_then_does_not_hide_what_is_slower(
+        monkeypatch, ratio, every, seed):
+    """It is as long as two windows: some pairs have it in the plain one, as if programs gained."""
+    monkeypatch.setattr(Comparison, "_made", seed)
+    found = Steps(
+        monkeypatch, lambda call: ratio, other=lambda call: 5e-3 * (call % every == every - 1)
+    ).go(8000)
+    if ratio > 1.0:
+        assert found.slower
+    else:
+        assert len(found.slower) < 2 and len(found.plainly) < 2000
 
 
 @pytest.mark.parametrize("each", [2, 3, 4, 5, 6, 8, 12])
