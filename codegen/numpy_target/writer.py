@@ -28,6 +28,7 @@ from ..plan.storage import (
     Storage,
     blocks,
     can_fill,
+    goes_round,
     lifetime,
     plan_storage,
     tile_lines,
@@ -370,7 +371,7 @@ def _fills(tiles: Mapping[Node, Tile]) -> Callable[[Node], bool]:
 def needs_buffer(node: Node) -> bool:
     """Whether NumPy's own allocation would give something else than the recorded array."""
     row = OPS[node.op]
-    if not row.has_out or node.dtype is None or node.dtype.hasobject:
+    if not row.has_out or node.dtype is None or node.dtype.hasobject or goes_round(node):
         return False
     if node.op in ("cast", "copy"):
         return order_letter(node) is None

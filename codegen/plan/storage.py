@@ -158,9 +158,12 @@ def can_fill(node: Node) -> bool:
     row = OPS[node.op]
     if node.dtype is None or node.dtype.hasobject or node.shape is None:
         return False
-    if row.kind == "reduction" and min(node.inputs[0].steps, default=0) < 0:
-        return False  # NumPy before 2.2 goes the other way round if it gets a buffer
-    return row.has_out or row.kind == "update"
+    return row.kind == "update" or row.has_out and not goes_round(node)
+
+
+def goes_round(node: Node) -> bool:
+    """Whether NumPy before 2.2 adds in another order if it gets a buffer."""
+    return OPS[node.op].kind == "reduction" and min(node.inputs[0].steps, default=0) < 0
 
 
 def blocks(plan: Storage, where: str) -> list[Node]:

@@ -17,6 +17,8 @@ from chainer.graph_optimizations._node import StaticScheduleFunction
 from chainwright.runtime.native import looks
 
 pytestmark = pytest.mark.skipif(looks.comparison() is None, reason="another Python")
+# Whether NumPy tells of an overflow in a product of vectors.
+HEARS_BLAS = np.lib.NumpyVersion(np.__version__) >= "2.1.0"
 WARM, CALLS = 24, 12
 
 
@@ -337,15 +339,22 @@ def refused(model, x, t):
 
 
 def raised(model, x, t):
-    with np.errstate(over="raise", invalid="raise"), pytest.raises(FloatingPointError):
-        model(x, t * np.float32(1e30))
-    return usual(model, x, t)
+    said = None
+    with np.errstate(over="raise", invalid="raise"):
+        try:
+            model(x, t * np.float32(1e30))
+        except FloatingPointError as error:
+            said = str(error)
+    assert said or not HEARS_BLAS
+    return said, usual(model, x, t)
 
 
 def warned(model, x, t):
     model.cleargrads()
-    with pytest.warns(RuntimeWarning) as found:
+    with warnings.catch_warnings(record=True) as found:
+        warnings.simplefilter("always")
         model(x, t * np.float32(1e30)).backward()
+    assert found or not HEARS_BLAS
     return [str(w.message) for w in found], numbers(model)
 
 
@@ -600,7 +609,7 @@ def test_errors_are_told_as_define_by_run_tells_them(scenario):
     plain, _ = run(Net, scenario, False)
     found, _ = run(Net, scenario, True)
     assert found == plain
-    assert all(said for said, _ in found[WARM::3])
+    assert not HEARS_BLAS or all(said for said, _ in found[WARM::3])
 
 
 def test_gradients_go_directly(monkeypatch):
