@@ -46,6 +46,7 @@ def budget(monkeypatch):
     monkeypatch.setattr(_account.Lives, "to_come", lambda self, calls: None)
     monkeypatch.setattr(_account, "NATIVE", Free())
     monkeypatch.setattr(_account, "NEWS", News())
+    monkeypatch.setitem(vars(chainer.global_config), "static_target", "auto")
     with chainer.using_config("static_budget", 0.1):
         yield
 
@@ -439,9 +440,8 @@ def test_gradients_that_are_differentiated_pay_for_more_functions(account):
 
 def test_native_code_is_a_part_of_what_a_trace_costs(account, monkeypatch):
     monkeypatch.setattr(_account, "NATIVE", Rate(1.0, 10.0))
-    with chainer.using_config("static_target", "auto"):
-        assert after(account, 200).wait_for_trace(5, 200) == 0
-        assert after(account, 200).wait_for_trace(6, 200) == 21
+    assert after(account, 200).wait_for_trace(5, 200) == 0
+    assert after(account, 200).wait_for_trace(6, 200) == 21
     with chainer.using_config("static_target", "numpy"):
         assert after(account, 200).wait_for_trace(6, 200) == 0
 
