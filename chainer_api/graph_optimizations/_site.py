@@ -275,8 +275,9 @@ class Site:
         """
         if self._opened is not None:
             return any([site.completes() for site in self.with_turns()])
-        if (kind := self.any_sizes.waiting()) is not None:
-            return self._completes_any_size(kind)
+        kind = self.any_sizes.waiting()
+        if kind is not None and self._completes_any_size(kind):
+            return True
         waiting = self._waiting
         if waiting is None:
             return False
