@@ -23,13 +23,15 @@ from ._chance import Chance
 _CALLS, _FEW, _LONG = 16, 8, 1e-3
 _FIRST = 192  # calls before the first comparison
 _PAIRS, _MOST = 6, 32  # pairs of such windows until they tell something, and at most
+_MOST_OF = 80  # per cent of them tell of a gain of which the account does not know
 _OF_LATE = 10  # the last of them
 _CHANCE = 0.016  # of a verdict that is none
 # Of these, the logarithm of the ratio: what matters, what is likely if nobody can be sure of it by
 # the most pairs, and what is taken for a gain: at a glance, and by the fewest pairs.
 _MATTERS, _LIKELY, _GAIN, _SEEMS = 0.02, 0.03, -0.2, -0.1
 _COST = 0.01  # of the time of calls may go into plain ones, where programs gain
-_SOONEST, _LATEST = 256, 1 << 16  # calls between two comparisons
+# Calls between two comparisons, and at most where it is not sure that programs gain.
+_SOONEST, _LATEST, _DOUBTED = 256, 1 << 16, 1 << 12
 # Calls before a comparison of what has not been asked for a while, and so many: it has rested.
 _WARM, _AWHILE = 32, 128
 # Windows become twice as long where bounds are as far apart in the end, up to so many times.
@@ -182,14 +184,19 @@ class Comparison:
             self.begins_anew(calls + _SOONEST)
             self.slower_by = max(least, _MATTERS)
             return False
-        # To be sure of a gain takes plain calls, and there is no harm in keeping on. Where there
-        # seems to be none, plain calls take nothing, and a few pairs may show it by chance: those
-        # of which other work has come into the plain window.
-        seems = found.about < (_SEEMS if len(pairs) < 2 * _PAIRS else -_LIKELY)
-        if found.most < 0.0 or at_last or self._seems_to_gain and seems:
+        # To be sure of a gain takes plain calls, and there is no harm in keeping on. But where the
+        # account sees none, half of the pairs are not enough: those of which other work has come
+        # into the plain window.
+        gain = found.about
+        if not self._seems_to_gain:
+            gain = sorted(pairs)[_MOST_OF * len(pairs) // 100]
+        seems = gain < (_SEEMS if len(pairs) < 2 * _PAIRS else -_LIKELY)
+        if found.most < 0.0 or seems or at_last:
             if at_last and found.most - found.least > _WIDE:
                 self._longer = min(2 * self._longer, _LONGEST)
-            self._gains(calls, found.about if self._seems_to_gain else min(found.most, 0.0))
+            self._gains(calls, min(gain, 0.0))
+            if found.most >= 0.0 and not self._seems_to_gain:
+                self.due = min(self.due, calls + _DOUBTED)
             if at_last:  # it took that many, half of them plain
                 self.due = max(self.due, calls + _RARELY * self._size * len(pairs))
             return False

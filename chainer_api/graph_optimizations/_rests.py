@@ -66,7 +66,7 @@ class Rests(OfSite):
         if calls < (due := account.first_traced_at + learns) < math.inf:
             steps.begins_anew(int(due))
             return False
-        gains = bool(ledger.hits) and not account.gains_little
+        gains = bool(ledger.hits) and not all([s.account.gains_little for s in site.with_turns()])
         plainly = steps.comes(calls, site.spent, account.plain, gains)
         if each := steps.saves_each:
             steps.saves_each = 0.0
