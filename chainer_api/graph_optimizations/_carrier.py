@@ -28,6 +28,10 @@ if TYPE_CHECKING:
     from ._tree import Application
 
 
+class NotJoined(Exception):
+    """The call cannot be computed together with one before it (see :mod:`_joined`)."""
+
+
 def _nothing() -> None:
     """What is not there."""
 
@@ -135,7 +139,8 @@ def failed(carrier: Carrier) -> Any:
     if carrier.effects:
         raise
     kind, error, _ = sys.exc_info()
-    if kind is Warned or kind is FloatingPointError:  # the call's Python tells of it
+    # The call's Python tells of it, or the call is made again.
+    if kind is Warned or kind is FloatingPointError or kind is NotJoined:
         return undone(carrier)
     carrier.failed = f"{getattr(kind, '__name__', kind)}: {error}"
     undone(carrier)

@@ -1,10 +1,11 @@
 """Calls whose program runs late: with the functions that the caller applies to their results.
 
 In: calls that go without their Python, and what is done with their results outside of them, up to
-the first look at values, or backward: the loss, mostly. Out: where that is the same again and
-again, such a call computes nothing, and gives promises; at the first look one program computes it
-together with what has been done since. What may not happen: a number or an exception that another
-moment would make another one of; and calls that take longer since nothing comes of it.
+the first look at values, or backward: further calls, and the loss, mostly. Out: where that is the
+same again and again, such a call computes nothing, and gives promises; at the first look one
+program computes it together with what has been done since. What may not happen: a number or an
+exception that another moment would make another one of; and calls that take longer since nothing
+comes of it.
 """
 
 from __future__ import annotations
@@ -27,8 +28,10 @@ from ._device import ARRAYS
 from ._direct import Direct
 from ._errors import errors_are_raised
 from ._held import LARGE
+from ._joined import has_some, joint_of
 from ._lean import Need, Ran, ends_of, some_leaf_comes_again
 from ._python import LOCAL, refs
+from ._residual import MISS
 from ._run import HELD_FUNCTION, NEW, Run, Sync, as_they_were
 from ._tree import matches_nothing, reads, specs_of
 from ._values import Snapshot
@@ -44,14 +47,19 @@ if TYPE_CHECKING:
 
 _FIRST, _FIRST_AT_ONCE = 96, 8  # uses of a proof until it is seen what comes after its calls
 _SEEN = 2  # times that the same has come, until it gets a program
-_IN_A_ROW, _TRIES = 4, 4  # calls that are looked at; times, each four times as late as the last
+# Calls that are looked at; times, each so many times as late as the last.
+_IN_A_ROW, _TRIES, _LATER = 4, 4, 4
+_WAITED = 8  # times that the next call was one that did not go without its Python yet
 _NOTHING_CAME = 0.25  # so much of one counts one that may not be the last call of its step
 _IN_VAIN = 3  # calls in a row of which nothing came: it is tried again later
 # Functions that may come after a call; and how many small ones they are worth at least: to put a
 # call off takes as long as to apply two (30 us; forward and backward of 36 losses).
 _MOST, _LEAST = 64, 3
+_MOST_JOINED = 768  # where further calls are among them
 _PIECES_OF_FUNCTION = 2  # fewer, in the account's eyes, for each of these functions
+_COUNTED, _SELDOM = 8, 64
 _OVER = "values were looked at"
+_NEXT = "the next call"
 _WHY = "the same functions have come after calls"
 _ONE_BY_ONE = "functions of its results are applied one by one"
 _NOTHING = (), {}  # what is drawn
@@ -75,21 +83,29 @@ class Late:
         self._seen = self._tries = self._in_vain = 0
         self._in_a_row = 0.0
         self._end: Application | None = None  # where the last call that was noted has ended
-        self._end_at = 0  # its use
+        self._end_at = self._noted_at = 0  # its use, and that of the last one at all
         #: Of how many calls the last is put off, and how many come before the next that is.
         self._period, self._before = 1, 0
+        self.own = 0  # calls of the proof that are computed together with one, at most
+        self._others: list[Any] = []  # methods of which there are such calls
+        #: Of so many calls the account looks at one.
+        self.counted = _COUNTED
+        #: Whether the next calls are to be computed together with one, and whether that may be.
+        self.joins, self._may_join, self._waited = False, True, 0
         #: The program of calls, and the code in which it stands.
         self._direct: Callable[[], Direct | None] = _nothing
         self._replay: Callable[[], Any] = _nothing
+        self.name = ""  # of the program, there
         self.plan: Any = None  # of that program
         self._draws = False
         self.else_rests = False  # whether calls are left alone otherwise
-        self._programs: dict[Application, Direct] = {}  # by where a call ends
+        #: By where a call ends: what computes it with all that has come, and runs that.
+        self._programs: dict[Application, tuple[Plan, Any]] = {}
         self.leaves: list[int] = []  # slots of what functions of the call take
         #: Those of small parameters, of which nothing that comes after the call takes any.
         self.small: list[int] = []
         self.others: list[int] = []
-        self._promises: list[tuple[int, Any]] = []
+        self.promises: list[tuple[int, Any]] = []  # slots of the results, and what they get
         self.places: list[float] = []  # of the functions, among the numbers of all
 
     # -- when
@@ -106,23 +122,28 @@ class Late:
         self.at = use + 1
         if not _may_wait():
             return
-        if self._replay() is not replay and not self._may_be_late(replay):
+        if not self.may_be_joined(replay):
             self.at = use + _FIRST
         elif self._programs:
-            self.at, self._in_vain = math.inf, 0
+            self.at, self._in_vain, self.counted = math.inf, 0, _SELDOM
             self._before = (self._end_at - use - 1) % self._period
             self._goes_late(True)
         else:
             Noting(site, self, carrier, use).begin()
 
+    def may_be_joined(self, replay: Any) -> bool:
+        """Whether calls by this code may be computed with others."""
+        return self._replay() is replay or self._may_be_late(replay)
+
     def _may_be_late(self, replay: Any) -> bool:
         """Whether a call's code does nothing behind its program that needs values."""
         self._goes_late(False)
-        names, lines = replay.names, replay.text.splitlines()
+        lines = replay.text.splitlines()
         runs = [k for k, line in enumerate(lines) if ".run(carrier)" in line]
         if len(runs) != 1 or not self._may_be_put_off():
             return False
-        direct = names.get(lines[runs[0]].partition(".run(carrier)")[0].strip())
+        self.name = lines[runs[0]].partition(".run(carrier)")[0].strip()
+        direct = replay.names.get(self.name)
         behind = [line for line in lines[runs[0] + 1 :] if line.strip()]
         end = next((k for k, line in enumerate(behind) if line.lstrip().startswith("return")), -1)
         if type(direct) is not Direct or end < 0:
@@ -139,7 +160,7 @@ class Late:
         self.plan = direct.plan
         self._draws = any([app.draws for app in path])
         self.leaves = [slot for slot in specs if slot not in made]
-        self._promises = [
+        self.promises = [
             (slot, _tracing.promise(specs[slot].shape, specs[slot].dtype))
             for slot in direct.plan.results]
         n = self.app.depth
@@ -177,12 +198,21 @@ class Late:
             self._before -= 1
             return False
         self._before = self._period - 1
-        if not carrier.rests or not _may_wait():
+        if not carrier.rests or not _may_wait() or not self._others_go_on():
+            self._before += self.own
             return False
         values = carrier.values
-        for slot, promise in self._promises:
+        for slot, promise in self.promises:
             values[slot]._array = promise
         carrier.late = (carrier.drawn, carrier.states) if self._draws else _NOTHING
+        return True
+
+    def _others_go_on(self) -> bool:
+        """Whether calls of other methods, which are to come, may be computed with this one."""
+        for other in self._others:
+            site = other()
+            if site is None or not site.goes_on_briefly():
+                return False
         return True
 
     # -- what comes
@@ -191,10 +221,20 @@ class Late:
         """It was noted what comes after a call."""
         end, use = run.app, run.use
         sync = run.syncs[0] if run.syncs else None
-        if sync is None:
+        begins, self._noted_at = use == self._noted_at + 1, use
+        if run.is_in_call:  # that is read in the middle
+            self._tries_later(use)
+        elif run.has_met_other and self._waited < _WAITED:
+            self._waited += 1
+            self.at = use + _FIRST // 4 * self._waited
+        elif run.has_met_call and self._may_join:
+            self._tries_with_calls(use)
+        elif sync is None:
             self._tries_later(use)
         elif end is self.app:  # perhaps the next one is the last of its step
             self._goes_on(use, _NOTHING_CAME)
+        elif self.joins and not begins:  # perhaps others have come before it in its step
+            self._goes_on(use)
         elif end is not self._end:
             self._end, self._end_at, self._seen = end, use, 1
             self._goes_on(use)
@@ -220,25 +260,40 @@ class Late:
         if self._in_a_row >= _IN_A_ROW:
             self._tries_later(use)
 
-    def _tries_later(self, use: int) -> None:
+    def _tries_with_calls(self, use: int) -> None:
+        """What comes after the next call is looked at with the calls among it."""
         self._in_a_row, self._seen, self._end = 0.0, 0, None
-        self._tries += 1
-        self.at = use + _FIRST * 4**self._tries if self._tries < _TRIES else math.inf
+        self.joins, self._may_join, self.at = True, False, use + 1
 
-    def was_in_vain(self, use: int) -> None:
-        """A call was late, and no program has served it together with what came after it."""
-        self._in_vain, self._before = self._in_vain + 1, 0  # it was not the last of its step
+    def _tries_later(self, use: int, likewise: bool = False) -> None:
+        """What has come was no good; or it may be, ``likewise``, later on."""
+        self._in_a_row, self._seen, self._end = 0.0, 0, None
+        if likewise:
+            self.joins, self._may_join = False, True
+        elif self.joins and not self._programs:  # perhaps the last call of a step goes by itself
+            self.joins, self.at = False, use + 1
+            return
+        self._tries += 1
+        self.at = use + _FIRST * _LATER**self._tries if self._tries < _TRIES else math.inf
+
+    def was_in_vain(self, use: int, to_come: int) -> None:
+        """A call was late, and no program has served it together with what came after it.
+
+        So many calls of the proof are likely ``to_come`` in the same step, which are no better.
+        """
+        self._in_vain, self._before = self._in_vain + 1, to_come
         if self._in_vain >= _IN_VAIN * self._period:
             self._goes_late(False)
+            self.counted = _COUNTED
             self._tries_later(use)
 
     def has_served(self) -> None:
         self._in_vain = 0
 
-    def program(self, end: Application) -> Direct | None:
+    def program(self, end: Application) -> tuple[Plan, Any] | None:
         """What computes a call with all that has come after it; None if there is no such."""
         found = self._programs.get(end)
-        if found is not None and end.plans.get(-1) is found.plan and found.plan.ready():
+        if found is not None and end.plans.get(-1) is found[0] and found[0].ready():
             return found
         return None
 
@@ -256,20 +311,31 @@ class Late:
         need = Need([Ran(app, 1, None, 0, [], {}, 0, 0, "")], wanted, frozenset(), {}, ends)
         more = _PIECES_OF_FUNCTION * (app.depth - depth)
         if site.account.wait_for_lean(len(path), more, run.use, self.else_rests, 0):
-            self._tries_later(run.use)
+            self._tries_later(run.use, likewise=True)
             return True
         plans = site.compile_lean([need], site.names_of(run), _WHY)
         # What raises exceptions is to do so before anything else is done.
-        if plans is None or len(plans[0].pieces) > 1 or plans[0].pieces[0].written or any(
-                [a.fails for a in path]):
+        pieces = () if plans is None else plans[0].pieces
+        if plans is None or any([p.written for p in pieces]) or any([a.fails for a in path]):
             self._tries_later(run.use)
             return True
+        joints = [joint_of(*call) for call in run.calls]
+        if not all(joints):  # some such calls do not go without their Python yet
+            self._tries_later(run.use, likewise=True)
+            return True
+        for (_, begin, _), joint in zip(run.calls, joints, strict=True):
+            begin.joints = (*[j for j in begin.joints if not j.is_like(joint)], joint)
         for a in path[depth:]:
             a.anywhere = True
             a.renew()
         for a in path:
             a.becomes(hot=True)
-        self._programs[app] = Direct(plans[0])
+        self.own = max(self.own, sum([joint.is_of_calls_like(self) for joint in joints]))
+        self._others += [
+            weakref.ref(other) for other, *_ in run.calls
+            if other is not site and other not in [known() for known in self._others]]
+        self.counted = _SELDOM
+        self._programs[app] = plans[0], plans[0] if pieces[1:] else Direct(plans[0])
         specs, ends = specs_of(path), [*self._programs]
         later = {slot for end in ends for a in end.path(depth + 1) for slot in reads(a)}
         self.small = [
@@ -315,6 +381,13 @@ class AfterCall(Run):
     __slots__ = ("_inside", "late", "use")
 
     is_late = True
+
+    def joined(self, site: Site, chain: Any, args: Any, kw: Any) -> Any:
+        """The result of the call that comes next, if it is computed with this one.
+
+        Else MISS, and nothing is heard of it.
+        """
+        raise NotImplementedError
 
     def __init__(self, site: Site, late: Late, carrier: Carrier, use: int) -> None:
         self.start(site, late.settings)
@@ -395,7 +468,7 @@ def _goes_plainly(run: AfterCall, func: FunctionNode, inputs: Any) -> Any:
 class Noting(AfterCall):
     """Sees what comes after a call that was computed."""
 
-    __slots__ = ("_has_told",)
+    __slots__ = ("_has_told", "calls", "has_met_call", "has_met_other", "is_in_call")
 
     def __init__(self, site: Site, late: Late, carrier: Carrier, use: int) -> None:
         super().__init__(site, late, carrier, use)
@@ -403,9 +476,33 @@ class Noting(AfterCall):
         self.count, self._keeps = len(values), True
         self._seen = {id(v): (k, weakref.ref(v)) for k, v in enumerate(values) if v is not None}
         self.step, self._has_told = matches_nothing, False
+        #: The calls among it: of which methods, and where on the tree they begin and end.
+        self.calls: list[tuple[Site, Application, Application]] = []
+        #: Whether another call has come which is not looked at, or not yet, and whether in one.
+        self.has_met_call = self.has_met_other = self.is_in_call = False
+
+    def joined(self, site: Site, chain: Any, args: Any, kw: Any) -> Any:
+        """Goes with its Python, as a part of what comes."""
+        if self.is_in_call or self.stopped is not None:
+            pass
+        elif not has_some(site):
+            self.has_met_other = True
+        elif self.late.joins:
+            begin, self.is_in_call = self.app, True
+            try:
+                result = site.method(chain, *args, **kw)
+            finally:
+                self.is_in_call = False
+            self.calls.append((site, begin, self.app))
+            return result
+        else:
+            self.has_met_call = True
+        if not self.is_in_call:
+            self.settle(_NEXT)
+        return MISS
 
     def _note(self, func: FunctionNode, inputs: Any) -> Any:
-        if self.app.depth >= self.late.app.depth + _MOST:
+        if self.app.depth >= self.late.app.depth + (_MOST_JOINED if self.calls else _MOST):
             self.stopped = NEW
             self.ends()
             return self.plainly(func, inputs)
@@ -424,14 +521,21 @@ class Noting(AfterCall):
         super().ends()
 
 
+class _Alone(Carrier):
+    """Of a call that is computed later than others have been applied."""
+
+    places: list[float] = []  # noqa: RUF012 - set for each
+
+
 class Following(AfterCall):
     """Computes a call together with what comes after it."""
 
-    __slots__ = ("_bytes", "_small", "rests")
+    __slots__ = ("_bytes", "_own", "_small", "joint", "rests")
 
     def __init__(self, site: Site, late: Late, carrier: Carrier, use: int) -> None:
         super().__init__(site, late, carrier, use)
         self.rests = True  # the account does not look at this call
+        self._own = 0  # calls of the same proof among what has come
         drawn, self.states = carrier.late
         self.drawn = [*drawn]
         self.values = values = carrier.values
@@ -447,6 +551,17 @@ class Following(AfterCall):
                 self.guard(slot)
         self._small = [values[slot]._array for slot in late.small]
         self._bytes = [array.tobytes() for array in self._small]
+
+    def joined(self, site: Site, chain: Any, args: Any, kw: Any) -> Any:
+        """Gives promises, and computes nothing yet."""
+        for joint in self.app.joints:
+            if joint.is_of(site) and self.first == 1 and site.goes_on_briefly(self.site):
+                result = joint.call(self, site, chain, args, kw)
+                if result is not MISS:
+                    self._own += joint.is_of_calls_like(self.late)
+                    return result
+        self.settle(_NEXT)
+        return MISS
 
     def settle(self, why: str) -> None:
         if self.busy or not self.funcs or threading.get_ident() != self.thread or self.halted:
@@ -481,11 +596,11 @@ class Following(AfterCall):
         if [array.tobytes() for array in self._small] != self._bytes:
             self._guard_small()
         found = late.program(self.app)
-        if found is None or not self._fits(found.plan):
-            late.was_in_vain(self.use)
+        if found is None or not self._fits(found[0]):
+            late.was_in_vain(self.use, late.own - self._own if why == _NEXT else 0)
             self._compute_call()
-        elif (error := self._failure_of(found)) is not None:
-            self._after_failure(found.plan, why, error)
+        elif (error := self._failure_of(found[1])) is not None:
+            self._after_failure(found[0], why, error)
         else:
             late.has_served()
             self._done()
@@ -504,7 +619,9 @@ class Following(AfterCall):
                 return False
         if any([slot not in results for slot, _ in self.aliases]):
             return False
-        if any([refs(f) > HELD_FUNCTION for f in itertools.islice(self.funcs, n, None)]):
+        if any([
+                refs(f) > HELD_FUNCTION and f is not None
+                for f in itertools.islice(self.funcs, n, None)]):
             return False
         return not self._changed_guards()
 
@@ -512,12 +629,12 @@ class Following(AfterCall):
         """Compute the call alone, and apply what has come since."""
         path = self.late.app.path(1)
         n, draws = len(path), sum([len(app.draws) for app in path])
-        alone = Carrier()
-        alone.values = self.values
+        alone = _Alone()
+        alone.values, alone.places = self.values, self.places[:n]
         if draws:
             alone.drawn = self.drawn[:draws]
             alone.states = {app: s for app, s in self.states.items() if app in path}
-        with as_they_were(self.guards):
+        with as_they_were(self.guards, self.late.leaves):
             error = self._failure_of(self.late.plan, alone)
         if error is not None:
             self._after_failure(self.late.plan, "end", error)
@@ -527,19 +644,22 @@ class Following(AfterCall):
         self.states = {app: s for app, s in self.states.items() if app not in path}
         self.first = n + 1
         if self.funcs:
-            super()._realize("end", "no program", noted=False)
+            self._realize("end", "no program", noted=False)
         else:
             self._done()
 
     def _realize(self, why: str, detail: str, noted: bool = True) -> None:
-        """Apply all functions, those of the call as well."""
+        """Apply all functions, those of calls as well."""
+        self._make_functions()
+        super()._realize(why, detail, noted)
+
+    def _make_functions(self) -> None:
+        """Have the functions of calls, and Variables for their results, as their Python has."""
         values = self.values
-        for app, func in zip(self.late.app.path(1), self.funcs, strict=False):
+        for app, func in zip(self.app.path(self.first), self.funcs, strict=True):
             if func is not None:
                 continue
-            self.funcs[app.depth - 1] = app.with_arrays(values.__getitem__)
+            self.funcs[app.depth - self.first] = app.with_arrays(values.__getitem__)
             for slot, spec in zip(app.output_slots, app.outputs, strict=True):
                 if values[slot] is None:
                     values[slot] = Variable(_tracing.promise(spec.shape, spec.dtype))
-        super()._realize(why, detail, noted)
-

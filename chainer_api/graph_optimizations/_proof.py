@@ -54,7 +54,6 @@ _OF_LATE = 0.02  # the weight of its last call in that
 _LEAN, _LEAN_AT_ONCE = 32, 3  # uses until programs for calls without Python are thought of
 _IN_VAIN = 256  # uses that have not paid for anything else
 _SHORT, _SHORT_AT_ONCE = 64, 5  # uses until a way without most guards is looked for
-_COUNTED = 8  # of so many calls that go briefly the account looks at one
 _WAITED = 6  # calls that have programs for their sizes, until others take the place of a proof
 _NO_FORM = object()  # of calls that are not read; None is that of any
 _LOST = 8  # calls in a row that are read in vain, as they go other ways
@@ -203,6 +202,16 @@ class Proof:
         return how != "never" and n > 1 and (n == 2 or how != "first")
 
 
+    def goes_briefly(self, found: tuple[Any, Any]) -> bool:
+        """Whether the next call goes the brief way that was found, as far as can be told now."""
+        n, shortcut = self.uses + 1, self.shortcut
+        if not (n & (n - 1) and n % 1024) or n >= self.lean_at:  # a check may be due
+            return False
+        if configuration.peek("static_check") == "always" or not shortcut.same(found[0]):
+            return False
+        return not any([piece.dropped for piece in shortcut.pieces])
+
+
 class Failed(NamedTuple):
     """A call that goes with its Python since the programs of a proof have failed."""
 
@@ -334,20 +343,15 @@ class Proofs(OfSite):
     ) -> Any:
         n, shortcut, account = proof.uses + 1, proof.shortcut, self._account
         # The account looks at some calls, and takes the others for the same; it hears of threads.
-        rests = n % _COUNTED != 0 and account.is_of_this_thread()
+        rests = n % proof.late.counted != 0 and account.is_of_this_thread()
         started = 0.0 if rests else clock()
         found = shortcut.found
         if found is None or proof.settings is not settings:
             return MISS
         if proof.undoes and account.another_may_be_inside:
             return MISS
-        if not (n & (n - 1) and n % 1024) or n >= proof.lean_at:  # a check may be due
+        if not proof.goes_briefly(found):
             return MISS
-        if configuration.peek("static_check") == "always" or not shortcut.same(found[0]):
-            return MISS
-        for piece in shortcut.pieces:
-            if piece.dropped:
-                return MISS
         carrier = Carrier(rests)
         result = found[1](chain, args, kw, carrier)
         if result is MISS:

@@ -13,7 +13,7 @@ import logging
 import threading
 import warnings
 import weakref
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
@@ -1076,13 +1076,17 @@ def _written(guards: dict[int, tuple[Any, Snapshot]]) -> dict[int, tuple[Any, An
 
 
 @contextmanager
-def as_they_were(guards: dict[int, tuple[Any, Snapshot]]) -> Iterator[None]:
-    """Context in which arrays hold what they held when functions have got them."""
+def as_they_were(guards: dict[int, tuple[Any, Snapshot]], slots: Iterable[int]) -> Iterator[None]:
+    """Context in which arrays hold what they held when a call has got them, in these slots.
+
+    What came later may have got other views of their memory, with something else in it.
+    """
     written = _written(guards)
     after = [(array, copied(array)) for array, _ in written.values()]
     try:
-        for guard in written.values():
-            _write(*guard)
+        for slot in slots:
+            if slot in written:
+                _write(*written[slot])
         yield
     finally:
         for array, values in after:

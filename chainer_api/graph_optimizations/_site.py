@@ -176,6 +176,24 @@ class Site:
             return result
         return self._run(settings, chain, args, kwargs, proof, form)
 
+    def goes_on_briefly(self, site: Site | None = None) -> bool:
+        """Whether the next call may go a brief way, with nothing else to be done or decided.
+
+        What is due waits for the next call that is not computed together with one of ``site``.
+        """
+        ledger, rests = self.ledger, self.rests
+        if ledger.to_pass or self._opened is not None or self.sleep.calls or self._to_time:
+            return False
+        if ledger.hits >= self._timed or _function_hooks.function_hooks or self.phrases.counts:
+            return False
+        calls = ledger.without_python + ledger.with_python + ledger.plain_calls
+        if rests is not None and (
+                rests.plainly > 0 or self is not site and calls >= rests.steps.due):
+            return False
+        if self.options.force_test_define_by_run and not configuration.peek("train"):
+            return False
+        return _state.trace is None and not (errors_are_heard() or _is_traced())
+
     def _count_to_time(self) -> int:
         """How many calls are to go without programs, to know what these save.
 

@@ -8,7 +8,7 @@ made of. What may not happen: two functions that compute something else at one p
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from chainer import function
 from chainer.function_node import FunctionNode
@@ -21,6 +21,9 @@ from ._matching import match_of
 from ._settings import Settings
 from ._specs import ArrayItem, Sizes, Spec, form_of_output, is_plain_array, unknown_dtype
 from ._values import image
+
+if TYPE_CHECKING:
+    from ._joined import Joint
 
 
 class Draw(NamedTuple):
@@ -75,6 +78,7 @@ class Application:
     weight = 1  # how many small functions it is worth
     sizes: Sizes | None = None  # of a way of any sizes: lengths are expressions of these
     is_backward = False  # whether it is no function, but see _trace.Differentiation
+    joints: tuple[Joint, ...] = ()  # calls that may come next (see _joined)
 
     def __init__(self, parent: Application | None) -> None:
         self.parent = parent

@@ -25,6 +25,7 @@ from ._report import (
     programs_of,
     save_at_the_end,
 )
+from ._residual import MISS
 from ._site import Site
 from ._ways import FEW, MANY
 
@@ -288,9 +289,13 @@ def _decorate(method: Any, options: Options) -> Callable[..., Any]:
             if sys.is_finalizing():  # nothing can be imported any more
                 return method(self, *args, **kwargs)
             site = _site_of(self, method, name, options, lives)
+        if (run := _state.run) is not None:
+            if run.is_late and (result := run.joined(site, self, args, kwargs)) is not MISS:
+                return result
+            if _state.run is not None:
+                return method(self, *args, **kwargs)
         # What is a part of another call, the method's own for instance, adds few frames.
-        if _state.run is not None and _tracing.is_inside() or (
-                (outer := _state.site) is not None and site.is_part_of(outer)):
+        if (outer := _state.site) is not None and site.is_part_of(outer):
             return method(self, *args, **kwargs)
         if (ledger := site.ledger).to_pass > 0:
             ledger.to_pass -= 1
