@@ -20,6 +20,7 @@ from chainer.function_node import next_number
 from ._carrier import Carrier, NotJoined
 from ._device import ARRAYS
 from ._errors import errors
+from ._limits import are_within
 from ._python import LOCAL, refs
 from ._residual import MISS, defined
 from ._settings import settings_now
@@ -146,6 +147,8 @@ class Joint:
             if id(x) in bound or id(x) in run.given or not is_array and (
                     type(x._array) is _tracing.Promise):
                 raise NotJoined
+        if late.limits and not are_within(given, late.limits):
+            raise NotJoined
         for there in self._again:
             self._guards_again(run, there)
         if run.is_over() or run.first > 1:  # something was written, and what is pending computed

@@ -30,6 +30,7 @@ from ._errors import errors_are_raised
 from ._held import LARGE
 from ._joined import has_some, joint_of
 from ._lean import Need, Ran, ends_of, some_leaf_comes_again
+from ._limits import Limit, are_within
 from ._python import LOCAL, refs
 from ._residual import MISS
 from ._run import HELD_FUNCTION, NEW, Run, Sync, as_they_were
@@ -49,6 +50,7 @@ _FIRST, _FIRST_AT_ONCE = 96, 8  # uses of a proof until it is seen what comes af
 _SEEN = 2  # times that the same has come, until it gets a program
 # Calls that are looked at; times, each so many times as late as the last.
 _IN_A_ROW, _TRIES, _LATER = 4, 4, 4
+_CALLS = 4  # of those that come after one, at first; later four times as many each time
 _WAITED = 8  # times that the next call was one that did not go without its Python yet
 _NOTHING_CAME = 0.25  # so much of one counts one that may not be the last call of its step
 _IN_VAIN = 3  # calls in a row of which nothing came: it is tried again later
@@ -62,6 +64,7 @@ _OVER = "values were looked at"
 _NEXT = "the next call"
 _WHY = "the same functions have come after calls"
 _ONE_BY_ONE = "functions of its results are applied one by one"
+_WATCHED = "what comes after other calls was looked at"
 _NOTHING = (), {}  # what is drawn
 _state = _tracing.state
 #: What may stand behind the program in the code of a call: nothing that reads an array.
@@ -92,12 +95,14 @@ class Late:
         self.counted = _COUNTED
         #: Whether the next calls are to be computed together with one, and whether that may be.
         self.joins, self._may_join, self._waited = False, True, 0
+        self.most_calls = _CALLS  # that are looked at after one
         #: The program of calls, and the code in which it stands.
         self._direct: Callable[[], Direct | None] = _nothing
         self._replay: Callable[[], Any] = _nothing
         self.name = ""  # of the program, there
         self.plan: Any = None  # of that program
         self._draws = False
+        self.limits: list[Limit] = []  # of what the call takes
         self.else_rests = False  # whether calls are left alone otherwise
         #: By where a call ends: what computes it with all that has come, and runs that.
         self._programs: dict[Application, tuple[Plan, Any]] = {}
@@ -159,6 +164,7 @@ class Late:
         self._direct, self._replay = weakref.ref(direct), weakref.ref(replay)
         self.plan = direct.plan
         self._draws = any([app.draws for app in path])
+        self.limits = [limit for app in path for limit in app.limits or ()]
         self.leaves = [slot for slot in specs if slot not in made]
         self.promises = [
             (slot, _tracing.promise(specs[slot].shape, specs[slot].dtype))
@@ -184,7 +190,7 @@ class Late:
         if self._undoes or self.app.sizes is not None:
             return False
         return not any([
-            app.numbers or app.writes or app.fails or app.eager is not None
+            app.numbers or app.writes or app.may_raise or app.eager is not None
             for app in self.app.path(1)])
 
     def _goes_late(self, late: bool) -> None:
@@ -202,6 +208,8 @@ class Late:
             self._before += self.own
             return False
         values = carrier.values
+        if self.limits and not are_within(values, self.limits):
+            return False
         for slot, promise in self.promises:
             values[slot]._array = promise
         carrier.late = (carrier.drawn, carrier.states) if self._draws else _NOTHING
@@ -224,6 +232,9 @@ class Late:
         begins, self._noted_at = use == self._noted_at + 1, use
         if run.is_in_call:  # that is read in the middle
             self._tries_later(use)
+        elif len(run.calls) == self.most_calls and run.has_met_call:
+            self.most_calls *= _LATER
+            self._tries_later(use, likewise=True)
         elif run.has_met_other and self._waited < _WAITED:
             self._waited += 1
             self.at = use + _FIRST // 4 * self._waited
@@ -313,10 +324,12 @@ class Late:
         if site.account.wait_for_lean(len(path), more, run.use, self.else_rests, 0):
             self._tries_later(run.use, likewise=True)
             return True
+        for a in path[depth:]:
+            a.asks_limits = True
         plans = site.compile_lean([need], site.names_of(run), _WHY)
         # What raises exceptions is to do so before anything else is done.
         pieces = () if plans is None else plans[0].pieces
-        if plans is None or any([p.written for p in pieces]) or any([a.fails for a in path]):
+        if plans is None or any([p.written for p in pieces]) or any([a.may_raise for a in path]):
             self._tries_later(run.use)
             return True
         joints = [joint_of(*call) for call in run.calls]
@@ -487,7 +500,9 @@ class Noting(AfterCall):
             pass
         elif not has_some(site):
             self.has_met_other = True
-        elif self.late.joins:
+        elif self.late.joins and len(self.calls) < self.late.most_calls:
+            site.ledger.went_plainly(_WATCHED)
+            site.account.called_asleep()
             begin, self.is_in_call = self.app, True
             try:
                 result = site.method(chain, *args, **kw)

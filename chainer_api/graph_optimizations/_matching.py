@@ -26,6 +26,7 @@ from chainwright.ir.size import source_of, symbol, symbols_in
 from ._device import ARRAYS, elsewhere
 from ._errors import errors
 from ._frames import by_user, may_be_caught
+from ._limits import are_within
 from ._python import LOCAL, refs
 from ._random import PLAIN_DRAWS, draw_function, generator_state, whole_generator_state
 from ._residual import defined
@@ -121,7 +122,9 @@ class _Writer:
         # Late, an exception would not be caught, or by others. In parts that come anywhere, whoever
         # applies a function himself may look at what it leaves on itself, too.
         tests = ["by_user()"] * app.anywhere
-        if app.eager is None:
+        if app.eager is None and app.fails and app.asks_limits:
+            tests.append(f"not are_within(values, {k(app.limits)})")
+        elif app.eager is None:
             tests.append("may_be_caught()" if app.fails else "run.raises and may_be_caught()")
         if tests:
             self.guards.insert(0, f"if {' or '.join(tests)}: {_between(_BY_USER)}")
@@ -364,6 +367,7 @@ _NAMES = {
     "warnings": warnings,
     "by_user": by_user,
     "may_be_caught": may_be_caught,
+    "are_within": are_within,
     "handed_out": _tracing.handed_out,
     "note_function": _tracing.note_function,
 }

@@ -30,6 +30,7 @@ from chainwright.runtime.trees import unheard
 from chainwright.tracer import Number, RecArray, Recorder, blank
 
 from ._backward import gradients, same_leaves
+from ._limits import Limit, limits_of
 from ._random import sample_of
 from ._specs import Spec
 from ._tree import Application, Draw, of_the_library
@@ -272,11 +273,15 @@ class Traced:
         self.functions.append(func)
         for slot, y in zip(app.output_slots, outputs, strict=True):
             self._values[slot] = y
-        fails = func._may_raise and any(_may_fail(node) for node in rec.nodes[mark:])
-        if fails is not app.fails:
-            app.fails = fails
+        failing = [n for n in rec.nodes[mark:] if _may_fail(n)] if func._may_raise else []
+        if bool(failing) is not app.fails:
+            app.fails = bool(failing)
             app.renew()
-        if app.fails and (app.in_try or app.read_in_try or _uses_linear_algebra(rec.nodes[mark:])):
+        if failing and app.limits is None:
+            app.limits = self._limits_of(app, failing)
+        is_known = app.asks_limits and not app.may_raise
+        if app.fails and not is_known and (
+                app.in_try or app.read_in_try or _uses_linear_algebra(rec.nodes[mark:])):
             raise Untraceable(app, f"{app.label} may raise an exception for some values")
         if app.fails and app not in self._needed:
             # A program would leave it out, and what it raises: it gives the arrays in vain.
@@ -290,6 +295,11 @@ class Traced:
         if tuple(draws) != app.draws or writes != app.writes:
             app.draws, app.writes = tuple(draws), writes
             app.renew()
+
+    def _limits_of(self, app: Application, nodes: list[Node]) -> tuple[Limit, ...] | None:
+        leaves = {slot for a in app.path(1) for slot in a.leaves}
+        slots = {i.node: i.slot for i in self.inputs if i.slot is not None and i.slot in leaves}
+        return limits_of(nodes, slots)
 
     def _differentiate(self, app: Any) -> None:
         """Apply a backward through what was applied before."""

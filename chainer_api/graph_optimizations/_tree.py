@@ -24,6 +24,7 @@ from ._values import image
 
 if TYPE_CHECKING:
     from ._joined import Joint
+    from ._limits import Limit
 
 
 class Draw(NamedTuple):
@@ -79,6 +80,9 @@ class Application:
     sizes: Sizes | None = None  # of a way of any sizes: lengths are expressions of these
     is_backward = False  # whether it is no function, but see _trace.Differentiation
     joints: tuple[Joint, ...] = ()  # calls that may come next (see _joined)
+    #: What indexes may be, so that it does not raise; None: it may raise for something else.
+    limits: tuple[Limit, ...] | None = None
+    asks_limits = False  # whether they are looked at where it is applied
 
     def __init__(self, parent: Application | None) -> None:
         self.parent = parent
@@ -237,6 +241,11 @@ class Application:
         """Take over what it gives, in the slots from ``first`` on."""
         self.first_output = first
         self.outputs = tuple([form_of_output(y) for y in outputs])
+
+    @property
+    def may_raise(self) -> bool:
+        """Whether it may raise for values that nobody looks at beforehand."""
+        return self.fails and self.limits is None
 
     @property
     def output_slots(self) -> range:

@@ -366,6 +366,25 @@ def results_are_not_used(m, o, z, x, k):
     return done(m, o, F.sum(F.square(fake)))
 
 
+def labels(m, o, z, x, k):
+    """Some are left out, some count from the end, and some are out of range."""
+    t = np.array([0, 1, 255 if k % 3 else 2, 2, -1 if k % 4 else 1], "i")
+    y = m.g(z)
+    if k % 9 == 5:
+        t[1] = 4
+    elif k % 9 == 7:
+        t[1] = -5
+    try:
+        loss = F.softmax_cross_entropy(y, t, ignore_label=255)
+    except IndexError:
+        return "left out", done(m, o, F.sum(y * m.g(z)))
+    t[t == 255] = 3
+    loss += F.mean(F.select_item(m.g(-z), t))
+    if k % 9 == 8:
+        t[0] = 7  # the gradient is that of what stands there
+    return done(m, o, loss)
+
+
 def evaluation(m, o, z, x, k):
     seen = gan(m, o, z, x, k)
     with chainer.using_config("train", False), chainer.no_backprop_mode():
@@ -378,7 +397,7 @@ CASES = [
     pending_results_twice, in_a_chain, numbers_of_calls, recurrent, recurrent_and_cut,
     written_in_between, read_in_between, graphs_are_used, configurations, states_of_numpy, hooks,
     caught, links_change, other_objects, threads, kept_for_later, updates_in_between, keywords,
-    other_lengths, parts_of_arrays, results_are_not_used, evaluation,
+    other_lengths, parts_of_arrays, results_are_not_used, labels, evaluation,
 ]
 #: Where a good part of the steps is to have calls that are computed with others.
 _JOINED = {

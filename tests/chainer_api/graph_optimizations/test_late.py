@@ -560,12 +560,12 @@ CASES = [
         usual, random_numbers, input_is_written, update_in_between, labels, three_calls,
         written_between_calls)],
     *[(Heads, f) for f in (two_results, one_of_two_is_looked_at)],
-    *[(Named, f) for f in (calls_are_caught, backward_is_caught)],
+    *[(Named, f) for f in (usual, labels, calls_are_caught, backward_is_caught)],
 ]
 #: Where a good part of the calls is to be computed late: the others stop doing so.
 _LATE = {
     usual, target_is_written, two_results, other_functions, random_numbers, reported, evaluation,
-    copies, kept_for_later, two_calls, three_calls,
+    copies, kept_for_later, two_calls, three_calls, labels, labels_are_caught, calls_are_caught,
 }
 
 
@@ -595,7 +595,7 @@ def run(cls, between):
         for k in range(STEPS):
             draw = np.random.RandomState(100 + k)
             x, t = draw.randn(4, 5).astype("f"), draw.randn(4, 3).astype("f")
-            words = draw.randint(0, 9, (4, 2)) if cls is Named else x
+            words = draw.randint(0, 9, (4, 2)) if issubclass(cls, Named) else x
             raised = None
             try:
                 result = between(model, optimizer, words, t, k)
@@ -621,7 +621,7 @@ def test_numbers_are_the_same(cls, between, soon):
     for k, (one, other) in enumerate(zip(plain, found, strict=True)):
         assert repr(one) == repr(other), k
     if between in _LATE:
-        assert len(soon) > STEPS // 4
+        assert len(soon) >= STEPS // 4
     assert _tracing.state.run is None or _tracing.state.run.is_late
 
 

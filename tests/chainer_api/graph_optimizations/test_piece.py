@@ -53,6 +53,7 @@ def waiting(monkeypatch):
     """Programs that wait for the first gradients, as those do that are not compiled at once."""
     monkeypatch.setattr(Piece, "may_wait", True)
     monkeypatch.setitem(vars(chainer.global_config), "static_budget", None)
+    monkeypatch.setitem(vars(chainer.global_config), "static_step", False)  # calls by themselves
 
 
 def compiled(model):
