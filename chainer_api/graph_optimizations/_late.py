@@ -104,8 +104,9 @@ class Late:
         self._draws = False
         self.limits: list[Limit] = []  # of what the call takes
         self.else_rests = False  # whether calls are left alone otherwise
-        #: By where a call ends: what computes it with all that has come, and runs that.
-        self._programs: dict[Application, tuple[Plan, Any]] = {}
+        #: By where a call ends: what computes it with all that has come, what runs that, and the
+        #: specs of what its pieces give, by slot.
+        self._programs: dict[Application, tuple[Plan, Any, dict[int, Spec]]] = {}
         self.leaves: list[int] = []  # slots of what functions of the call take
         #: Those of small parameters, of which nothing that comes after the call takes any.
         self.small: list[int] = []
@@ -301,7 +302,7 @@ class Late:
     def has_served(self) -> None:
         self._in_vain = 0
 
-    def program(self, end: Application) -> tuple[Plan, Any] | None:
+    def program(self, end: Application) -> tuple[Plan, Any, dict[int, Spec]] | None:
         """What computes a call with all that has come after it; None if there is no such."""
         found = self._programs.get(end)
         if found is not None and end.plans.get(-1) is found[0] and found[0].ready():
@@ -348,8 +349,10 @@ class Late:
             weakref.ref(other) for other, *_ in run.calls
             if other is not site and other not in [known() for known in self._others]]
         self.counted = _SELDOM
-        self._programs[app] = plans[0], plans[0] if pieces[1:] else Direct(plans[0])
-        specs, ends = specs_of(path), [*self._programs]
+        plan, specs = plans[0], specs_of(path)
+        given = {slot: specs[slot] for slot in plan.given}
+        self._programs[app] = plan, plan if pieces[1:] else Direct(plan), given
+        ends = [*self._programs]
         later = {slot for end in ends for a in end.path(depth + 1) for slot in reads(a)}
         self.small = [
             slot for slot in self.leaves if slot not in later
@@ -571,7 +574,13 @@ class Following(AfterCall):
         """Gives promises, and computes nothing yet."""
         for joint in self.app.joints:
             if joint.is_of(site) and self.first == 1 and site.goes_on_briefly(self.site):
-                result = joint.call(self, site, chain, args, kw)
+                self.busy = True  # other threads do not look meanwhile
+                try:
+                    if self.halted:
+                        self.wait()
+                    result = joint.call(self, site, chain, args, kw)
+                finally:
+                    self.busy = False
                 if result is not MISS:
                     self._own += joint.is_of_calls_like(self.late)
                     return result
@@ -614,8 +623,13 @@ class Following(AfterCall):
         if found is None or not self._fits(found[0]):
             late.was_in_vain(self.use, late.own - self._own if why == _NEXT else 0)
             self._compute_call()
-        elif (error := self._failure_of(found[1])) is not None:
-            self._after_failure(found[0], why, error)
+            return
+        plan, program, given = found
+        for slot, spec in given.items():
+            if self.values[slot] is None:
+                self.values[slot] = _promised(spec)
+        if (error := self._failure_of(program)) is not None:
+            self._after_failure(plan, why, error)
         else:
             late.has_served()
             self._done()
@@ -677,4 +691,10 @@ class Following(AfterCall):
             self.funcs[app.depth - self.first] = app.with_arrays(values.__getitem__)
             for slot, spec in zip(app.output_slots, app.outputs, strict=True):
                 if values[slot] is None:
-                    values[slot] = Variable(_tracing.promise(spec.shape, spec.dtype))
+                    values[slot] = _promised(spec)
+
+
+def _promised(spec: Spec) -> Variable:
+    """The Variable of a result that is to be computed."""
+    array = _tracing.promise(spec.shape, spec.dtype)
+    return Variable(array, requires_grad=bool(spec.requires_grad))
