@@ -266,6 +266,11 @@ class Ledger:
         return self.without_python + self.with_python
 
     @property
+    def calls(self) -> int:
+        """All calls, with those that are to pass."""
+        return self.without_python + self.with_python + self.plain_calls
+
+    @property
     def eager_calls(self) -> int:
         """Calls that went define-by-run."""
         return self.plain_calls - self.to_pass

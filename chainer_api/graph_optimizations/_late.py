@@ -53,7 +53,7 @@ _IN_A_ROW, _TRIES, _LATER = 4, 4, 4
 _CALLS = 4  # of those that come after one, at first; later four times as many each time
 _WAITED = 8  # times that the next call was one that did not go without its Python yet
 _NOTHING_CAME = 0.25  # so much of one counts one that may not be the last call of its step
-_IN_VAIN = 3  # calls in a row of which nothing came: it is tried again later
+_IN_VAIN = 3  # steps in a row in whose calls nothing came: it is tried again later
 # Functions that may come after a call; and how many small ones they are worth at least: to put a
 # call off takes as long as to apply two (30 us; forward and backward of 36 losses).
 _MOST, _LEAST = 64, 3
@@ -86,7 +86,8 @@ class Late:
         self._seen = self._tries = self._in_vain = 0
         self._in_a_row = 0.0
         self._end: Application | None = None  # where the last call that was noted has ended
-        self._end_at = self._noted_at = 0  # its use, and that of the last one at all
+        self._end_at = 0  # its use
+        self._noted = 0, 0  # the use of the last one at all, and plain calls until it has ended
         #: Of how many calls the last is put off, and how many come before the next that is.
         self._period, self._before = 1, 0
         self.own = 0  # calls of the proof that are computed together with one, at most
@@ -230,7 +231,8 @@ class Late:
         """It was noted what comes after a call."""
         end, use = run.app, run.use
         sync = run.syncs[0] if run.syncs else None
-        begins, self._noted_at = use == self._noted_at + 1, use
+        begins = (use - 1, run.plain_before) == self._noted
+        self._noted = use, site.ledger.plain_calls
         if run.is_in_call:  # that is read in the middle
             self._tries_later(use)
         elif len(run.calls) == self.most_calls and run.has_met_call:
@@ -253,7 +255,8 @@ class Late:
         else:
             self._seen += 1
             # Of threads that call at once, two may have the same use.
-            self._period, self._end_at = max(use - self._end_at, 1), use
+            self._period = 1 if run.calls else max(use - self._end_at, 1)
+            self._end_at = use
             if self._seen < _SEEN or not self._is_compiled(site, sync, run):
                 self._goes_on(use)
         if self._tries and not self._programs:
@@ -269,7 +272,7 @@ class Late:
     def _goes_on(self, use: int, share: float = 1.0) -> None:
         """The next call is looked at, too, but for some."""
         self._in_a_row += share
-        if self._in_a_row >= _IN_A_ROW:
+        if self._in_a_row >= _IN_A_ROW * (1 + self.joins):
             self._tries_later(use)
 
     def _tries_with_calls(self, use: int) -> None:
@@ -294,7 +297,7 @@ class Late:
         So many calls of the proof are likely ``to_come`` in the same step, which are no better.
         """
         self._in_vain, self._before = self._in_vain + 1, to_come
-        if self._in_vain >= _IN_VAIN * self._period:
+        if self._in_vain >= _IN_VAIN * max(self._period, 1 + self.own):
             self._goes_late(False)
             self.counted = _COUNTED
             self._tries_later(use)
@@ -313,6 +316,8 @@ class Late:
         """Make the program, if that pays by now; whether there is one, or is to be none."""
         app, path, depth = sync.app, sync.app.path(1), self.app.depth
         worth = sum([a.weight for a in path[depth:]])
+        if run.has_met_call and not run.calls:  # each of several calls would be put off by itself
+            worth = len(path) - depth
         # Who applies a function himself may look at what it leaves on itself.
         if worth < _LEAST or any([a.eager is not None for a in path]) or any(
                 [a.direct for a in path[depth:]]):
@@ -484,7 +489,8 @@ def _goes_plainly(run: AfterCall, func: FunctionNode, inputs: Any) -> Any:
 class Noting(AfterCall):
     """Sees what comes after a call that was computed."""
 
-    __slots__ = ("_has_told", "calls", "has_met_call", "has_met_other", "is_in_call")
+    __slots__ = (
+        "_has_told", "calls", "has_met_call", "has_met_other", "is_in_call", "plain_before")
 
     def __init__(self, site: Site, late: Late, carrier: Carrier, use: int) -> None:
         super().__init__(site, late, carrier, use)
@@ -492,6 +498,7 @@ class Noting(AfterCall):
         self.count, self._keeps = len(values), True
         self._seen = {id(v): (k, weakref.ref(v)) for k, v in enumerate(values) if v is not None}
         self.step, self._has_told = matches_nothing, False
+        self.plain_before = site.ledger.plain_calls
         #: The calls among it: of which methods, and where on the tree they begin and end.
         self.calls: list[tuple[Site, Application, Application]] = []
         #: Whether another call has come which is not looked at, or not yet, and whether in one.

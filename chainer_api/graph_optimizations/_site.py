@@ -131,8 +131,7 @@ class Site:
         if _function_hooks.function_hooks and function_hook.functions_are_watched():
             return self._plainly(chain, args, kwargs)
         if (rests := self.rests) is not None:
-            ledger = self.ledger
-            calls = ledger.without_python + ledger.with_python + ledger.plain_calls
+            calls = self.ledger.calls
             if (rests.plainly > 0 or calls >= rests.steps.due) and rests.is_compared(calls):
                 return self._compared_plainly(chain, args, kwargs)
         form = None
@@ -186,9 +185,8 @@ class Site:
             return False
         if ledger.hits >= self._timed or _function_hooks.function_hooks or self.phrases.counts:
             return False
-        calls = ledger.without_python + ledger.with_python + ledger.plain_calls
         if rests is not None and (
-                rests.plainly > 0 or self is not site and calls >= rests.steps.due):
+                rests.plainly > 0 or self is not site and ledger.calls >= rests.steps.due):
             return False
         if self.options.force_test_define_by_run and not configuration.peek("train"):
             return False
