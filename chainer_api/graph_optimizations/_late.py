@@ -219,11 +219,10 @@ class Late:
 
     def _others_go_on(self) -> bool:
         """Whether calls of other methods, which are to come, may be computed with this one."""
-        for other in self._others:
-            site = other()
-            if site is None or not site.goes_on_briefly():
-                return False
-        return True
+        sites = [other() for other in self._others]
+        if None in sites:  # gone with its object; there may be another one by now
+            self._others = [other for other in self._others if other() is not None]
+        return all([site.goes_on_briefly() for site in sites if site is not None])
 
     # -- what comes
 

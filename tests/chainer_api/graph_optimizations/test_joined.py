@@ -4,9 +4,11 @@
 """
 
 import copy
+import gc
 import random
 import threading
 import warnings
+import weakref
 
 import numpy as np
 import pytest
@@ -474,3 +476,31 @@ def test_numbers_are_the_same(case, rate, soon):
     if case in _JOINED:
         assert sum([n > 0 for n in soon]) > STEPS // 5
     assert _tracing.state.run is None or _tracing.state.run.is_late
+
+
+def test_objects_that_are_replaced_are_not_held(soon):
+    """The second network is another object in each round, and goes when nobody has it."""
+
+    def rounds(compiled):
+        np.random.seed(0)
+        model, found, gone = net(compiled, 0.0), [], []
+        with chainer.using_config("static_budget", None):
+            for k in range(3):
+                d = copy.deepcopy(model.d)
+                gone.append(weakref.ref(d))
+                draw = np.random.RandomState(k)
+                for _ in range(24):
+                    z, x = draw.randn(5, 3).astype("f"), draw.randn(5, 4).astype("f")
+                    loss, _ = softplus_losses(d(model.g(z)), d(x))
+                    model.cleargrads()
+                    loss.backward()
+                    found.append([bits(p.grad) for p in [*model.g.params(), *d.params()]])
+                    loss = None
+                d = None
+                gc.collect()
+        return found, [ref() for ref in gone]
+
+    plain, found = rounds(False), rounds(True)
+    assert plain == found
+    assert found[1] == [None] * 3
+    assert any(soon)
