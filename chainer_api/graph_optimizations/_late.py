@@ -334,7 +334,9 @@ class Late:
         plans = site.compile_lean([need], site.names_of(run), _WHY)
         # What raises exceptions is to do so before anything else is done.
         pieces = () if plans is None else plans[0].pieces
-        if plans is None or any([p.written for p in pieces]) or any([a.may_raise for a in path]):
+        # Pieces that draw take their time: several of them more than they save.
+        slow = any([p.written for p in pieces]) or pieces[1:] and any([a.draws for a in path])
+        if plans is None or slow or any([a.may_raise for a in path]):
             self._tries_later(run.use)
             return True
         joints = [joint_of(*call) for call in run.calls]

@@ -406,6 +406,8 @@ _JOINED = {
     gan, gan_with_what_is_held, gan_cut, autoencoder, contrast, pending_results_twice, in_a_chain,
     recurrent, recurrent_and_cut, evaluation, keywords,
 }
+#: Where programs have several pieces: not with draws, which make these slow.
+_IN_PIECES = {gan_with_what_is_held, contrast, in_a_chain}
 
 
 @pytest.fixture
@@ -473,7 +475,7 @@ def test_numbers_are_the_same(case, rate, soon):
     plain, found = run(False, case, rate), run(True, case, rate)
     for k, (one, other) in enumerate(zip(plain, found, strict=True)):
         assert repr(one) == repr(other), k
-    if case in _JOINED:
+    if case in _JOINED and not (rate and case in _IN_PIECES):
         assert sum([n > 0 for n in soon]) > STEPS // 5
     assert _tracing.state.run is None or _tracing.state.run.is_late
 
