@@ -21,7 +21,6 @@ from ._carrier import Carrier, NotJoined
 from ._device import ARRAYS
 from ._errors import errors
 from ._limits import are_within
-from ._python import LOCAL, refs
 from ._residual import MISS, defined
 from ._settings import settings_now
 from ._tree import specs_of
@@ -30,10 +29,8 @@ if TYPE_CHECKING:
     from ._late import Following, Late
     from ._proof import Proof
     from ._site import Site
-    from ._specs import Spec
     from ._tree import Application
 
-_ASKED = 3  # proofs of a method
 _FIT = re.compile(r"if not fit\(\(layout\d+, (v\d+)\)\): return .*")
 _ARRAY_OF = re.compile(r"(v\d+) = (v\d+)\._array")
 #: What may be asked of a Variable whose values are not there.
@@ -42,12 +39,12 @@ _OF_FORM = re.compile(r"type\(X\)|id\(X\)|\bX\._requires_grad\b|\bX\._array\b|^\
 
 def has_some(site: Site) -> bool:
     """Whether calls of a method may be joined to others: some go briefly."""
-    return any([proof.shortcut.found is not None for proof in site.proofs.proofs[:_ASKED]])
+    return bool(site.proofs.brief)
 
 
 def joint_of(site: Site, begin: Application, end: Application) -> Joint | None:
     """That of a call whose functions were noted after ``begin``; None if there can be none."""
-    for proof in site.proofs.proofs[:_ASKED]:
+    for proof in site.proofs.brief:
         found = proof.shortcut.found
         if found is not None and _code_of(found[1], proof.late) is not None:
             try:
@@ -73,8 +70,7 @@ class Joint:
         outputs = {slot for app in own for slot in app.output_slots}
         taken = {slot: there for slot, there in slots.items() if slot not in outputs}
         for slot, there in taken.items():
-            of_result = there not in _leaves_of(end)
-            if not _are_the_same(specs[slot], here[there], of_result):
+            if specs[slot] != here[there]:
                 raise LookupError(slot)
         #: What was there before the call: slots of the call, and here.
         self._known = [pair for pair in taken.items() if pair[1] < self._first]
@@ -92,7 +88,6 @@ class Joint:
         self._again = list(dict.fromkeys(
             [s for _, there in self._known for s in (there, views.get(there, there))]))
         self._draws = [(a, b) for a, b in zip(own, path, strict=True) if a.draws]
-        self._places = [(k + 1 - len(own)) / len(own) for k in range(len(own))]
 
     def is_of(self, site: Site) -> bool:
         """Whether it is for calls of a method of this very object."""
@@ -156,15 +151,12 @@ class Joint:
         for slot, promise in late.promises:
             given[slot]._array = promise
         values += [given[slot] for slot in self._order]
-        for _, there, is_array in self._leaves:
-            x = values[there]
-            bound[id(x)] = x
-            array = x if is_array else x._array
-            if is_array or refs(array) > 2 + LOCAL or array.base is not None:
-                run.guard(there)
+        for _, there, _ in self._leaves:
+            bound[id(values[there])] = values[there]
+            run.guard_leaf(there)
         number = next_number()
-        run.places += [number + place for place in self._places]
-        run.funcs += [None] * len(self._places)  # type: ignore[list-item]
+        run.places += [number + place for place in late.places]
+        run.funcs += [None] * len(late.places)  # type: ignore[list-item]
         if self._draws:
             run.drawn += carrier.drawn
             run.states.update({there: carrier.states[own] for own, there in self._draws})
@@ -235,10 +227,6 @@ def _are_asked_for_form(variable: str, arrays: Iterable[str], lines: list[str]) 
     return True
 
 
-def _leaves_of(end: Application) -> set[int]:
-    return {slot for app in end.path(1) for slot in app.leaves}
-
-
 def _slots_of(own: list[Application], path: list[Application]) -> dict[int, int]:
     """By the slots of a call, those of the same functions at another place.
 
@@ -259,10 +247,3 @@ def _slots_of(own: list[Application], path: list[Application]) -> dict[int, int]
             if found.setdefault(slot, there) != there:
                 raise LookupError(slot)
     return found
-
-
-def _are_the_same(spec: Spec, here: Spec, of_result: bool) -> bool:
-    """Whether what a call takes from outside is what stands here, which may be a result."""
-    if not of_result:
-        return spec == here
-    return (spec.kind, *spec[1:6]) == (here.kind, *here[1:6]) and not spec.loose

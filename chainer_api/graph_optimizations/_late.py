@@ -332,7 +332,6 @@ class Late:
         for a in path[depth:]:
             a.asks_limits = True
         plans = site.compile_lean([need], site.names_of(run), _WHY)
-        # What raises exceptions is to do so before anything else is done.
         pieces = () if plans is None else plans[0].pieces
         # Pieces that draw take their time: several of them more than they save.
         slow = any([p.written for p in pieces]) or pieces[1:] and any([a.draws for a in path])
@@ -571,12 +570,16 @@ class Following(AfterCall):
         self.places = [number + place for place in late.places]
         self.bound = {id(values[slot]): values[slot] for slot in late.leaves}
         for slot in late.others:
-            x = values[slot]
-            array = x if type(x) in ARRAYS else x._array
-            if array is x or refs(array) > 2 + LOCAL or array.base is not None:
-                self.guard(slot)
+            self.guard_leaf(slot)
         self._small = [values[slot]._array for slot in late.small]
         self._bytes = [array.tobytes() for array in self._small]
+
+    def guard_leaf(self, slot: int) -> None:
+        """Guard what a call has taken from outside, if somebody else may write to it."""
+        x = self.values[slot]
+        array = x if type(x) in ARRAYS else x._array
+        if array is x or refs(array) > 2 + LOCAL or array.base is not None:
+            self.guard(slot)
 
     def joined(self, site: Site, chain: Any, args: Any, kw: Any) -> Any:
         """Gives promises, and computes nothing yet."""

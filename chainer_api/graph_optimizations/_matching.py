@@ -122,7 +122,7 @@ class _Writer:
         # Late, an exception would not be caught, or by others. In parts that come anywhere, whoever
         # applies a function himself may look at what it leaves on itself, too.
         tests = ["by_user()"] * app.anywhere
-        if app.eager is None and app.fails and app.asks_limits:
+        if app.eager is None and app.fails and app.asks_limits and not app.may_raise:
             tests.append(f"not are_within(values, {k(app.limits)})")
         elif app.eager is None:
             tests.append("may_be_caught()" if app.fails else "run.raises and may_be_caught()")

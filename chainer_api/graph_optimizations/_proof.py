@@ -305,6 +305,11 @@ class Proofs(OfSite):
         return result, due
 
     @property
+    def brief(self) -> list[Proof]:
+        """Those of the last calls by which some go briefly."""
+        return [p for p in self.proofs[:_BRIEFLY] if p.shortcut.found is not None]
+
+    @property
     def wanted(self) -> bool:
         """Whether calls are to be read."""
         return bool(self._targets)

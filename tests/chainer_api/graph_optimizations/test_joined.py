@@ -12,6 +12,7 @@ import weakref
 
 import numpy as np
 import pytest
+from trust import bits
 
 import chainer
 import chainer.functions as F
@@ -434,13 +435,6 @@ def soon(monkeypatch):
     monkeypatch.setattr(_joined.Joint, "take", take)
     monkeypatch.setattr(_late.Late, "has_served", serve)
     return joined
-
-
-def bits(array):
-    """Those of an array, whatever the sign of a NaN."""
-    if array is None or not np.isnan(array).any():
-        return None if array is None else array.tobytes()
-    return np.where(np.isnan(array), array.dtype.type("nan"), array).tobytes()
 
 
 def run(compiled, case, rate=0.0, steps=STEPS):

@@ -10,6 +10,7 @@ import warnings
 
 import numpy as np
 import pytest
+from trust import bits
 
 import chainer
 import chainer.functions as F
@@ -605,13 +606,6 @@ def run(cls, between):
                 result, raised, x.tobytes(), t.tobytes(), np.random.get_state()[2],
                 [(bits(p.grad), bits(p.array)) for _, p in sorted(model.namedparams())]))
     return found
-
-
-def bits(array):
-    """Those of an array, whatever the sign of a NaN."""
-    if array is None or not np.isnan(array).any():
-        return None if array is None else array.tobytes()
-    return np.where(np.isnan(array), array.dtype.type("nan"), array).tobytes()
 
 
 @pytest.mark.parametrize("cls, between", CASES)

@@ -192,6 +192,11 @@ class Description:
         self.facts.append((path, "array", *facts, data))
 
 
+def bits(array):
+    """Those of an array or None, whatever the sign of a NaN."""
+    return None if array is None else _without_kinds_of_nan(array).tobytes()
+
+
 def _without_kinds_of_nan(value):
     """Which of two NaNs comes out is left open, and so is its sign: see docs/targets.md."""
     if value.dtype.kind != "f" or not np.isnan(value).any():
